@@ -1,0 +1,3 @@
+//! certctl: cert-manager for people without a cluster.
+
+pub mod resource;

@@ -1,0 +1,52 @@
+//! CertificateRequest: one revision's CSR, and how it went.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Condition, GoDuration, IssuerRef, Metadata, Usage};
+
+/// The request of one revision. Its spec never changes once written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CertificateRequest {
+    /// `<certificate>-<revision>`, with the Certificate's labels and annotations.
+    pub metadata: Metadata,
+    /// The revision it is for, counted from 1.
+    pub revision: u32,
+    /// When it was made.
+    pub creation_timestamp: Timestamp,
+    /// What is asked for.
+    pub spec: CertificateRequestSpec,
+    /// The Certificate's spec it was built from: later edits are found by comparing with it.
+    pub certificate_spec: super::CertificateSpec,
+    /// The Ready condition: Pending, Issued or Failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// The issued chain in PEM, leaf first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+    /// When it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_time: Option<Timestamp>,
+}
+
+/// `spec` of a CertificateRequest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CertificateRequestSpec {
+    /// The CSR in PEM.
+    pub request: String,
+    /// Digest of the CSR's public key.
+    pub public_key: super::PublicKeyDigest,
+    /// Wished lifetime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<GoDuration>,
+    /// Whether a CA certificate is asked for.
+    #[serde(default, rename = "isCA", skip_serializing_if = "std::ops::Not::not")]
+    pub is_ca: bool,
+    /// The usages asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub usages: Vec<Usage>,
+    /// Who is asked.
+    pub issuer_ref: IssuerRef,
+}

@@ -1,0 +1,144 @@
+//! Challenge: one proof of control, from queued to its verdict.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{AuthorizationState, Identifier, Problem, Solver};
+
+/// One challenge of an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Challenge {
+    /// What is to be proven, and how; immutable.
+    pub spec: ChallengeSpec,
+    /// The deed that comes next.
+    pub phase: Phase,
+    /// The authorization's state, as last seen.
+    #[serde(default)]
+    pub state: AuthorizationState,
+    /// Why it is in this state, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The CA's problem document, when it sent one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+    /// When it was last presented.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presented_at: Option<Timestamp>,
+    /// Whether something of ours may be out in the world.
+    pub clean_up: CleanUp,
+}
+
+impl Challenge {
+    /// Whether its slot is taken (cert-manager's `processing`).
+    pub fn is_processing(&self) -> bool {
+        match self.phase {
+            Phase::Presenting | Phase::SelfChecking | Phase::Accepting | Phase::Accepted => true,
+            Phase::Queued | Phase::Final => false,
+        }
+    }
+
+    /// Whether its answer is out in the world (cert-manager's `presented`).
+    pub fn is_presented(&self) -> bool {
+        self.presented_at.is_some() && self.clean_up == CleanUp::Owed
+    }
+
+    /// Whether something must still be taken back.
+    pub fn owes_clean_up(&self) -> bool {
+        self.clean_up == CleanUp::Owed
+    }
+}
+
+/// What is to be proven; immutable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChallengeSpec {
+    /// The authorization it answers.
+    #[serde(rename = "authorizationURL")]
+    pub authorization_url: String,
+    /// http-01 or dns-01.
+    #[serde(rename = "type")]
+    pub kind: ChallengeType,
+    /// Where "accept" is posted.
+    pub url: String,
+    /// The name without `*.`, or the address.
+    pub identifier: Identifier,
+    /// Whether it is for `*.` identifier.
+    #[serde(default)]
+    pub wildcard: bool,
+    /// The CA's token, checked to be base64url.
+    pub token: String,
+    /// The key authorization (RFC 8555 section 8.1); for dns-01 its digest is what is written.
+    pub key: String,
+    /// The solver chosen for it.
+    pub solver: Solver,
+}
+
+/// Challenge types.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum ChallengeType {
+    /// RFC 8555 section 8.3.
+    Http01,
+    /// RFC 8555 section 8.4.
+    Dns01,
+    /// A type certctl does not solve.
+    Other(String),
+}
+
+impl ChallengeType {
+    /// The word the protocol uses.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Http01 => "http-01",
+            Self::Dns01 => "dns-01",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+impl From<String> for ChallengeType {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "http-01" | "HTTP-01" => Self::Http01,
+            "dns-01" | "DNS-01" => Self::Dns01,
+            _ => Self::Other(word),
+        }
+    }
+}
+
+impl From<ChallengeType> for String {
+    fn from(kind: ChallengeType) -> Self {
+        kind.as_str().to_owned()
+    }
+}
+
+/// The deed that comes next for a challenge. It is on disk before the deed is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// Wait for the scheduler.
+    Queued,
+    /// Put the answer into the world.
+    Presenting,
+    /// Look at it from outside.
+    SelfChecking,
+    /// Tell the CA to look.
+    Accepting,
+    /// Wait for the CA's verdict.
+    Accepted,
+    /// Nothing: the verdict is in.
+    Final,
+}
+
+/// Whether something of ours may be out in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CleanUp {
+    /// Nothing was ever put out.
+    NotOwed,
+    /// Something may be out.
+    Owed,
+    /// It was taken back.
+    Done,
+}

@@ -1,0 +1,99 @@
+//! Conditions, with cert-manager's types and reasons.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The condition types of Certificates, CertificateRequests and Issuers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConditionType {
+    /// The object is as its spec asks.
+    Ready,
+    /// An issuance is wanted and under way.
+    Issuing,
+}
+
+/// True, False or Unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the three words of Kubernetes")]
+pub enum ConditionStatus {
+    True,
+    False,
+    Unknown,
+}
+
+/// The closed list of CamelCase reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "cert-manager's reasons; reference: its policies/constants.go")]
+pub enum Reason {
+    // Trigger and readiness.
+    DoesNotExist,
+    MissingData,
+    InvalidKeyPair,
+    InvalidCertificate,
+    InvalidCertificateRequest,
+    SecretMismatch,
+    IncorrectIssuer,
+    IncorrectCertificate,
+    RequestChanged,
+    Renewing,
+    Expired,
+    WindowError,
+    Disabled,
+    ManuallyTriggered,
+    Ready,
+    // Requests and orders.
+    Pending,
+    Issued,
+    Failed,
+    InvalidOrder,
+    // Events.
+    Issuing,
+    Generated,
+    Reused,
+    Deleted,
+    DecodeFailed,
+    CannotRegenerateKey,
+    Requested,
+    RequestFailed,
+    RequestParsingError,
+    OrderCreated,
+    OrderFailed,
+    CertificateIssued,
+    Created,
+    Complete,
+    Solver,
+    Started,
+    Presented,
+    PresentError,
+    DomainVerified,
+    CleanUpError,
+    Adopted,
+    Precondition,
+}
+
+impl Reason {
+    /// The word as it is written in a condition.
+    pub fn as_str(self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// One condition (metav1.Condition, with cert-manager's observedGeneration).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Condition {
+    /// Which condition this is.
+    #[serde(rename = "type")]
+    pub kind: ConditionType,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// Why, for programs.
+    pub reason: Reason,
+    /// Why, for people.
+    pub message: String,
+    /// When `status` last changed; other changes leave it alone.
+    pub last_transition_time: Timestamp,
+    /// The generation of the spec this was said about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+}

@@ -1,0 +1,192 @@
+//! `dns01` of a solver: cert-manager's providers, as data.
+
+use serde::{Deserialize, Serialize};
+
+use super::SecretKeySelector;
+
+/// `spec.acme.solvers[].dns01`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Dns01 {
+    /// Whether CNAMEs are followed when writing; None when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cname_strategy: Option<CnameStrategy>,
+    /// Servers (`host:port`, or an `https://` DoH URL) for the propagation check.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nameservers: Vec<String>,
+    /// The provider.
+    pub provider: Dns01Provider,
+}
+
+/// `cnameStrategy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CnameStrategy {
+    /// Write at the name itself.
+    #[default]
+    None,
+    /// Write where the CNAMEs lead.
+    Follow,
+}
+
+/// Exactly one provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each variant is the provider whose name it carries")]
+pub enum Dns01Provider {
+    #[serde(rename = "akamai")]
+    Akamai(Akamai),
+    #[serde(rename = "cloudDNS")]
+    CloudDns(CloudDns),
+    #[serde(rename = "cloudflare")]
+    Cloudflare(Cloudflare),
+    #[serde(rename = "route53")]
+    Route53(Route53),
+    #[serde(rename = "azureDNS")]
+    AzureDns(AzureDns),
+    #[serde(rename = "digitalocean")]
+    DigitalOcean(DigitalOcean),
+    #[serde(rename = "acmeDNS")]
+    AcmeDns(AcmeDns),
+    #[serde(rename = "rfc2136")]
+    Rfc2136(Rfc2136),
+    #[serde(rename = "webhook")]
+    Webhook(Webhook),
+}
+
+/// `dns01.akamai`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct Akamai {
+    pub service_consumer_domain: String,
+    pub client_token_secret_ref: SecretKeySelector,
+    pub client_secret_secret_ref: SecretKeySelector,
+    pub access_token_secret_ref: SecretKeySelector,
+}
+
+/// `dns01.cloudDNS`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct CloudDns {
+    pub project: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_account_secret_ref: Option<SecretKeySelector>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hosted_zone_name: String,
+}
+
+/// `dns01.cloudflare`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct Cloudflare {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub email: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_secret_ref: Option<SecretKeySelector>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_token_secret_ref: Option<SecretKeySelector>,
+}
+
+/// `dns01.route53`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct Route53 {
+    #[serde(default, rename = "accessKeyID", skip_serializing_if = "String::is_empty")]
+    pub access_key_id: String,
+    #[serde(default, rename = "accessKeyIDSecretRef", skip_serializing_if = "Option::is_none")]
+    pub access_key_id_secret_ref: Option<SecretKeySelector>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_access_key_secret_ref: Option<SecretKeySelector>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub role: String,
+    #[serde(default, rename = "hostedZoneID", skip_serializing_if = "String::is_empty")]
+    pub hosted_zone_id: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub region: String,
+    /// `auth.kubernetes.serviceAccountRef`: cluster plumbing, kept as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<serde_json::Value>,
+}
+
+/// `dns01.azureDNS`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct AzureDns {
+    #[serde(rename = "subscriptionID")]
+    pub subscription_id: String,
+    pub resource_group_name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hosted_zone_name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub environment: String,
+    #[serde(default, rename = "clientID", skip_serializing_if = "String::is_empty")]
+    pub client_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret_secret_ref: Option<SecretKeySelector>,
+    #[serde(default, rename = "tenantID", skip_serializing_if = "String::is_empty")]
+    pub tenant_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_identity: Option<ManagedIdentity>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub zone_type: String,
+}
+
+/// `dns01.azureDNS.managedIdentity`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct ManagedIdentity {
+    #[serde(default, rename = "clientID", skip_serializing_if = "String::is_empty")]
+    pub client_id: String,
+    #[serde(default, rename = "resourceID", skip_serializing_if = "String::is_empty")]
+    pub resource_id: String,
+    #[serde(default, rename = "tenantID", skip_serializing_if = "String::is_empty")]
+    pub tenant_id: String,
+}
+
+/// `dns01.digitalocean`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct DigitalOcean {
+    pub token_secret_ref: SecretKeySelector,
+}
+
+/// `dns01.acmeDNS`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct AcmeDns {
+    pub host: String,
+    pub account_secret_ref: SecretKeySelector,
+}
+
+/// `dns01.rfc2136`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct Rfc2136 {
+    pub nameserver: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tsig_secret_secret_ref: Option<SecretKeySelector>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tsig_key_name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tsig_algorithm: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub protocol: String,
+}
+
+/// `dns01.webhook`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(missing_docs, reason = "cert-manager's fields")]
+pub struct Webhook {
+    pub group_name: String,
+    pub solver_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<serde_json::Value>,
+}

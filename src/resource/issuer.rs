@@ -1,0 +1,200 @@
+//! Issuer and ClusterIssuer, of type acme.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Dns01, DnsName, GoDuration, Metadata, Origin, Settings};
+
+/// A `cert-manager.io/v1` Issuer or ClusterIssuer of type acme, valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issuer {
+    /// Issuer or ClusterIssuer.
+    pub kind: IssuerKind,
+    /// Name, namespace (empty for a ClusterIssuer), labels, annotations.
+    pub metadata: Metadata,
+    /// `spec.acme`.
+    pub acme: Acme,
+    /// Its `certctl.io/` annotations: defaults for its Certificates.
+    pub settings: Settings,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// The two kinds.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub enum IssuerKind {
+    /// Serves Certificates of its own namespace.
+    #[default]
+    Issuer,
+    /// Serves Certificates of every namespace.
+    ClusterIssuer,
+}
+
+impl std::fmt::Display for IssuerKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Issuer => "Issuer",
+            Self::ClusterIssuer => "ClusterIssuer",
+        })
+    }
+}
+
+/// `spec.acme`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Acme {
+    /// The directory URL; https.
+    pub server: String,
+    /// Contact; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub email: String,
+    /// Where the account key is, or is to be kept.
+    pub private_key_secret_ref: SecretKeySelector,
+    /// Whether a missing account key is an error instead of being made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disable_account_key_generation: bool,
+    /// PEM certificates that replace the system's roots for the ACME server. In a manifest this
+    /// is base64; here it is decoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_bundle: Option<String>,
+    /// Whether the ACME server's certificate is not verified at all.
+    #[serde(default, rename = "skipTLSVerify", skip_serializing_if = "std::ops::Not::not")]
+    pub skip_tls_verify: bool,
+    /// Issuer CN of the topmost certificate of the wished chain; empty for the default chain.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub preferred_chain: String,
+    /// EAB (RFC 8555 section 7.3.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_account_binding: Option<ExternalAccountBinding>,
+    /// Whether `spec.duration` is sent as `notAfter` of the order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub enable_duration_feature: bool,
+    /// ACME profile; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub profile: String,
+    /// ARI or None; parsed, not acted on yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewal_information_source: Option<RenewalInformationSource>,
+    /// The solvers, in the order written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub solvers: Vec<Solver>,
+}
+
+/// `spec.acme.renewalInformationSource`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RenewalInformationSource {
+    /// RFC 9773.
+    #[serde(rename = "ARI")]
+    Ari,
+    /// Never ask.
+    None,
+}
+
+/// Name of a Secret and the entry in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SecretKeySelector {
+    /// The Secret's name.
+    pub name: String,
+    /// The entry; empty where the field has a default of its own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+}
+
+/// `spec.acme.externalAccountBinding`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExternalAccountBinding {
+    /// The key's id at the CA.
+    #[serde(rename = "keyID")]
+    pub key_id: String,
+    /// The HMAC key, unpadded base64url.
+    pub key_secret_ref: SecretKeySelector,
+}
+
+/// One entry of `spec.acme.solvers`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, into = "Written", try_from = "Written")]
+pub struct Solver {
+    /// What it is for; `None` means "anything nobody else wants".
+    pub selector: Option<Selector>,
+    /// Skip the self-check and wait this long after presenting.
+    pub wait_instead_of_self_check: Option<GoDuration>,
+    /// How it solves.
+    pub kind: SolverKind,
+}
+
+/// How a solver proves control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SolverKind {
+    /// Serve a file over HTTP.
+    Http01(Http01),
+    /// Write a TXT record.
+    Dns01(Box<Dns01>),
+}
+
+/// `http01`: in a cluster this says how to reach a pod; here any of it means "serve it
+/// in-process". Kept as written, to be printed back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Http01(pub serde_json::Map<String, serde_json::Value>);
+
+/// `selector`: all non-empty parts must match.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Selector {
+    /// Labels of the Certificate.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Exact names; `*.` literally.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dns_names: Vec<DnsName>,
+    /// Zones: the name itself and everything below.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dns_zones: Vec<DnsName>,
+}
+
+/// A solver as cert-manager writes it: two optional keys instead of one choice.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Written {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    selector: Option<Selector>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wait_instead_of_self_check: Option<GoDuration>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    http01: Option<Http01>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dns01: Option<Box<Dns01>>,
+}
+
+impl From<Solver> for Written {
+    fn from(solver: Solver) -> Self {
+        let Solver { selector, wait_instead_of_self_check, kind } = solver;
+        let (http01, dns01) = match kind {
+            SolverKind::Http01(http01) => (Some(http01), None),
+            SolverKind::Dns01(dns01) => (None, Some(dns01)),
+        };
+        Self { selector, wait_instead_of_self_check, http01, dns01 }
+    }
+}
+
+impl TryFrom<Written> for Solver {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Self, &'static str> {
+        let Written { selector, wait_instead_of_self_check, http01, dns01 } = written;
+        let kind = match (http01, dns01) {
+            (Some(http01), None) => SolverKind::Http01(http01),
+            (None, Some(dns01)) => SolverKind::Dns01(dns01),
+            (Some(_), Some(_)) => {
+                return Err("may not specify more than one solver type in a single solver");
+            }
+            (None, None) => return Err("no solver type configured"),
+        };
+        Ok(Self { selector, wait_instead_of_self_check, kind })
+    }
+}

@@ -1,0 +1,98 @@
+//! What is known of a key: its algorithm, size and digest; and how keys are written down.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// `spec.privateKey.algorithm`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum KeyAlgorithm {
+    /// RSA; cert-manager's default.
+    #[default]
+    #[serde(rename = "RSA")]
+    Rsa,
+    /// ECDSA on a NIST curve.
+    #[serde(rename = "ECDSA")]
+    Ecdsa,
+    /// Ed25519.
+    Ed25519,
+}
+
+impl fmt::Display for KeyAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rsa => "RSA",
+            Self::Ecdsa => "ECDSA",
+            Self::Ed25519 => "Ed25519",
+        })
+    }
+}
+
+/// `spec.privateKey.encoding`: how tls.key is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KeyEncoding {
+    /// `RSA PRIVATE KEY`, or SEC 1 `EC PRIVATE KEY`; Ed25519 stays PKCS#8.
+    #[default]
+    #[serde(rename = "PKCS1")]
+    Pkcs1,
+    /// `PRIVATE KEY`.
+    #[serde(rename = "PKCS8")]
+    Pkcs8,
+}
+
+/// `spec.signatureAlgorithm`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SignatureAlgorithm {
+    /// RSA PKCS#1 v1.5 with SHA-256.
+    #[serde(rename = "SHA256WithRSA")]
+    Sha256WithRsa,
+    /// RSA PKCS#1 v1.5 with SHA-384.
+    #[serde(rename = "SHA384WithRSA")]
+    Sha384WithRsa,
+    /// RSA PKCS#1 v1.5 with SHA-512.
+    #[serde(rename = "SHA512WithRSA")]
+    Sha512WithRsa,
+    /// ECDSA with SHA-256.
+    #[serde(rename = "ECDSAWithSHA256")]
+    EcdsaWithSha256,
+    /// ECDSA with SHA-384.
+    #[serde(rename = "ECDSAWithSHA384")]
+    EcdsaWithSha384,
+    /// ECDSA with SHA-512.
+    #[serde(rename = "ECDSAWithSHA512")]
+    EcdsaWithSha512,
+    /// Ed25519.
+    #[serde(rename = "PureEd25519")]
+    PureEd25519,
+}
+
+impl SignatureAlgorithm {
+    /// The key algorithm this signature needs.
+    pub fn key_algorithm(self) -> KeyAlgorithm {
+        match self {
+            Self::Sha256WithRsa | Self::Sha384WithRsa | Self::Sha512WithRsa => KeyAlgorithm::Rsa,
+            Self::EcdsaWithSha256 | Self::EcdsaWithSha384 | Self::EcdsaWithSha512 => {
+                KeyAlgorithm::Ecdsa
+            }
+            Self::PureEd25519 => KeyAlgorithm::Ed25519,
+        }
+    }
+}
+
+/// SHA-256 over a SubjectPublicKeyInfo, in lower-case hexadecimal: two keys are the same when
+/// their digests are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PublicKeyDigest(pub String);
+
+/// What the rooms need to know of a private or public key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeyFacts {
+    /// The algorithm.
+    pub algorithm: KeyAlgorithm,
+    /// Bits of the modulus or the curve; 256 for Ed25519.
+    pub size: u32,
+    /// Digest of the public half.
+    pub public_key: PublicKeyDigest,
+}

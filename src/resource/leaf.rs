@@ -1,0 +1,38 @@
+//! What is known of an issued certificate, read from its DER.
+
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::PublicKeyDigest;
+
+/// The facts of a leaf certificate that decisions and displays are made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LeafFacts {
+    /// Digest of its public key.
+    pub public_key: PublicKeyDigest,
+    /// SHA-256 over its DER, lower-case hexadecimal.
+    pub fingerprint: String,
+    /// Serial number, lower-case hexadecimal without colons.
+    pub serial: String,
+    /// Subject CN, empty when there is none.
+    pub common_name: String,
+    /// SANs of type dNSName, as written.
+    pub dns_names: Vec<String>,
+    /// SANs of type iPAddress.
+    pub ip_addresses: Vec<IpAddr>,
+    /// SANs of type URI.
+    pub uris: Vec<String>,
+    /// SANs of type rfc822Name.
+    pub email_addresses: Vec<String>,
+    /// Start of validity.
+    pub not_before: Timestamp,
+    /// End of validity.
+    pub not_after: Timestamp,
+    /// Issuer CN, empty when there is none.
+    pub issuer_common_name: String,
+    /// Key algorithm and size for people, such as `ECDSA P-256`.
+    pub key_description: String,
+}

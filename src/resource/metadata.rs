@@ -1,0 +1,43 @@
+//! ObjectMeta, as far as a machine without a cluster has a use for it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::NamespacedName;
+
+/// Name, namespace, labels and annotations of one object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Metadata {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.namespace`; empty for a ClusterIssuer.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// `metadata.labels`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl Metadata {
+    /// The pair that identifies the object among those of its kind.
+    pub fn key(&self) -> NamespacedName {
+        NamespacedName { namespace: self.namespace.clone(), name: self.name.clone() }
+    }
+}
+
+/// Where in the manifests an object was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The file, as the user named it; `-` for standard input.
+    pub path: PathBuf,
+    /// Line of `metadata.name`, counted from 1.
+    pub line: usize,
+    /// Column of `metadata.name`, counted from 1.
+    pub column: usize,
+}

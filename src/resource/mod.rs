@@ -1,0 +1,56 @@
+//! The nouns: plain data with serde, and no behaviour beyond their own sense.
+//!
+//! Field names in JSON are cert-manager's, so that what is stored and what `-o yaml` prints read
+//! like the objects of a cluster. Nothing here reads a clock, a file or a socket.
+
+mod certificate;
+mod certificate_request;
+mod challenge;
+mod condition;
+mod dns01;
+mod event;
+mod go_duration;
+mod issuer;
+mod key;
+mod leaf;
+mod metadata;
+mod name;
+mod order;
+mod problem;
+mod secret;
+mod selection;
+mod settings;
+mod status;
+mod usage;
+
+pub use certificate::{
+    Certificate, CertificateSpec, IssuerRef, Jks, KeystoreProfile, Keystores, NameConstraintItem,
+    NameConstraints, OtherName, OutputFormat, Pkcs12, PrivateKeySpec, Renewal, RenewalPolicy,
+    RenewalWindow, RotationPolicy, SecretTemplate, Subject,
+};
+pub use certificate_request::{CertificateRequest, CertificateRequestSpec};
+pub use challenge::{Challenge, ChallengeSpec, ChallengeType, CleanUp, Phase};
+pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
+pub use dns01::{
+    AcmeDns, Akamai, AzureDns, CloudDns, Cloudflare, CnameStrategy, DigitalOcean, Dns01,
+    Dns01Provider, ManagedIdentity, Rfc2136, Route53, Webhook,
+};
+pub use event::{Event, EventType};
+pub use go_duration::{GoDuration, GoDurationError};
+pub use issuer::{
+    Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource,
+    SecretKeySelector, Selector, Solver, SolverKind,
+};
+pub use key::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
+pub use leaf::LeafFacts;
+pub use metadata::{Metadata, Origin};
+pub use name::{DnsName, Identifier, NameError, NamespacedName, is_dns_label, is_dns_subdomain};
+pub use order::{
+    Authorization, AuthorizationState, Deed, OfferedChallenge, Order, OrderSpec, OrderState,
+};
+pub use problem::{FailureClass, Problem, Subproblem};
+pub use secret::{PublishedPair, SecretFiles};
+pub use selection::pick_solver;
+pub use settings::Settings;
+pub use status::{CertificateRecord, CertificateStatus, LastFailure};
+pub use usage::Usage;

@@ -1,0 +1,254 @@
+//! Names: of objects, of hosts, and what an ACME order is asked to certify.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// `namespace/name`: what identifies an object among those of its kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamespacedName {
+    /// The namespace; empty for cluster-scoped objects.
+    pub namespace: String,
+    /// The object's own name.
+    pub name: String,
+}
+
+impl NamespacedName {
+    /// Puts the two parts together; both are expected to be valid names already.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for NamespacedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            f.write_str(&self.name)
+        } else {
+            write!(f, "{}/{}", self.namespace, self.name)
+        }
+    }
+}
+
+/// A host name in its ASCII form, lower case, without a trailing dot; `*.` may lead it.
+///
+/// Comparison, storage and what goes to the CA all use this one form (RFC 8555 section 7.1.4
+/// asks for the A-label form).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DnsName(String);
+
+impl DnsName {
+    /// The whole name, `*.` included.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the name is `*.` followed by a base name.
+    pub fn is_wildcard(&self) -> bool {
+        self.0.starts_with("*.")
+    }
+
+    /// The name without a leading `*.`: what an ACME authorization is about.
+    pub fn base(&self) -> &str {
+        self.0.strip_prefix("*.").unwrap_or(&self.0)
+    }
+}
+
+impl FromStr for DnsName {
+    type Err = NameError;
+
+    /// Accepts an ASCII host name; Unicode names are converted before they come here.
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let lower = text.to_ascii_lowercase();
+        let base = lower.strip_prefix("*.").unwrap_or(&lower);
+        if base.is_empty() {
+            return Err(NameError::Empty);
+        }
+        if base.len() > 253 {
+            return Err(NameError::TooLong { bytes: base.len(), max: 253 });
+        }
+        if base.contains('*') {
+            return Err(NameError::Wildcard);
+        }
+        if base.parse::<IpAddr>().is_ok() {
+            return Err(NameError::IpAddress);
+        }
+        let labels: Vec<&str> = base.split('.').collect();
+        for label in &labels {
+            check_label(label)?;
+        }
+        if lower.starts_with("*.") && labels.len() < 2 {
+            return Err(NameError::Wildcard);
+        }
+        if labels.last().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit())) {
+            return Err(NameError::NumericTopLevel);
+        }
+        Ok(Self(lower))
+    }
+}
+
+impl TryFrom<String> for DnsName {
+    type Error = NameError;
+
+    fn try_from(text: String) -> Result<Self, NameError> {
+        text.parse()
+    }
+}
+
+impl From<DnsName> for String {
+    fn from(name: DnsName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for DnsName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn check_label(label: &str) -> Result<(), NameError> {
+    if label.is_empty() {
+        return Err(NameError::EmptyLabel);
+    }
+    if label.len() > 63 {
+        return Err(NameError::LabelTooLong { label: label.to_owned() });
+    }
+    if label.starts_with('-') || label.ends_with('-') {
+        return Err(NameError::Hyphen { label: label.to_owned() });
+    }
+    match label.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '-') {
+        Some(character) => Err(NameError::Character { character }),
+        None => Ok(()),
+    }
+}
+
+/// What an order asks the CA to certify (RFC 8555 section 9.7.7, RFC 8738).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Identifier {
+    /// Identifier type `dns`.
+    Dns(DnsName),
+    /// Identifier type `ip`.
+    Ip(IpAddr),
+}
+
+impl fmt::Display for Identifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dns(name) => name.fmt(f),
+            Self::Ip(address) => address.fmt(f),
+        }
+    }
+}
+
+/// Why a text is not a host name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NameError {
+    /// Nothing, or nothing behind `*.`.
+    #[error("empty name")]
+    Empty,
+    /// Two dots in a row, or a dot at an end.
+    #[error("empty label (two dots in a row, or a dot at the start or the end)")]
+    EmptyLabel,
+    /// A name over 253 bytes.
+    #[error("name of {bytes} bytes, at most {max} are allowed")]
+    TooLong {
+        /// Length found, in bytes.
+        bytes: usize,
+        /// Length allowed, in bytes.
+        max: usize,
+    },
+    /// A label over 63 bytes.
+    #[error("label `{label}` is longer than 63 bytes")]
+    LabelTooLong {
+        /// The label.
+        label: String,
+    },
+    /// A hyphen at the start or the end of a label.
+    #[error("label `{label}` begins or ends with a hyphen")]
+    Hyphen {
+        /// The label.
+        label: String,
+    },
+    /// A character that host names do not have.
+    #[error("character {character:?} is not allowed in a host name")]
+    Character {
+        /// The first such character.
+        character: char,
+    },
+    /// A `*` anywhere but as the whole first label.
+    #[error("`*` is only allowed as the whole first label, before at least two more")]
+    Wildcard,
+    /// An IP address where a name belongs.
+    #[error("this is an IP address: list it under ipAddresses")]
+    IpAddress,
+    /// A last label of digits only.
+    #[error("the last label has digits only")]
+    NumericTopLevel,
+}
+
+/// Whether `text` is an RFC 1123 subdomain: what Kubernetes allows as the name of most objects.
+pub fn is_dns_subdomain(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 253 && text.split('.').all(is_label_of_object)
+}
+
+/// Whether `text` is an RFC 1123 label: what Kubernetes allows as a namespace.
+pub fn is_dns_label(text: &str) -> bool {
+    text.len() <= 63 && is_label_of_object(text)
+}
+
+fn is_label_of_object(label: &str) -> bool {
+    let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    edge(label.bytes().next())
+        && edge(label.bytes().last())
+        && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_names_are_lower_cased_and_checked() {
+        let cases: &[(&str, Result<&str, NameError>)] = &[
+            ("WWW.Example.com", Ok("www.example.com")),
+            ("*.example.com", Ok("*.example.com")),
+            ("localhost", Ok("localhost")),
+            ("", Err(NameError::Empty)),
+            ("*.", Err(NameError::Empty)),
+            ("a..b", Err(NameError::EmptyLabel)),
+            ("example.com.", Err(NameError::EmptyLabel)),
+            ("*.com", Err(NameError::Wildcard)),
+            ("*", Err(NameError::Wildcard)),
+            ("a.*.example.com", Err(NameError::Wildcard)),
+            ("192.0.2.1", Err(NameError::IpAddress)),
+            ("www.123", Err(NameError::NumericTopLevel)),
+            ("under_score.example", Err(NameError::Character { character: '_' })),
+            ("-a.example", Err(NameError::Hyphen { label: "-a".into() })),
+        ];
+        for (text, expected) in cases {
+            let found = text.parse::<DnsName>();
+            assert_eq!(
+                found.as_ref().map(DnsName::as_str),
+                expected.as_ref().map(|s| *s),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn object_names_are_rfc_1123_subdomains() {
+        for good in ["web", "web.tls", "a-1", "1"] {
+            assert!(is_dns_subdomain(good), "{good}");
+        }
+        for bad in ["", ".", "..", "../x", "Web", "a/b", "-rf", "a.", "a b", "a\n"] {
+            assert!(!is_dns_subdomain(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What went wrong, as data: the CA's problem document (RFC 7807, RFC 8555 section 6.7) and the
+//! class that decides an exit code.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A problem document as the CA sent it; every text is the CA's and is escaped before display.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Problem {
+    /// HTTP status of the answer, when it was an answer and not part of an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The type URN, such as `urn:ietf:params:acme:error:rateLimited`.
+    #[serde(rename = "type", default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// The sentence for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// One entry per identifier, when the CA says which ones are at fault.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subproblems: Vec<Subproblem>,
+}
+
+/// Part of a problem document that is about one identifier (RFC 8555 section 6.7.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Subproblem {
+    /// The identifier's value.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub identifier: String,
+    /// The type URN.
+    #[serde(rename = "type", default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// The sentence for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl Problem {
+    /// The last part of the type URN: `rateLimited`, `unauthorized`, ….
+    pub fn short_kind(&self) -> &str {
+        self.kind.rsplit(':').next().unwrap_or(&self.kind)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(status) = self.status {
+            write!(f, "{status} ")?;
+        }
+        write!(f, "{}: {}", self.kind, self.detail)?;
+        for sub in &self.subproblems {
+            write!(f, "; {}: {}: {}", sub.identifier, sub.kind, sub.detail)?;
+        }
+        Ok(())
+    }
+}
+
+/// What kind of failure this was: decides the exit code, and whether it counts as an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureClass {
+    /// No class of its own. Exit code 1.
+    Other,
+    /// Something that must be true before any ACME call is not. Exit code 3, never counted.
+    Precondition,
+    /// Domain validation failed. Exit code 4.
+    Validation,
+    /// The CA refused, or answered what cannot be used. Exit code 5.
+    Ca,
+    /// The CA cannot be reached or answers 5xx. Exit code 5, never counted.
+    Unreachable,
+    /// An output or hook failed. Exit code 6.
+    Output,
+    /// The state directory. Exit code 7, never counted.
+    State,
+}

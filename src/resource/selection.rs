@@ -1,0 +1,142 @@
+//! Which of an issuer's solvers answers for a name (cert-manager's solver selection).
+
+use std::collections::BTreeMap;
+
+use super::{ChallengeType, DnsName, Identifier, Selector, Solver, SolverKind};
+
+/// Picks the solver for `identifier` among those whose type the server offers.
+///
+/// A solver without a selector is taken only when nothing is chosen yet. With a selector, all its
+/// non-empty parts must match, and the score (exact names, labels in the longest matching zone,
+/// number of labels) must be strictly greater than the one chosen so far: ties keep the earlier.
+pub fn pick_solver<'a>(
+    solvers: &'a [Solver],
+    identifier: &Identifier,
+    wildcard: bool,
+    labels: &BTreeMap<String, String>,
+    offered: &[ChallengeType],
+) -> Option<&'a Solver> {
+    let mut chosen: Option<(&Solver, Option<Score>)> = None;
+    for solver in solvers.iter().filter(|solver| offered.contains(&solver.challenge_type())) {
+        match &solver.selector {
+            None => {
+                if chosen.is_none() {
+                    chosen = Some((solver, None));
+                }
+            }
+            Some(selector) => {
+                let Some(score) = score(selector, identifier, wildcard, labels) else { continue };
+                let best = chosen.and_then(|(_, best)| best).unwrap_or_default();
+                if chosen.is_none() || score > best {
+                    chosen = Some((solver, Some(score)));
+                }
+            }
+        }
+    }
+    chosen.map(|(solver, _)| solver)
+}
+
+impl Solver {
+    /// The challenge type this solver answers.
+    pub fn challenge_type(&self) -> ChallengeType {
+        match self.kind {
+            SolverKind::Http01(_) => ChallengeType::Http01,
+            SolverKind::Dns01(_) => ChallengeType::Dns01,
+        }
+    }
+}
+
+/// Exact name, labels in the longest matching zone, matching labels: compared in this order.
+type Score = (usize, usize, usize);
+
+fn score(
+    selector: &Selector,
+    identifier: &Identifier,
+    wildcard: bool,
+    labels: &BTreeMap<String, String>,
+) -> Option<Score> {
+    if !selector.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value)) {
+        return None;
+    }
+    let full = if wildcard { format!("*.{identifier}") } else { identifier.to_string() };
+    let exact = selector.dns_names.iter().any(|name| name.as_str() == full);
+    if !selector.dns_names.is_empty() && !exact {
+        return None;
+    }
+    let zone = selector.dns_zones.iter().filter_map(|zone| labels_of_zone(zone, &full)).max();
+    if !selector.dns_zones.is_empty() && zone.is_none() {
+        return None;
+    }
+    Some((usize::from(exact), zone.unwrap_or(0), selector.match_labels.len()))
+}
+
+fn labels_of_zone(zone: &DnsName, name: &str) -> Option<usize> {
+    let zone = zone.as_str();
+    let inside = name == zone || name.strip_suffix(zone).is_some_and(|rest| rest.ends_with('.'));
+    inside.then(|| zone.split('.').count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Http01;
+
+    fn solver(names: &[&str], zones: &[&str], labels: &[(&str, &str)]) -> Solver {
+        let parse = |list: &[&str]| list.iter().map(|n| n.parse().unwrap()).collect();
+        Solver {
+            selector: Some(Selector {
+                match_labels: labels.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
+                dns_names: parse(names),
+                dns_zones: parse(zones),
+            }),
+            ..catch_all()
+        }
+    }
+
+    fn catch_all() -> Solver {
+        Solver {
+            selector: None,
+            wait_instead_of_self_check: None,
+            kind: SolverKind::Http01(Http01::default()),
+        }
+    }
+
+    #[test]
+    fn the_most_specific_solver_wins_and_ties_keep_the_earlier() {
+        let labels = BTreeMap::from([("env".to_owned(), "prod".to_owned())]);
+        let solvers = [
+            catch_all(),
+            solver(&[], &["example.com"], &[]),
+            solver(&[], &["a.example.com"], &[]),
+            solver(&["www.example.com"], &[], &[]),
+            solver(&["www.example.com"], &[], &[("env", "prod")]),
+            solver(&[], &["example.com"], &[]),
+            solver(&[], &["example.net"], &[("env", "test")]),
+        ];
+        let picked = |name: &str| {
+            let identifier = Identifier::Dns(name.parse().unwrap());
+            let found =
+                pick_solver(&solvers, &identifier, false, &labels, &[ChallengeType::Http01]);
+            found.and_then(|found| solvers.iter().position(|s| std::ptr::eq(s, found)))
+        };
+        assert_eq!(picked("other.org"), Some(0));
+        assert_eq!(picked("example.com"), Some(1));
+        assert_eq!(picked("notexample.com"), Some(0));
+        assert_eq!(picked("x.a.example.com"), Some(2));
+        assert_eq!(picked("www.example.com"), Some(4));
+        assert_eq!(picked("example.net"), Some(0));
+    }
+
+    #[test]
+    fn a_type_that_is_not_offered_is_never_picked() {
+        let identifier = Identifier::Dns("example.com".parse().unwrap());
+        let found = pick_solver(
+            &[catch_all()],
+            &identifier,
+            true,
+            &BTreeMap::new(),
+            &[ChallengeType::Dns01],
+        );
+        assert_eq!(found, None);
+    }
+}

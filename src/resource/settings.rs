@@ -1,0 +1,64 @@
+//! Local settings: the `certctl.io/` annotations of Certificates and Issuers.
+
+use serde::{Deserialize, Serialize};
+
+/// The `certctl.io/` annotations, one field each. On an Issuer they are the defaults of its
+/// Certificates; an empty list or `None` means "not set".
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Settings {
+    /// `certctl.io/http01-listen`: comma-separated socket addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub http01_listen: Vec<String>,
+    /// `certctl.io/http01-webroot`: absolute path of a document root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http01_webroot: Option<String>,
+    /// `certctl.io/http01-check-port`: port the self-check asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http01_check_port: Option<u16>,
+    /// `certctl.io/output-dir`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_dir: Option<String>,
+    /// `certctl.io/output-owner`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_owner: Option<String>,
+    /// `certctl.io/output-group`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_group: Option<String>,
+    /// `certctl.io/output-mode`: octal file mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_mode: Option<u32>,
+    /// `certctl.io/deploy-hook`: name of a file in `hooks.d`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy_hook: Option<String>,
+    /// `certctl.io/reload`: name of a file in `hooks.d`, run once per run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reload: Option<String>,
+    /// `certctl.io/ca-crt: from-ca-bundle`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ca_crt_from_bundle: bool,
+}
+
+impl Settings {
+    /// These settings, with `defaults` where nothing is set here.
+    #[must_use]
+    pub fn or(&self, defaults: &Self) -> Self {
+        let own = self.clone();
+        Self {
+            http01_listen: if own.http01_listen.is_empty() {
+                defaults.http01_listen.clone()
+            } else {
+                own.http01_listen
+            },
+            http01_webroot: own.http01_webroot.or_else(|| defaults.http01_webroot.clone()),
+            http01_check_port: own.http01_check_port.or(defaults.http01_check_port),
+            output_dir: own.output_dir.or_else(|| defaults.output_dir.clone()),
+            output_owner: own.output_owner.or_else(|| defaults.output_owner.clone()),
+            output_group: own.output_group.or_else(|| defaults.output_group.clone()),
+            output_mode: own.output_mode.or(defaults.output_mode),
+            deploy_hook: own.deploy_hook.or_else(|| defaults.deploy_hook.clone()),
+            reload: own.reload.or_else(|| defaults.reload.clone()),
+            ca_crt_from_bundle: own.ca_crt_from_bundle || defaults.ca_crt_from_bundle,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What is remembered of a Certificate: cert-manager's CertificateStatus, and what a cluster
+//! would keep elsewhere.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Condition, ConditionType, FailureClass};
+
+/// `status.json` of one certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CertificateRecord {
+    /// When certctl first met this Certificate.
+    pub creation_timestamp: Timestamp,
+    /// Counts edits of the spec, from 1.
+    pub generation: i64,
+    /// SHA-256 over the spec's JSON: a different one is a new generation.
+    pub spec_digest: String,
+    /// The Secret this certificate owns.
+    pub secret_name: String,
+    /// Absolute path of the manifest; `None` for standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<PathBuf>,
+    /// The directory URL that issued each kept revision.
+    #[serde(default, rename = "directoryURLs", skip_serializing_if = "BTreeMap::is_empty")]
+    pub directory_urls: BTreeMap<u32, String>,
+    /// The CA asked not to be bothered before this time (429 with Retry-After).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Timestamp>,
+    /// How the last failure was classed, and what it was, while there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<LastFailure>,
+    /// Digests of the inputs that attempts since the last success were made with, oldest first:
+    /// an edit bypasses the backoff once for each distinct one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempted_inputs: Vec<String>,
+    /// cert-manager's own fields.
+    pub status: CertificateStatus,
+}
+
+/// What the last failed attempt ended with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LastFailure {
+    /// Decides the exit code.
+    pub class: FailureClass,
+    /// The root cause in one sentence.
+    pub message: String,
+}
+
+/// `status` of a Certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CertificateStatus {
+    /// Ready and Issuing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// The revision that is live; absent until the first success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u32>,
+    /// Consecutive failures; absent when there is none.
+    #[serde(default, alias = "issuanceAttempts", skip_serializing_if = "Option::is_none")]
+    pub failed_issuance_attempts: Option<u32>,
+    /// Set with `failed_issuance_attempts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure_time: Option<Timestamp>,
+    /// From the stored leaf.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// From the stored leaf.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_after: Option<Timestamp>,
+    /// When a renewal is due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewal_time: Option<Timestamp>,
+    /// The key in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_private_key_secret_name: Option<String>,
+    /// Name of the current order, which may be a failed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_ref: Option<String>,
+}
+
+impl CertificateStatus {
+    /// The condition of this type, if it is there.
+    pub fn condition(&self, kind: ConditionType) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.kind == kind)
+    }
+
+    /// Sets a condition; its transition time stays when its status does.
+    pub fn set_condition(&mut self, mut condition: Condition) {
+        let kind = condition.kind;
+        if let Some(old) = self.conditions.iter_mut().find(|old| old.kind == kind) {
+            if old.status == condition.status {
+                condition.last_transition_time = old.last_transition_time;
+            }
+            *old = condition;
+        } else {
+            self.conditions.push(condition);
+        }
+    }
+
+    /// Removes a condition.
+    pub fn remove_condition(&mut self, kind: ConditionType) {
+        self.conditions.retain(|condition| condition.kind != kind);
+    }
+}
