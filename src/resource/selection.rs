@@ -130,13 +130,8 @@ mod tests {
     #[test]
     fn a_type_that_is_not_offered_is_never_picked() {
         let identifier = Identifier::Dns("example.com".parse().unwrap());
-        let found = pick_solver(
-            &[catch_all()],
-            &identifier,
-            true,
-            &BTreeMap::new(),
-            &[ChallengeType::Dns01],
-        );
-        assert_eq!(found, None);
+        let solvers = [catch_all()];
+        let offered = [ChallengeType::Dns01];
+        assert_eq!(pick_solver(&solvers, &identifier, true, &BTreeMap::new(), &offered), None);
     }
 }
