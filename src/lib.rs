@@ -1,3 +1,4 @@
 //! certctl: cert-manager for people without a cluster.
 
+pub mod engine;
 pub mod resource;

@@ -3,6 +3,7 @@
 //! Field names in JSON are cert-manager's, so that what is stored and what `-o yaml` prints read
 //! like the objects of a cluster. Nothing here reads a clock, a file or a socket.
 
+mod account;
 mod certificate;
 mod certificate_request;
 mod challenge;
@@ -23,6 +24,7 @@ mod settings;
 mod status;
 mod usage;
 
+pub use account::{Account, AccountDeed, AccountIdentity};
 pub use certificate::{
     Certificate, CertificateSpec, IssuerRef, Jks, KeystoreProfile, Keystores, NameConstraintItem,
     NameConstraints, OtherName, OutputFormat, Pkcs12, PrivateKeySpec, Renewal, RenewalPolicy,

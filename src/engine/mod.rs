@@ -1,0 +1,3 @@
+//! The shell around the rooms: load, decide, act, record.
+
+pub mod ports;

@@ -1,0 +1,228 @@
+//! The three seams: Clock, Store and (in `effect`) Performer. Only these are replaced by tests.
+
+use std::future::Future;
+
+use jiff::{SignedDuration, Timestamp};
+use thiserror::Error;
+
+use crate::resource::{Event, NamespacedName, SecretFiles};
+
+/// Where the time comes from.
+///
+/// Contract: `now` is wall-clock time; `sleep` waits on a monotonic clock.
+pub trait Clock {
+    /// The time.
+    fn now(&self) -> Timestamp;
+
+    /// Waits; returns at once for a duration that is not positive.
+    fn sleep(&self, duration: SignedDuration) -> impl Future<Output = ()>;
+}
+
+/// The clock of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
+        Timestamp::now()
+    }
+
+    async fn sleep(&self, duration: SignedDuration) {
+        if let Ok(duration) = std::time::Duration::try_from(duration) {
+            tokio::time::sleep(duration).await;
+        }
+    }
+}
+
+/// What a stored document is about. The store alone knows which file that is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// `resource::CertificateRecord` of a certificate.
+    Certificate(NamespacedName),
+    /// `resource::CertificateRequest` of one revision.
+    Request(NamespacedName, u32),
+    /// `resource::Order` number n of one revision.
+    Order(NamespacedName, u32, u32),
+    /// The next private key, PKCS#8 PEM.
+    NextKey(NamespacedName),
+    /// `resource::Account`, by the digest of its identity.
+    Account(String),
+    /// The account's private key, PKCS#8 PEM.
+    AccountKey(String),
+}
+
+/// Which documents to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prefix {
+    /// All `Key::Certificate`.
+    Certificates,
+    /// All `Key::Request` of one certificate, by revision.
+    Requests(NamespacedName),
+    /// All `Key::Order` of one certificate, by revision and number.
+    Orders(NamespacedName),
+    /// All `Key::Account`.
+    Accounts,
+}
+
+/// Which version of a document was read. Opaque; equal when the document is the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision(pub String);
+
+/// A document as read.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// The bytes. For JSON documents the envelope with the format version is already removed by
+    /// the typed layer, `store::Records`.
+    pub bytes: zeroize::Zeroizing<Vec<u8>>,
+    /// For the next `put_if`.
+    pub revision: Revision,
+}
+
+/// What can be locked. Order: certificate, then account or scheduler; never the reverse.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Lock {
+    /// One certificate's documents and secret.
+    Certificate(NamespacedName),
+    /// One account, by the digest of its identity.
+    Account(String),
+    /// `scheduler.json`.
+    Scheduler,
+}
+
+/// Where state lives; shaped for compare-and-swap, so that a shared store can come.
+///
+/// Contract: a write that returned is durable; a reader sees the old or the new document, never a
+/// part; `create` and `put_if` fail when somebody else was faster.
+pub trait Store {
+    /// Holds a lock until it is dropped, or until the process ends.
+    type Lease;
+
+    /// Reads a document.
+    fn get(&self, key: &Key) -> impl Future<Output = Result<Option<Stored>, StoreError>>;
+
+    /// Writes a document that must not exist yet.
+    fn create(&self, key: &Key, bytes: &[u8])
+    -> impl Future<Output = Result<Revision, StoreError>>;
+
+    /// Replaces the document that was read as `expected`.
+    fn put_if(
+        &self,
+        key: &Key,
+        bytes: &[u8],
+        expected: &Revision,
+    ) -> impl Future<Output = Result<Revision, StoreError>>;
+
+    /// Removes a document; one that is not there is no error.
+    fn delete(&self, key: &Key) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Lists the documents under a prefix, in order.
+    fn list(&self, prefix: &Prefix) -> impl Future<Output = Result<Vec<Key>, StoreError>>;
+
+    /// Takes a lock, waiting at most `wait` for somebody else to give it back.
+    fn lock(
+        &self,
+        lock: &Lock,
+        wait: SignedDuration,
+    ) -> impl Future<Output = Result<Self::Lease, StoreError>>;
+
+    /// Appends to a certificate's journal. For people; best effort in durability.
+    fn journal(
+        &self,
+        certificate: &NamespacedName,
+        events: &[Event],
+    ) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Appends one line to `issuance.log`.
+    fn log_issuance(&self, line: &str) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Puts a set of files live in one step (DESIGN section 3). Publishing what is live already
+    /// does nothing.
+    fn publish(
+        &self,
+        secret: &NamespacedName,
+        revision: u32,
+        files: &SecretFiles,
+    ) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Reads the live set of files; `None` when nothing was ever published.
+    fn published(
+        &self,
+        secret: &NamespacedName,
+    ) -> impl Future<Output = Result<Option<SecretFiles>, StoreError>>;
+}
+
+/// What can go wrong with the state; every variant names the place.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The operating system said no.
+    #[error("{path}: cannot {action}: {source}")]
+    Io {
+        /// The file or folder.
+        path: String,
+        /// What was tried, as a verb: `write`, `create`, `rename`, ….
+        action: &'static str,
+        /// The error.
+        source: std::io::Error,
+    },
+    /// A file cannot be understood; it was renamed aside, not overwritten.
+    #[error("{path}: cannot be read ({why}); kept as {kept_as}")]
+    Corrupt {
+        /// Where it was.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+        /// Where it is now.
+        kept_as: String,
+    },
+    /// A file of a newer certctl.
+    #[error("{path}: has format version {found}, this certctl knows {known}")]
+    Version {
+        /// The file.
+        path: String,
+        /// Its version.
+        found: u64,
+        /// The newest version known here.
+        known: u64,
+    },
+    /// Others may read or write what only the owner should.
+    #[error("{path}: mode {mode:04o} is too open for a private file")]
+    TooOpen {
+        /// The file or folder.
+        path: String,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// The state belongs to another user.
+    #[error("{path}: belongs to user {owner}, not to user {us}")]
+    ForeignOwner {
+        /// The folder.
+        path: String,
+        /// Its owner's uid.
+        owner: u32,
+        /// Our uid.
+        us: u32,
+    },
+    /// Somebody else wrote first.
+    #[error("{path}: changed by somebody else meanwhile")]
+    Conflict {
+        /// The document.
+        path: String,
+    },
+    /// A field that never changes was to be changed.
+    #[error("{path}: {field} cannot change once set")]
+    Immutable {
+        /// The document.
+        path: String,
+        /// The field, by its JSON name.
+        field: String,
+    },
+    /// A lock was not given back in time.
+    #[error("{what} is locked by {holder}")]
+    Locked {
+        /// What is locked, for people.
+        what: String,
+        /// Who holds it: `process 1234`, or `another process`.
+        holder: String,
+    },
+}

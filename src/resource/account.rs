@@ -1,0 +1,55 @@
+//! Account: who certctl is at one CA (RFC 8555 section 7.1.2).
+
+use serde::{Deserialize, Serialize};
+
+use super::{IssuerKind, PublicKeyDigest};
+
+/// What identifies an account here: one per directory URL and referenced key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AccountIdentity {
+    /// The CA's directory.
+    #[serde(rename = "directoryURL")]
+    pub directory_url: String,
+    /// Kind of the issuer.
+    pub kind: IssuerKind,
+    /// Its namespace; empty for a ClusterIssuer.
+    pub namespace: String,
+    /// `privateKeySecretRef.name`.
+    pub secret_name: String,
+}
+
+/// What is remembered of an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Account {
+    /// Which account this is.
+    pub identity: AccountIdentity,
+    /// The deed that comes next.
+    pub deed: AccountDeed,
+    /// Digest of the account key's public half.
+    pub public_key: PublicKeyDigest,
+    /// The account's URL at the CA, once known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The contacts the CA was last told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contacts: Vec<String>,
+    /// The terms of service that were agreed to by registering, as the CA named them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms_of_service: Option<String>,
+}
+
+/// The deed that comes next for an account. It is on disk before the deed is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AccountDeed {
+    /// POST newAccount; the key is saved, and no request has been sent with it yet.
+    Register,
+    /// Ask whether the account exists, then register: an earlier newAccount may have arrived.
+    Find,
+    /// Tell the CA other contacts.
+    UpdateContacts,
+    /// Nothing: registered.
+    Nothing,
+}
