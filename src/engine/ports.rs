@@ -1,7 +1,5 @@
 //! The three seams: Clock, Store and (in `effect`) Performer. Only these are replaced by tests.
 
-use std::future::Future;
-
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
