@@ -27,6 +27,9 @@ pub struct CertificateRecord {
     /// The directory URL that issued each kept revision.
     #[serde(default, rename = "directoryURLs", skip_serializing_if = "BTreeMap::is_empty")]
     pub directory_urls: BTreeMap<u32, String>,
+    /// SHA-256 over the DER of the leaf that the live revision was issued with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issued_fingerprint: Option<String>,
     /// The CA asked not to be bothered before this time (429 with Retry-After).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Timestamp>,

@@ -1,0 +1,109 @@
+//! Is there an account, with this key, these contacts, at this CA?
+//!
+//! | account | step |
+//! | --- | --- |
+//! | nothing is being issued, or an order is past newOrder | settled |
+//! | local preconditions not looked at yet | prepare |
+//! | none recorded | obtain the key, and write it down |
+//! | Register, recorded in this run | newAccount |
+//! | Register of an earlier run, or Find | ask whether it exists; register when it does not |
+//! | contacts differ | tell the CA |
+//! | registered | settled |
+
+use jiff::Timestamp;
+
+use super::{Change, Deferral, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake};
+use crate::resource::{Account, AccountDeed, AccountIdentity, Deed};
+
+/// See the table above.
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if !snapshot.is_issuing() || snapshot.next_request.is_none() {
+        return Step::Settled;
+    }
+    if let Some(until) = snapshot.record.retry_after.filter(|time| *time > now) {
+        return Step::Wait { until: Some(until), wake: Wake::Time, why: Deferral::RetryAfter };
+    }
+    let deed = snapshot.current_order().map_or(Deed::Create, |order| order.deed);
+    if !snapshot.run.prepared {
+        let solving = matches!(deed, Deed::Create | Deed::Authorize | Deed::Solve);
+        return Step::Act(vec![Effect::Prepare { solving }]);
+    }
+    if deed != Deed::Create {
+        return Step::Settled;
+    }
+    let Some(account) = &snapshot.account else {
+        return Step::Act(vec![Effect::ObtainAccountKey]);
+    };
+    match account.deed {
+        AccountDeed::Register if snapshot.run.account_is_fresh => {
+            Step::Act(vec![Effect::RegisterAccount])
+        }
+        AccountDeed::Register | AccountDeed::Find => Step::Act(vec![Effect::FindAccount]),
+        AccountDeed::UpdateContacts => Step::Act(vec![Effect::UpdateContacts]),
+        AccountDeed::Nothing if account.contacts != contacts(snapshot) => {
+            let deed = AccountDeed::UpdateContacts;
+            let account = Account { deed, ..account.clone() };
+            Step::Record(Record::of(Change::Account(Box::new(account))))
+        }
+        AccountDeed::Nothing => Step::Settled,
+    }
+}
+
+/// What identifies the account of this certificate's issuer.
+pub fn identity(snapshot: &Snapshot) -> AccountIdentity {
+    let issuer = &snapshot.issuer;
+    AccountIdentity {
+        directory_url: issuer.acme.server.clone(),
+        kind: issuer.kind,
+        namespace: issuer.metadata.namespace.clone(),
+        secret_name: issuer.acme.private_key_secret_ref.name.clone(),
+    }
+}
+
+/// The contacts that the CA should know: `mailto:` and the lower-cased address.
+pub fn contacts(snapshot: &Snapshot) -> Vec<String> {
+    let email = &snapshot.issuer.acme.email;
+    if email.is_empty() { Vec::new() } else { vec![format!("mailto:{}", email.to_lowercase())] }
+}
+
+/// The key is written down before the first request, the URL right after the answer.
+pub fn absorb(
+    snapshot: &Snapshot,
+    effect: &Effect,
+    outcome: Outcome,
+) -> Result<Record, IllegalOutcome> {
+    match (outcome, &snapshot.account) {
+        (Outcome::AccountKey(pem, public_key), None) => {
+            let account = Account {
+                identity: identity(snapshot),
+                deed: AccountDeed::Register,
+                public_key,
+                url: None,
+                contacts: Vec::new(),
+                terms_of_service: None,
+            };
+            Ok(Record::of(Change::AccountKey(pem, Box::new(account))))
+        }
+        (Outcome::Account { url, contacts, terms_of_service }, Some(account)) => {
+            let terms_of_service = terms_of_service.or_else(|| account.terms_of_service.clone());
+            let account = Account {
+                deed: AccountDeed::Nothing,
+                url: Some(url),
+                contacts,
+                terms_of_service,
+                ..account.clone()
+            };
+            Ok(Record::of(Change::Account(Box::new(account))))
+        }
+        // Nobody has seen this key: registering cannot make a second account.
+        (Outcome::NoAccount, Some(account)) if matches!(effect, Effect::FindAccount) => {
+            let account = Account { deed: AccountDeed::Register, ..account.clone() };
+            Ok(Record::of(Change::Account(Box::new(account))))
+        }
+        (other, account) => {
+            let state =
+                account.as_ref().map_or("no account".to_owned(), |a| format!("{:?}", a.deed));
+            Err(IllegalOutcome::new(state, &other))
+        }
+    }
+}

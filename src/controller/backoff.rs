@@ -1,0 +1,158 @@
+//! When to try again after a failure.
+//!
+//! Attempt n fails at t: the next one is not before t + 1h·2^(n−1), at most 32h later, and not
+//! before what the CA's Retry-After asks. Success clears everything; an edit of what goes to the
+//! CA lets one attempt through for each distinct input, and clears nothing.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Change, Failure, Record, Snapshot};
+use crate::resource::{
+    CertificateRecord, CleanUp, Condition, ConditionStatus, ConditionType, Deed, FailureClass,
+    LastFailure, OrderState, Phase, Reason,
+};
+
+/// The first delay.
+pub const MINIMUM: SignedDuration = SignedDuration::from_hours(1);
+/// The longest delay.
+pub const MAXIMUM: SignedDuration = SignedDuration::from_hours(32);
+
+/// The delay after this many failures in a row. Records without a count, or with none, get the
+/// first delay.
+pub fn delay(attempts: Option<u32>) -> SignedDuration {
+    let doublings = attempts.unwrap_or(1).max(1) - 1;
+    1_i32
+        .checked_shl(doublings)
+        .filter(|factor| *factor > 0)
+        .and_then(|factor| MINIMUM.checked_mul(factor))
+        .map_or(MAXIMUM, |delay| delay.min(MAXIMUM))
+}
+
+/// The time of the next attempt, as far as failures and the CA's wishes decide it.
+pub fn next_attempt(record: &CertificateRecord) -> Option<Timestamp> {
+    let after_failure = record.status.last_failure_time.map(|time| {
+        time.checked_add(delay(record.status.failed_issuance_attempts)).unwrap_or(Timestamp::MAX)
+    });
+    match (after_failure, record.retry_after) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Until when the trigger must hold still; `None` when it may go ahead.
+///
+/// A time further away than the rules allow can only come from a clock that was wrong: it counts
+/// from now.
+pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
+    let record = &snapshot.record;
+    let edited = record.status.last_failure_time.is_some()
+        && !record.attempted_inputs.is_empty()
+        && !record.attempted_inputs.contains(&snapshot.input_digest);
+    if edited && record.retry_after.is_none_or(|time| time <= now) {
+        return None;
+    }
+    let latest = now.checked_add(MAXIMUM).unwrap_or(Timestamp::MAX);
+    let next = match record.status.last_failure_time {
+        Some(failed) if failed > now => {
+            let wait = delay(record.status.failed_issuance_attempts);
+            let from_now = now.checked_add(wait).unwrap_or(latest);
+            Some(record.retry_after.map_or(from_now, |time| time.max(from_now)))
+        }
+        _ => next_attempt(record),
+    }?;
+    (next > now).then_some(next)
+}
+
+/// What a failure leaves behind, in one record: a counted one raises the attempts and closes the
+/// issuance; one that does not count leaves the issuance open, to be gone on with.
+pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Record {
+    let mut record = snapshot.record.clone();
+    record.last_failure =
+        Some(LastFailure { class: failure.class, message: failure.message.clone() });
+    record.retry_after =
+        failure.retry_after.and_then(|wait| now.checked_add(wait).ok()).filter(|time| *time > now);
+    if !failure.counts() {
+        return Record::of(Change::Certificate(Box::new(record)));
+    }
+    let attempts = record.status.failed_issuance_attempts.unwrap_or(0).saturating_add(1);
+    record.status.failed_issuance_attempts = Some(attempts);
+    record.status.last_failure_time = Some(now);
+    if !record.attempted_inputs.contains(&snapshot.input_digest) {
+        record.attempted_inputs.push(snapshot.input_digest.clone());
+    }
+    let next = next_attempt(&record).unwrap_or(now);
+    let message = format!(
+        "The certificate request has failed to complete and will be retried: {} (attempt \
+         {attempts}; next attempt at {})",
+        failure.message,
+        next.strftime("%Y-%m-%dT%H:%M:%SZ")
+    );
+    record.status.set_condition(Condition {
+        kind: ConditionType::Issuing,
+        status: ConditionStatus::False,
+        reason: failure.reason,
+        message: message.clone(),
+        last_transition_time: now,
+        observed_generation: Some(record.generation),
+    });
+    let mut changes = Vec::new();
+    changes.extend(failed_order(snapshot, failure, now));
+    changes.extend(failed_request(snapshot, failure, now));
+    changes.push(Change::Certificate(Box::new(record)));
+    Record { changes, events: Vec::new() }.warning(now, failure.reason, message)
+}
+
+/// The order as it is kept after a failure: final, with everything it put out owed.
+fn failed_order(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Option<Change> {
+    let mut order = snapshot.current_order()?.clone();
+    if order.deed == Deed::Nothing && order.failure_time.is_some() {
+        return None;
+    }
+    if !order.state.is_failure() {
+        order.state = OrderState::Errored;
+    }
+    order.deed = Deed::Nothing;
+    order.failure_time = Some(now);
+    if order.reason.is_empty() {
+        order.reason.clone_from(&failure.message);
+    }
+    for challenge in &mut order.challenges {
+        challenge.phase = Phase::Final;
+        if challenge.presented_at.is_some() && challenge.clean_up == CleanUp::NotOwed {
+            challenge.clean_up = CleanUp::Owed;
+        }
+    }
+    Some(Change::Order(Box::new(order)))
+}
+
+fn failed_request(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Option<Change> {
+    let mut request = snapshot.next_request.clone()?;
+    request.failure_time = Some(now);
+    request.conditions = vec![Condition {
+        kind: ConditionType::Ready,
+        status: ConditionStatus::False,
+        reason: Reason::Failed,
+        message: failure.message.clone(),
+        last_transition_time: now,
+        observed_generation: None,
+    }];
+    Some(Change::Request(Box::new(request)))
+}
+
+/// Whether a live certificate is so near its end that a wait must not look harmless any more:
+/// expired, or two thirds of the time between renewal and expiry gone.
+pub fn is_urgent(record: &CertificateRecord, now: Timestamp) -> bool {
+    match (record.status.renewal_time, record.status.not_after) {
+        (Some(renewal), Some(end)) => {
+            let window = renewal.duration_until(end);
+            renewal.checked_add(window / 3 * 2).is_ok_and(|time| now >= time)
+        }
+        (None, Some(end)) => now >= end,
+        (_, None) => false,
+    }
+}
+
+/// The class that a deferred run of an urgent certificate ends with.
+pub fn class_of_last_failure(record: &CertificateRecord) -> FailureClass {
+    record.last_failure.as_ref().map_or(FailureClass::Other, |failure| failure.class)
+}

@@ -1,0 +1,338 @@
+//! queued → presenting → self-checking → accepting → accepted → final; clean-up owed.
+//!
+//! | phase | step | outcome → next phase |
+//! | --- | --- | --- |
+//! | Queued | wait for a slot; with one, record Presenting and the clean-up owed | |
+//! | Presenting | put the answer out | presented → SelfChecking; failed → again later |
+//! | SelfChecking | look from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
+//! | Accepting | tell the CA; when unsure whether it knows, read the authorization | Accepted |
+//! | Accepted | nothing: the order's room looks | |
+//! | Final | take the answer back, when one is owed | |
+//!
+//! Everything that can move moves in one step: one record, then all deeds side by side.
+
+use jiff::Timestamp;
+
+use super::{
+    AuthorizationSeen, ChallengeSeen, Change, DeedErrorKind, Deferral, Effect, IllegalOutcome,
+    Outcome, Record, Snapshot, Step, Wake,
+};
+use crate::resource::{
+    AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, Order, OrderState, Phase, Reason,
+};
+
+/// See the table above.
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    let Some(order) = snapshot.current_order().filter(|order| order.deed == Deed::Solve) else {
+        return Step::Settled;
+    };
+    if order.challenges.iter().any(|c| may_start(snapshot, c) || waited_instead(c, now)) {
+        return Step::Record(moved_on(snapshot, order, now));
+    }
+    let mut effects = Vec::new();
+    let mut until: Option<Timestamp> = None;
+    let mut queued = false;
+    for challenge in &order.challenges {
+        let url = challenge.spec.url.clone();
+        let not_before = snapshot.run.not_before.get(&url).copied().filter(|time| *time > now);
+        if let Some(time) = not_before.or(wait_ends(challenge).filter(|time| *time > now)) {
+            until = Some(until.map_or(time, |earlier| earlier.min(time)));
+            continue;
+        }
+        match challenge.phase {
+            Phase::Queued => queued = true,
+            Phase::Presenting => effects.push(Effect::Present { url }),
+            Phase::SelfChecking => effects.push(Effect::SelfCheck { url }),
+            Phase::Accepting if snapshot.run.unsure.contains(&url) => {
+                let url = challenge.spec.authorization_url.clone();
+                effects.push(Effect::ReadAuthorization { url });
+            }
+            Phase::Accepting => effects.push(Effect::Accept { url }),
+            Phase::Accepted | Phase::Final => {}
+        }
+    }
+    if !effects.is_empty() {
+        return Step::Act(effects);
+    }
+    if until.is_none() && !queued {
+        return Step::Settled;
+    }
+    let wake = if queued { Wake::Slot } else { Wake::Time };
+    Step::Wait { until, wake, why: Deferral::Progress(waiting_for(order)) }
+}
+
+/// One record for everything that moves without a deed: queued challenges that were granted a
+/// slot, and challenges whose wait instead of a self-check is over.
+fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
+    let mut order = order.clone();
+    let mut record = Record::default();
+    for challenge in &mut order.challenges {
+        if may_start(snapshot, challenge) {
+            challenge.phase = Phase::Presenting;
+            challenge.clean_up = CleanUp::Owed;
+            let message =
+                format!("Challenge scheduled for processing ({})", challenge.spec.identifier);
+            record = record.normal(now, Reason::Started, message);
+        } else if waited_instead(challenge, now) {
+            challenge.phase = Phase::Accepting;
+        }
+    }
+    record.changes.push(Change::Order(Box::new(order)));
+    record
+}
+
+/// A slot was granted, and nothing of an earlier turn is being taken back any more.
+fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
+    let url = &challenge.spec.url;
+    challenge.phase == Phase::Queued
+        && snapshot.run.granted.contains(url)
+        && (!challenge.owes_clean_up() || snapshot.run.clean_up_failed.contains(url))
+}
+
+fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
+    let wait = challenge.spec.solver.wait_instead_of_self_check?;
+    if challenge.phase != Phase::SelfChecking {
+        return None;
+    }
+    challenge.presented_at?.checked_add(wait.0).ok()
+}
+
+fn waited_instead(challenge: &Challenge, now: Timestamp) -> bool {
+    wait_ends(challenge).is_some_and(|time| time <= now)
+}
+
+fn waiting_for(order: &Order) -> String {
+    let waiting = order.challenges.iter().find(|c| c.phase == Phase::SelfChecking);
+    match waiting.or_else(|| order.challenges.iter().find(|c| c.phase != Phase::Final)) {
+        Some(challenge) if challenge.phase == Phase::Queued => {
+            format!("{} is queued for a free slot", challenge.spec.identifier)
+        }
+        Some(challenge) => format!("{}: {}", challenge.spec.identifier, challenge.reason),
+        None => String::new(),
+    }
+}
+
+/// A challenge as it is when found by a run that did not present it itself: an HTTP-01 answer is
+/// put out again, and whether the CA was told to look is read from the CA.
+pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
+    let mut unsure = Vec::new();
+    for challenge in &mut order.challenges {
+        match (challenge.phase, &challenge.spec.kind) {
+            (Phase::SelfChecking, ChallengeType::Http01) => challenge.phase = Phase::Presenting,
+            (Phase::Accepting, _) => unsure.push(challenge.spec.url.clone()),
+            (
+                Phase::Queued
+                | Phase::Presenting
+                | Phase::SelfChecking
+                | Phase::Accepted
+                | Phase::Final,
+                _,
+            ) => {}
+        }
+    }
+    (order, unsure)
+}
+
+/// A challenge as it is left by a run that ends before the CA was told to look: HTTP-01 goes back
+/// to the queue, its answer owed; DNS-01 stays out and is looked at again.
+pub fn parked(mut order: Order) -> Order {
+    for challenge in &mut order.challenges {
+        match (challenge.phase, &challenge.spec.kind) {
+            (
+                Phase::Presenting | Phase::SelfChecking | Phase::Accepting,
+                ChallengeType::Http01 | ChallengeType::Other(_),
+            ) => challenge.phase = Phase::Queued,
+            (Phase::Accepting, ChallengeType::Dns01) => challenge.phase = Phase::SelfChecking,
+            (Phase::Presenting | Phase::SelfChecking, ChallengeType::Dns01)
+            | (Phase::Queued | Phase::Accepted | Phase::Final, _) => {}
+        }
+    }
+    order
+}
+
+/// The clean-ups that are owed now: of final challenges, and of those that went back to the
+/// queue. One that failed in this run is left to the next.
+pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
+    let orders = snapshot.retired.iter().chain(&snapshot.order);
+    let mut effects = Vec::new();
+    for order in orders {
+        for challenge in order.challenges.iter().filter(|c| c.owes_clean_up()) {
+            let url = &challenge.spec.url;
+            let over = matches!(challenge.phase, Phase::Final | Phase::Queued);
+            if over && !snapshot.run.clean_up_failed.contains(url) {
+                effects.push(Effect::CleanUp { order: order.name.clone(), url: url.clone() });
+            }
+        }
+    }
+    effects
+}
+
+/// What the outcome of `Present`, `SelfCheck` or `Accept` means for the challenge.
+pub fn absorb(
+    snapshot: &Snapshot,
+    url: &str,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let Some(order) = snapshot.current_order() else {
+        return Err(IllegalOutcome::new("no order", &outcome));
+    };
+    let mut order = order.clone();
+    let Some(challenge) = order.challenges.iter_mut().find(|c| c.spec.url == url) else {
+        return Err(IllegalOutcome::new("no challenge", &outcome));
+    };
+    let record = absorb_one(challenge, outcome, now)?;
+    Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
+}
+
+fn absorb_one(
+    challenge: &mut Challenge,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let kind = challenge.spec.kind.as_str().to_uppercase();
+    let identifier = challenge.spec.identifier.clone();
+    let quiet = Record::default();
+    match (challenge.phase, outcome) {
+        (Phase::Presenting, Outcome::Presented) => {
+            challenge.phase = Phase::SelfChecking;
+            challenge.presented_at = Some(now);
+            challenge.reason = match challenge.spec.solver.wait_instead_of_self_check {
+                Some(wait) => {
+                    format!("Waiting {wait} before accepting {kind} challenge without self-check")
+                }
+                None => format!("Waiting for {kind} challenge propagation"),
+            };
+            let message =
+                format!("Presented challenge using {kind} challenge mechanism ({identifier})");
+            Ok(quiet.normal(now, Reason::Presented, message))
+        }
+        (Phase::Presenting, Outcome::Failed(error)) => {
+            challenge.reason = format!("Error presenting challenge: {error}");
+            Ok(quiet.warning(now, Reason::PresentError, challenge.reason.clone()))
+        }
+        (Phase::SelfChecking, Outcome::Checked(check)) => {
+            if check.passed {
+                challenge.phase = Phase::Accepting;
+                challenge.reason = check.summary;
+            } else {
+                challenge.reason =
+                    format!("Waiting for {kind} challenge propagation: {}", check.summary);
+            }
+            Ok(quiet)
+        }
+        (Phase::SelfChecking, Outcome::Failed(error)) => {
+            challenge.reason = format!("Waiting for {kind} challenge propagation: {error}");
+            Ok(quiet)
+        }
+        (Phase::Accepting, Outcome::Accepted(seen)) => {
+            challenge.phase = Phase::Accepted;
+            challenge.reason = "Waiting for the CA to look".to_owned();
+            Ok(settle(challenge, &seen, now))
+        }
+        (Phase::Accepting, Outcome::Failed(error)) => {
+            challenge.reason = format!("Error accepting challenge: {error}");
+            if error.kind == DeedErrorKind::Unusable {
+                challenge.phase = Phase::Final;
+                challenge.state = AuthorizationState::Errored;
+            }
+            Ok(quiet)
+        }
+        // The order became final while this deed was in flight.
+        (Phase::Final | Phase::Queued, _) => Ok(quiet),
+        (phase, outcome) => Err(IllegalOutcome::new(format!("{phase:?}"), &outcome)),
+    }
+}
+
+/// Copies a verdict, when the CA has reached one.
+fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Record {
+    let identifier = challenge.spec.identifier.clone();
+    let kind = challenge.spec.kind.as_str().to_uppercase();
+    if seen.state == AuthorizationState::Valid {
+        verified(challenge);
+        let message = format!("Domain \"{identifier}\" verified with \"{kind}\" validation");
+        return Record::default().normal(now, Reason::DomainVerified, message);
+    }
+    if !seen.state.is_failure() {
+        return Record::default();
+    }
+    challenge.phase = Phase::Final;
+    challenge.state = seen.state.clone();
+    challenge.problem.clone_from(&seen.problem);
+    let why = match &seen.problem {
+        Some(problem) => problem.to_string(),
+        None => format!("the CA says {}", seen.state.as_str()),
+    };
+    challenge.reason =
+        format!("Error accepting authorization: acme: authorization error for {identifier}: {why}");
+    let message = format!("Accepting challenge authorization failed: {why}");
+    Record::default().warning(now, Reason::Failed, message)
+}
+
+/// Marks a challenge as proven, and names what it proves.
+pub(super) fn verified(challenge: &mut Challenge) -> String {
+    challenge.phase = Phase::Final;
+    challenge.state = AuthorizationState::Valid;
+    "Successfully authorized domain".clone_into(&mut challenge.reason);
+    challenge.spec.identifier.to_string()
+}
+
+/// What an authorization says of the challenge that answers it. The state kept is the
+/// authorization's, the error the challenge's own.
+pub(super) fn authorization_seen(
+    order: &mut Order,
+    authorization_url: &str,
+    seen: &AuthorizationSeen,
+    now: Timestamp,
+) -> Record {
+    let order_is_invalid = order.state == OrderState::Invalid;
+    let found = order
+        .challenges
+        .iter_mut()
+        .find(|c| c.spec.authorization_url == authorization_url && c.phase != Phase::Final);
+    let Some(challenge) = found else { return Record::default() };
+    let own = seen.seen.iter().find(|(url, _)| *url == challenge.spec.url).map(|(_, seen)| seen);
+    let problem = own.and_then(|own| own.problem.clone());
+    let state = seen.state.clone();
+    if state == AuthorizationState::Valid || state.is_failure() {
+        return settle(challenge, &ChallengeSeen { state, problem }, now);
+    }
+    let told = own.is_some_and(|own| own.state != AuthorizationState::Pending);
+    if challenge.phase == Phase::Accepting && told {
+        challenge.phase = Phase::Accepted;
+    }
+    if order_is_invalid {
+        // Another name of the same order was refused; this one was not looked at to the end.
+        challenge.phase = Phase::Final;
+    }
+    Record::default()
+}
+
+/// A clean-up that is done, or one that is left to the next run, with a warning that names it.
+pub fn absorb_clean_up(
+    snapshot: &Snapshot,
+    order: &str,
+    url: &str,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let found = snapshot.retired.iter().chain(&snapshot.order).find(|o| o.name == order);
+    let Some(order) = found else {
+        return Err(IllegalOutcome::new("no order", &outcome));
+    };
+    let mut order = order.clone();
+    let Some(challenge) = order.challenges.iter_mut().find(|c| c.spec.url == url) else {
+        return Err(IllegalOutcome::new("no challenge", &outcome));
+    };
+    match outcome {
+        Outcome::CleanedUp => {
+            challenge.clean_up = CleanUp::Done;
+            Ok(Record::of(Change::Order(Box::new(order))))
+        }
+        Outcome::Failed(error) => {
+            let message = format!("Error cleaning up challenge: {error}");
+            Ok(Record::default().warning(now, Reason::CleanUpError, message))
+        }
+        other => Err(IllegalOutcome::new("clean-up owed", &other)),
+    }
+}

@@ -1,0 +1,117 @@
+//! Does chain + key satisfy the spec? Then put the pair in place, revision + 1.
+//!
+//! | order | step |
+//! | --- | --- |
+//! | no certificate yet | settled |
+//! | has a certificate, verified when it was fetched | publish |
+//!
+//! Published: the request keeps the certificate, the record gets the revision and loses Issuing
+//! and every trace of failures in one write, then the next key goes. A crash between publish and
+//! that write repeats the publish, which changes nothing.
+
+use jiff::Timestamp;
+
+use super::readiness;
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use crate::resource::{
+    Condition, ConditionStatus, ConditionType, Deed, LeafFacts, PublishedPair, Reason,
+};
+
+/// See the table above.
+pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
+    let issued = snapshot
+        .current_order()
+        .is_some_and(|order| order.deed == Deed::Nothing && order.certificate.is_some());
+    if snapshot.is_issuing() && issued { Step::Act(vec![Effect::Publish]) } else { Step::Settled }
+}
+
+/// See above.
+pub fn absorb(
+    snapshot: &Snapshot,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let leaf = match outcome {
+        Outcome::Published(leaf) => leaf,
+        other => return Err(IllegalOutcome::new("issuing", &other)),
+    };
+    let (Some(request), Some(order)) = (&snapshot.next_request, snapshot.current_order()) else {
+        return Err(IllegalOutcome::new("no request", &Outcome::Published(leaf)));
+    };
+    let mut request = request.clone();
+    request.certificate.clone_from(&order.certificate);
+    request.conditions = vec![Condition {
+        kind: ConditionType::Ready,
+        status: ConditionStatus::True,
+        reason: Reason::Issued,
+        message: "Certificate fetched from issuer successfully".to_owned(),
+        last_transition_time: now,
+        observed_generation: None,
+    }];
+    let record = published_record(snapshot, &leaf, now);
+    let changes = vec![
+        Change::Request(Box::new(request)),
+        Change::Certificate(Box::new(record)),
+        Change::DropNextKey,
+    ];
+    Ok(Record { changes, events: Vec::new() }.normal(
+        now,
+        Reason::Issuing,
+        "The certificate has been successfully issued",
+    ))
+}
+
+fn published_record(
+    snapshot: &Snapshot,
+    leaf: &LeafFacts,
+    now: Timestamp,
+) -> crate::resource::CertificateRecord {
+    let revision = snapshot.next_revision();
+    let mut after = snapshot.clone();
+    let record = &mut after.record;
+    record.directory_urls.insert(revision, snapshot.issuer.acme.server.clone());
+    while record.directory_urls.len() > 16 {
+        record.directory_urls.pop_first();
+    }
+    record.issued_fingerprint = Some(leaf.fingerprint.clone());
+    record.retry_after = None;
+    record.last_failure = None;
+    record.attempted_inputs.clear();
+    let status = &mut record.status;
+    status.revision = Some(revision);
+    status.failed_issuance_attempts = None;
+    status.last_failure_time = None;
+    status.next_private_key_secret_name = None;
+    status.remove_condition(ConditionType::Issuing);
+    after.secret = Some(published_pair(snapshot, leaf));
+    after.current_request.clone_from(&snapshot.next_request);
+    after.next_request = None;
+    readiness::refreshed(&after, now)
+}
+
+/// The pair as it is now that it was published.
+fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
+    PublishedPair {
+        key: snapshot.next_key.clone(),
+        certificate: Some(Ok(leaf.clone())),
+        annotations: annotations(snapshot),
+    }
+}
+
+/// The metadata kept beside a published pair.
+pub fn annotations(snapshot: &Snapshot) -> std::collections::BTreeMap<String, String> {
+    use super::policy::annotation;
+    let issuer_ref = &snapshot.certificate.spec.issuer_ref;
+    let group = if issuer_ref.group.is_empty() { "cert-manager.io" } else { &issuer_ref.group };
+    let template = snapshot.certificate.spec.secret_template.clone().unwrap_or_default();
+    let mut annotations = template.annotations;
+    for (key, value) in [
+        (annotation::CERTIFICATE_NAME, snapshot.certificate.metadata.name.clone()),
+        (annotation::ISSUER_NAME, issuer_ref.name.clone()),
+        (annotation::ISSUER_KIND, issuer_ref.kind.to_string()),
+        (annotation::ISSUER_GROUP, group.to_owned()),
+    ] {
+        annotations.insert(key.to_owned(), value);
+    }
+    annotations
+}

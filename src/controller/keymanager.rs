@@ -1,0 +1,146 @@
+//! Which private key will the next revision use?
+//!
+//! | Issuing | next key | policy | step |
+//! | --- | --- | --- | --- |
+//! | not True | none | – | settled |
+//! | not True | some | – | remove it |
+//! | True | fits the spec | – | settled, its name recorded |
+//! | True | does not fit, or cannot be decoded | – | generate another |
+//! | True | none | Always | generate |
+//! | True | none | Never | reuse the live key; generate when there is none; fail when it does not fit |
+
+use jiff::Timestamp;
+
+use super::policy::key_mismatches;
+use super::{Change, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use crate::resource::{FailureClass, KeyFacts, Reason, RotationPolicy};
+
+/// See the table above.
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if !snapshot.is_issuing() {
+        return without_issuing(snapshot);
+    }
+    match &snapshot.next_key {
+        Some(Ok(facts)) => {
+            let fields = key_mismatches(&snapshot.certificate.spec, facts);
+            if !fields.is_empty() {
+                let message = format!(
+                    "Regenerating private key due to change in fields: [{}]",
+                    fields.join(" ")
+                );
+                return Step::Record(Record::of(Change::DropNextKey).normal(
+                    now,
+                    Reason::Deleted,
+                    message,
+                ));
+            }
+            if snapshot.record.status.next_private_key_secret_name.is_none() {
+                return Step::Record(name_recorded(snapshot));
+            }
+            Step::Settled
+        }
+        Some(Err(_)) => Step::Record(Record::of(Change::DropNextKey).normal(
+            now,
+            Reason::Deleted,
+            "Regenerating private key: the stored one cannot be decoded",
+        )),
+        None => match snapshot.certificate.spec.rotation_policy() {
+            RotationPolicy::Always => generate(snapshot),
+            RotationPolicy::Never => keep(snapshot),
+        },
+    }
+}
+
+fn without_issuing(snapshot: &Snapshot) -> Step {
+    let named = snapshot.record.status.next_private_key_secret_name.is_some();
+    if snapshot.next_key.is_none() && !named {
+        return Step::Settled;
+    }
+    let mut record = snapshot.record.clone();
+    record.status.next_private_key_secret_name = None;
+    Step::Record(Record {
+        changes: vec![Change::Certificate(Box::new(record)), Change::DropNextKey],
+        events: Vec::new(),
+    })
+}
+
+fn generate(snapshot: &Snapshot) -> Step {
+    let (algorithm, size) = snapshot.certificate.spec.key_parameters();
+    Step::Act(vec![Effect::GenerateKey { algorithm, size }])
+}
+
+/// rotationPolicy Never: the live key is kept.
+fn keep(snapshot: &Snapshot) -> Step {
+    let live = snapshot.secret.as_ref().and_then(|pair| pair.key.as_ref());
+    match live {
+        None | Some(Err(_)) => generate(snapshot),
+        Some(Ok(key)) => {
+            let fields = key_mismatches(&snapshot.certificate.spec, key);
+            if fields.is_empty() {
+                Step::Act(vec![Effect::ReuseKey])
+            } else {
+                Step::Fail(cannot_regenerate(snapshot, &fields))
+            }
+        }
+    }
+}
+
+fn cannot_regenerate(snapshot: &Snapshot, fields: &[&str]) -> Failure {
+    Failure {
+        class: FailureClass::Precondition,
+        reason: Reason::CannotRegenerateKey,
+        message: format!(
+            "User intervention required: existing private key in Secret \"{}\" does not match \
+             requirements on Certificate resource, mismatching fields: [{}], and a new one is not \
+             made because spec.privateKey.rotationPolicy is Never. Set it to Always, change \
+             spec.privateKey back, or put a fitting tls.key there",
+            snapshot.certificate.spec.secret_name,
+            fields.join(" ")
+        ),
+        retry_after: None,
+    }
+}
+
+/// A new key is written down before anything is asked for with it.
+pub fn absorb(
+    snapshot: &Snapshot,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    match outcome {
+        Outcome::Key(pem, facts) => {
+            let name = next_key_name(snapshot);
+            let (reason, message) = if is_live(snapshot, &facts) {
+                let secret = &snapshot.certificate.spec.secret_name;
+                (
+                    Reason::Reused,
+                    format!("Reusing private key stored in existing Secret resource \"{secret}\""),
+                )
+            } else {
+                (
+                    Reason::Generated,
+                    format!("Stored new private key in temporary Secret resource \"{name}\""),
+                )
+            };
+            let mut record = name_recorded(snapshot);
+            record.changes.insert(0, Change::NextKey(pem, facts));
+            Ok(record.normal(now, reason, message))
+        }
+        other => Err(IllegalOutcome::new("keymanager", &other)),
+    }
+}
+
+fn is_live(snapshot: &Snapshot, facts: &KeyFacts) -> bool {
+    let live = snapshot.secret.as_ref().and_then(|pair| pair.key.as_ref());
+    live.and_then(|key| key.as_ref().ok()).is_some_and(|key| key.public_key == facts.public_key)
+}
+
+fn name_recorded(snapshot: &Snapshot) -> Record {
+    let mut record = snapshot.record.clone();
+    record.status.next_private_key_secret_name = Some(next_key_name(snapshot));
+    Record::of(Change::Certificate(Box::new(record)))
+}
+
+fn next_key_name(snapshot: &Snapshot) -> String {
+    format!("{}-{}", snapshot.certificate.metadata.name, snapshot.next_revision())
+}

@@ -1,0 +1,119 @@
+//! The rooms: pure decisions, one file per controller of the design documents.
+//!
+//! A room reads a [`Snapshot`] and the time, and says which [`Step`] it wants next (`decide`);
+//! where a deed was done for it, it says what the outcome means (`absorb`). No room reads a
+//! clock, a file, a socket or a random source, and none calls another's `decide`: the pipeline
+//! [`CONTROLLERS`] is the only place where they meet.
+
+pub mod account;
+pub mod backoff;
+pub mod challenge;
+pub mod issuing;
+pub mod keymanager;
+pub mod order;
+pub mod policy;
+pub mod readiness;
+pub mod requestmanager;
+pub mod scheduler;
+pub mod trigger;
+
+mod order_absorb;
+mod run;
+mod snapshot;
+mod step;
+
+use jiff::Timestamp;
+
+pub use run::{Poll, Run};
+pub use snapshot::{Intervals, Snapshot};
+pub use step::{
+    AuthorizationSeen, ChallengeSeen, Change, CheckSeen, DeedError, DeedErrorKind, Deferral,
+    Effect, Failure, IllegalOutcome, OrderSeen, Outcome, Record, Secret, Step, Wake,
+};
+
+/// One room's door: what it wants next.
+pub type Decide = fn(&Snapshot, Timestamp) -> Step;
+
+/// The pipeline, in the order of the design documents. The first room that is not settled says
+/// what happens next.
+pub const CONTROLLERS: &[(&str, Decide)] = &[
+    ("trigger", trigger::decide),
+    ("keymanager", keymanager::decide),
+    ("requestmanager", requestmanager::decide),
+    ("account", account::decide),
+    ("order", order::decide),
+    ("challenge", challenge::decide),
+    ("issuing", issuing::decide),
+    ("readiness", readiness::decide),
+];
+
+/// The clean-up deeds that are owed, and the step of the first room that is not settled.
+///
+/// Clean-up never decides and never blocks: its effects are handed out beside whatever the rooms
+/// want.
+pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
+    let owed = challenge::clean_ups(snapshot);
+    if let Some((doing, error)) = &snapshot.run.trouble {
+        return (owed, Step::Fail(Failure::of_deed(doing, error)));
+    }
+    for (_, decide) in CONTROLLERS {
+        match decide(snapshot, now) {
+            Step::Settled => {}
+            step @ (Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_)) => {
+                return (owed, step);
+            }
+        }
+    }
+    (owed, Step::Settled)
+}
+
+/// What an outcome means: hands it to the room whose deed it was. The engine has noted it in
+/// [`Run`] before, where it belongs to this run only.
+pub fn absorb(
+    snapshot: &Snapshot,
+    effect: &Effect,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    match (effect, outcome) {
+        (
+            Effect::Prepare { .. }
+            | Effect::GenerateKey { .. }
+            | Effect::ReuseKey
+            | Effect::BuildRequest
+            | Effect::ObtainAccountKey
+            | Effect::FindAccount
+            | Effect::RegisterAccount
+            | Effect::UpdateContacts
+            | Effect::Publish,
+            Outcome::Failed(_),
+        )
+        | (Effect::Prepare { .. }, Outcome::Prepared) => Ok(Record::default()),
+        (Effect::Prepare { .. }, outcome) => Err(IllegalOutcome::new("preparing", &outcome)),
+        (Effect::GenerateKey { .. } | Effect::ReuseKey, outcome) => {
+            keymanager::absorb(snapshot, outcome, now)
+        }
+        (Effect::BuildRequest, outcome) => requestmanager::absorb(snapshot, outcome, now),
+        (
+            Effect::ObtainAccountKey
+            | Effect::FindAccount
+            | Effect::RegisterAccount
+            | Effect::UpdateContacts,
+            outcome,
+        ) => account::absorb(snapshot, effect, outcome),
+        (
+            Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download,
+            outcome,
+        ) => order::absorb(snapshot, effect, outcome, now),
+        (Effect::ReadAuthorization { url }, outcome) => {
+            order::absorb_authorization(snapshot, url, outcome, now)
+        }
+        (Effect::Present { url } | Effect::SelfCheck { url } | Effect::Accept { url }, outcome) => {
+            challenge::absorb(snapshot, url, outcome, now)
+        }
+        (Effect::CleanUp { order, url }, outcome) => {
+            challenge::absorb_clean_up(snapshot, order, url, outcome, now)
+        }
+        (Effect::Publish, outcome) => issuing::absorb(snapshot, outcome, now),
+    }
+}

@@ -1,0 +1,247 @@
+//! create → authorize → solve → finalize → await → download.
+//!
+//! | deed | step | outcome → next deed |
+//! | --- | --- | --- |
+//! | no order for the request | record a new one | Create |
+//! | Create | newOrder | pending → Authorize; ready → Finalize; … |
+//! | any, found from an earlier run | read the order first | as the CA says |
+//! | Authorize | read each authorization not read yet | all read → Solve |
+//! | Solve, challenges at work | settled: the challenges' room acts | |
+//! | Solve, all accepted | read the order, 5 ms after the last hit, then ×2 | ready → Finalize |
+//! | Solve, order invalid | read the authorizations, to learn why | failed |
+//! | Finalize | POST the CSR | processing → Await; valid → Download; refused → Await |
+//! | Await | read the order | valid → Download; ready → Finalize |
+//! | Download | fetch, choose, verify | Nothing, with the certificate |
+//!
+//! An order found expired or gone between runs is replaced at once and not counted.
+
+use jiff::Timestamp;
+
+use super::order_absorb::failure_of;
+pub use super::order_absorb::{absorb, absorb_authorization};
+use super::{Change, Deferral, Effect, Failure, Poll, Record, Snapshot, Step, Wake};
+use crate::resource::{
+    AuthorizationState, Challenge, Deed, FailureClass, Identifier, Order, OrderSpec, OrderState,
+    Phase, Reason,
+};
+
+/// How often the CSR is posted in one run before a refusal is final.
+const FINALIZE_TRIES: u32 = 3;
+/// After this many looks at an order that stays pending, the authorizations are read too.
+const PATIENCE: u32 = 12;
+
+/// See the table above.
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if !snapshot.is_issuing() || snapshot.next_request.is_none() {
+        return Step::Settled;
+    }
+    if let Some(stale) = snapshot.stale_order().filter(|order| order.deed != Deed::Nothing) {
+        return Step::Record(Record::of(Change::Order(Box::new(retired(stale)))));
+    }
+    let Some(order) = snapshot.current_order() else {
+        return new_order(snapshot, now);
+    };
+    if order.state.is_failure() && order.deed == Deed::Nothing {
+        return after_failure(snapshot, order, now);
+    }
+    let known = snapshot.run.order_is_known;
+    match order.deed {
+        Deed::Create => Step::Act(vec![Effect::CreateOrder]),
+        Deed::Authorize | Deed::Solve | Deed::Finalize | Deed::Await | Deed::Download if !known => {
+            Step::Act(vec![Effect::ReadOrder])
+        }
+        Deed::Authorize => authorize(order),
+        Deed::Solve => solve(snapshot, order, now),
+        Deed::Finalize if snapshot.run.finalize_tries >= FINALIZE_TRIES => {
+            let message = "the CA refused the CSR, and the order still waits for one".to_owned();
+            Step::Fail(failure(FailureClass::Ca, message))
+        }
+        Deed::Finalize => Step::Act(vec![Effect::Finalize]),
+        Deed::Await => look(snapshot, now, Wake::Time, Vec::new()),
+        Deed::Download => download(snapshot, now),
+        Deed::Nothing => Step::Settled,
+    }
+}
+
+/// An order that nobody wants any more: final, with everything it put out owed.
+fn retired(order: &Order) -> Order {
+    let mut order = order.clone();
+    order.deed = Deed::Nothing;
+    "replaced by a newer request".clone_into(&mut order.reason);
+    for challenge in &mut order.challenges {
+        challenge.phase = Phase::Final;
+    }
+    order
+}
+
+fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if snapshot.run.ordered {
+        let message = "the order was lost, and one run makes at most one newOrder".to_owned();
+        return Step::Fail(failure(FailureClass::Ca, message));
+    }
+    let (Some(request), Some(account)) = (&snapshot.next_request, &snapshot.account) else {
+        return Step::Settled;
+    };
+    let metadata = &snapshot.certificate.metadata;
+    let number = snapshot.order_count.saturating_add(1);
+    let order = Order {
+        name: format!("{}-{}-{number}", metadata.name, request.revision),
+        creation_timestamp: now,
+        spec: OrderSpec {
+            certificate: metadata.key(),
+            revision: request.revision,
+            request: request.spec.request.clone(),
+            issuer_ref: request.spec.issuer_ref.clone(),
+            directory_url: snapshot.issuer.acme.server.clone(),
+            account_url: account.url.clone().unwrap_or_default(),
+            identifiers: identifiers(snapshot),
+            profile: snapshot.issuer.acme.profile.clone(),
+            not_after: requested_end(snapshot, now),
+        },
+        deed: Deed::Create,
+        state: OrderState::Unknown,
+        url: None,
+        finalize_url: None,
+        certificate_url: None,
+        expires: None,
+        authorizations: Vec::new(),
+        challenges: Vec::new(),
+        certificate: None,
+        reason: String::new(),
+        problem: None,
+        failure_time: None,
+    };
+    let mut record = snapshot.record.clone();
+    record.status.order_ref = Some(order.name.clone());
+    let event = format!("Created Order resource {}/{}", metadata.namespace, order.name);
+    let changes = vec![Change::Order(Box::new(order)), Change::Certificate(Box::new(record))];
+    Step::Record(Record { changes, events: Vec::new() }.normal(now, Reason::OrderCreated, event))
+}
+
+/// The identifiers of the order: names sorted, then addresses sorted; the CN among them.
+pub fn identifiers(snapshot: &Snapshot) -> Vec<Identifier> {
+    let spec = &snapshot.certificate.spec;
+    let mut names: Vec<_> = spec.dns_names.clone();
+    let mut addresses: Vec<_> = spec.ip_addresses.clone();
+    if let Ok(address) = spec.common_name.parse() {
+        addresses.push(address);
+    } else if let Ok(name) = spec.common_name.parse() {
+        names.push(name);
+    }
+    names.sort();
+    names.dedup();
+    addresses.sort();
+    addresses.dedup();
+    let names = names.into_iter().map(Identifier::Dns);
+    names.chain(addresses.into_iter().map(Identifier::Ip)).collect()
+}
+
+fn requested_end(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
+    if !snapshot.issuer.acme.enable_duration_feature {
+        return None;
+    }
+    now.checked_add(snapshot.certificate.spec.duration?.0).ok()
+}
+
+/// A final order: replaced when it had expired before this run looked, else the failure it is.
+fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
+    let failed_earlier = order.failure_time.is_some();
+    let expired_unwatched = order.state == OrderState::Expired && !snapshot.run.ordered;
+    if failed_earlier || expired_unwatched {
+        return new_order(snapshot, now);
+    }
+    let retry_after = snapshot.run.refusal_retry_after;
+    Step::Fail(Failure { retry_after, ..failure_of(order) })
+}
+
+fn authorize(order: &Order) -> Step {
+    let unread =
+        order.authorizations.iter().filter(|authorization| authorization.identifier.is_none());
+    Step::Act(unread.map(|a| Effect::ReadAuthorization { url: a.url.clone() }).collect())
+}
+
+fn solve(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
+    if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
+        return Step::Fail(verdict(challenge));
+    }
+    let undecided = || order.challenges.iter().filter(|c| c.phase != Phase::Final);
+    if order.state == OrderState::Invalid {
+        let why = authorizations_of(undecided());
+        return if why.is_empty() { Step::Fail(failure_of(order)) } else { Step::Act(why) };
+    }
+    let busy = |c: &Challenge| !matches!(c.phase, Phase::Accepted | Phase::Final);
+    if order.challenges.iter().any(busy) {
+        return Step::Settled;
+    }
+    let looks = snapshot.run.poll.looks;
+    let beside = if looks >= PATIENCE && looks % 4 == 0 {
+        authorizations_of(undecided())
+    } else {
+        Vec::new()
+    };
+    look(snapshot, now, Wake::ChallengeHit, beside)
+}
+
+fn authorizations_of<'a>(challenges: impl Iterator<Item = &'a Challenge>) -> Vec<Effect> {
+    challenges
+        .map(|c| Effect::ReadAuthorization { url: c.spec.authorization_url.clone() })
+        .collect()
+}
+
+/// The failure that a challenge's verdict is.
+fn verdict(challenge: &Challenge) -> Failure {
+    let class = match challenge.state {
+        AuthorizationState::Errored => FailureClass::Other,
+        AuthorizationState::Unknown
+        | AuthorizationState::Pending
+        | AuthorizationState::Processing
+        | AuthorizationState::Valid
+        | AuthorizationState::Invalid
+        | AuthorizationState::Expired
+        | AuthorizationState::Deactivated
+        | AuthorizationState::Revoked
+        | AuthorizationState::Other(_) => FailureClass::Validation,
+    };
+    failure(class, format!("{}: {}", challenge.spec.identifier, challenge.reason))
+}
+
+/// Reads the order, when it is time.
+fn look(snapshot: &Snapshot, now: Timestamp, wake: Wake, beside: Vec<Effect>) -> Step {
+    let until = next_look(snapshot);
+    if until.is_some_and(|until| until > now) {
+        let why = Deferral::Progress("waiting for the CA".to_owned());
+        return Step::Wait { until, wake, why };
+    }
+    let mut effects = vec![Effect::ReadOrder];
+    effects.extend(beside);
+    Step::Act(effects)
+}
+
+/// When the order is to be looked at: 5 ms after the last of the responder's hits, once each
+/// accepted challenge has been asked for; a quarter of a second after accept when nobody asks.
+fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
+    let run = &snapshot.run;
+    if run.poll.looks > 0 || run.poll.not_before.is_some() {
+        return run.poll.not_before;
+    }
+    let mut latest = None;
+    for (url, accepted) in &run.accepted {
+        let wait = match run.hits.get(url) {
+            Some(hit) => hit.checked_add(Poll::FIRST),
+            None => accepted.checked_add(jiff::SignedDuration::from_millis(250)),
+        };
+        latest = latest.max(wait.ok());
+    }
+    latest
+}
+
+fn download(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if snapshot.run.poll.not_before.is_some_and(|time| time > now) {
+        return look(snapshot, now, Wake::Time, Vec::new());
+    }
+    Step::Act(vec![Effect::Download])
+}
+
+pub(super) fn failure(class: FailureClass, message: String) -> Failure {
+    Failure { class, reason: Reason::Failed, message, retry_after: None }
+}

@@ -1,0 +1,410 @@
+//! The named checks shared by trigger and readiness, and the two literal lists.
+//!
+//! A reader learns when a certificate is issued again from [`TRIGGER`], line by line; readiness
+//! differs in the last line only. Reasons and messages are cert-manager's.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::{Snapshot, readiness};
+use crate::resource::{
+    CertificateSpec, DnsName, IssuerRef, KeyFacts, LeafFacts, PublishedPair, Reason, Subject,
+};
+
+/// Why a certificate is not as its spec asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// For programs.
+    pub reason: Reason,
+    /// For people.
+    pub message: String,
+}
+
+/// One check: `None` when all is well.
+pub type Check = fn(&Snapshot, Timestamp) -> Option<Violation>;
+
+/// When a certificate is issued again. The first violation wins.
+pub const TRIGGER: &[Check] = &[
+    secret_does_not_exist,
+    secret_is_missing_data,
+    key_and_certificate_do_not_match,
+    issuer_is_not_the_one_that_issued,
+    directory_is_not_the_one_that_issued,
+    secret_was_issued_for_another_certificate,
+    key_is_not_as_the_spec_asks,
+    key_is_not_the_one_of_the_current_request,
+    certificate_is_not_the_one_of_the_current_request,
+    current_request_is_not_as_the_spec_asks,
+    certificate_is_not_as_the_spec_asks,
+    renewal_is_due,
+];
+
+/// When a certificate is not ready. The first violation wins.
+pub const READINESS: &[Check] = &[
+    secret_does_not_exist,
+    secret_is_missing_data,
+    key_and_certificate_do_not_match,
+    issuer_is_not_the_one_that_issued,
+    directory_is_not_the_one_that_issued,
+    secret_was_issued_for_another_certificate,
+    key_is_not_as_the_spec_asks,
+    key_is_not_the_one_of_the_current_request,
+    certificate_is_not_the_one_of_the_current_request,
+    current_request_is_not_as_the_spec_asks,
+    certificate_is_not_as_the_spec_asks,
+    certificate_has_expired,
+];
+
+/// The first violation of a list.
+pub fn first_violation(checks: &[Check], snapshot: &Snapshot, now: Timestamp) -> Option<Violation> {
+    checks.iter().find_map(|check| check(snapshot, now))
+}
+
+/// The annotations under which a published pair remembers where it came from.
+pub mod annotation {
+    /// The Certificate that owns the Secret.
+    pub const CERTIFICATE_NAME: &str = "cert-manager.io/certificate-name";
+    /// Name of the issuer that produced tls.crt.
+    pub const ISSUER_NAME: &str = "cert-manager.io/issuer-name";
+    /// Its kind.
+    pub const ISSUER_KIND: &str = "cert-manager.io/issuer-kind";
+    /// Its group.
+    pub const ISSUER_GROUP: &str = "cert-manager.io/issuer-group";
+}
+
+fn secret_does_not_exist(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    s.secret.is_none().then(|| {
+        violation(Reason::DoesNotExist, "Issuing certificate as Secret does not exist".to_owned())
+    })
+}
+
+fn secret_is_missing_data(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let pair = s.secret.as_ref()?;
+    let missing = match (&pair.key, &pair.certificate) {
+        (None, None) => "any data",
+        (None, Some(_)) => "a private key",
+        (Some(_), None) => "a certificate",
+        (Some(_), Some(_)) => return None,
+    };
+    let message = format!("Issuing certificate as Secret does not contain {missing}");
+    Some(violation(Reason::MissingData, message))
+}
+
+fn key_and_certificate_do_not_match(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let pair = s.secret.as_ref()?;
+    match (pair.key.as_ref()?, pair.certificate.as_ref()?) {
+        (Err(why), _) => Some(violation(
+            Reason::InvalidKeyPair,
+            format!("Issuing certificate as Secret contains invalid private key data: {why}"),
+        )),
+        (Ok(_), Err(why)) => Some(violation(
+            Reason::InvalidCertificate,
+            format!("Issuing certificate as Secret contains an invalid certificate: {why}"),
+        )),
+        (Ok(key), Ok(leaf)) if key.public_key != leaf.public_key => Some(violation(
+            Reason::InvalidKeyPair,
+            "Issuing certificate as Secret contains a private key that does not match the \
+             certificate"
+                .to_owned(),
+        )),
+        (Ok(_), Ok(_)) => None,
+    }
+}
+
+fn issuer_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let pair = s.secret.as_ref()?;
+    let read = |key| pair.annotations.get(key).map_or("", String::as_str);
+    let (name, kind, group) = (
+        read(annotation::ISSUER_NAME),
+        read(annotation::ISSUER_KIND),
+        read(annotation::ISSUER_GROUP),
+    );
+    let wanted = &s.certificate.spec.issuer_ref;
+    let kind = if kind.is_empty() { "Issuer" } else { kind };
+    let group = group_or_default(group);
+    let none_is_set = [annotation::ISSUER_NAME, annotation::ISSUER_KIND, annotation::ISSUER_GROUP]
+        .iter()
+        .all(|key| !pair.annotations.contains_key(*key));
+    if none_is_set {
+        // An adopted pair says nothing about its issuer.
+        return None;
+    }
+    let same = name == wanted.name
+        && kind == wanted.kind.to_string()
+        && group == group_or_default(&wanted.group);
+    (!same).then(|| {
+        violation(
+            Reason::IncorrectIssuer,
+            format!(
+                "Issuing certificate as Secret was previously issued by \"{kind}.{group}/{name}\""
+            ),
+        )
+    })
+}
+
+fn directory_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let issued_by = s.record.directory_urls.get(&s.record.status.revision?)?;
+    (issued_by != &s.issuer.acme.server).then(|| {
+        violation(
+            Reason::IncorrectIssuer,
+            format!(
+                "Issuing certificate as Secret was previously issued by the ACME server \
+                 \"{issued_by}\", and the issuer now names \"{}\"",
+                s.issuer.acme.server
+            ),
+        )
+    })
+}
+
+fn secret_was_issued_for_another_certificate(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let name = s.secret.as_ref()?.annotations.get(annotation::CERTIFICATE_NAME)?;
+    (name != &s.certificate.metadata.name).then(|| {
+        violation(
+            Reason::IncorrectCertificate,
+            format!(
+                "Secret was issued for \"{name}\". If this message is not transient, you might \
+                 have two conflicting Certificates pointing to the same secret."
+            ),
+        )
+    })
+}
+
+fn key_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let key = usable(s)?.0;
+    let fields = key_mismatches(&s.certificate.spec, key);
+    (!fields.is_empty()).then(|| {
+        violation(
+            Reason::SecretMismatch,
+            format!("Existing private key is not up to date for spec: {}", go_list(&fields)),
+        )
+    })
+}
+
+fn key_is_not_the_one_of_the_current_request(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let key = usable(s)?.0;
+    let request = s.current_request.as_ref()?;
+    (request.spec.public_key != key.public_key).then(|| {
+        violation(
+            Reason::SecretMismatch,
+            "Secret contains a private key that does not match the current CertificateRequest"
+                .to_owned(),
+        )
+    })
+}
+
+/// Check 7b of the design: the split-controller document asks for it, cert-manager leaves it out.
+fn certificate_is_not_the_one_of_the_current_request(
+    s: &Snapshot,
+    _now: Timestamp,
+) -> Option<Violation> {
+    let leaf = usable(s)?.1;
+    let issued = s.record.issued_fingerprint.as_ref()?;
+    (issued != &leaf.fingerprint).then(|| {
+        violation(
+            Reason::SecretMismatch,
+            "Secret contains a certificate that is not the one issued for the current \
+             CertificateRequest"
+                .to_owned(),
+        )
+    })
+}
+
+fn current_request_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let request = s.current_request.as_ref()?;
+    let fields = request_mismatches(&s.certificate.spec, &request.certificate_spec);
+    (!fields.is_empty()).then(|| {
+        violation(
+            Reason::RequestChanged,
+            format!(
+                "Fields on existing CertificateRequest resource not up to date: {}",
+                go_list(&fields)
+            ),
+        )
+    })
+}
+
+fn certificate_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    if s.current_request.is_some() {
+        return None;
+    }
+    let leaf = usable(s)?.1;
+    let fields = leaf_mismatches(&s.certificate.spec, leaf);
+    (!fields.is_empty()).then(|| {
+        violation(
+            Reason::SecretMismatch,
+            format!(
+                "Issuing certificate as Existing issued Secret is not up to date for spec: {}",
+                go_list(&fields)
+            ),
+        )
+    })
+}
+
+fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
+    let leaf = usable(s)?.1;
+    let due = readiness::renewal_time(&s.certificate.spec, leaf)?;
+    (now >= due).then(|| {
+        violation(
+            Reason::Renewing,
+            format!("Renewing certificate as renewal was scheduled at {due}"),
+        )
+    })
+}
+
+fn certificate_has_expired(s: &Snapshot, now: Timestamp) -> Option<Violation> {
+    let leaf = usable(s)?.1;
+    (now >= leaf.not_after).then(|| {
+        let time = leaf.not_after.strftime("%a, %d %b %Y %H:%M:%S UTC");
+        violation(Reason::Expired, format!("Certificate expired on {time}"))
+    })
+}
+
+/// Key and leaf, when both are there and can be decoded.
+fn usable(s: &Snapshot) -> Option<(&KeyFacts, &LeafFacts)> {
+    let PublishedPair { key, certificate, .. } = s.secret.as_ref()?;
+    Some((key.as_ref()?.as_ref().ok()?, certificate.as_ref()?.as_ref().ok()?))
+}
+
+/// The key's fields that are not as the spec asks. Another algorithm hides another size.
+pub fn key_mismatches(spec: &CertificateSpec, key: &KeyFacts) -> Vec<&'static str> {
+    let (algorithm, size) = spec.key_parameters();
+    if algorithm != key.algorithm {
+        vec!["spec.privateKey.algorithm"]
+    } else if size != key.size {
+        vec!["spec.privateKey.size"]
+    } else {
+        Vec::new()
+    }
+}
+
+/// The fields in which a request's spec differs from today's, in cert-manager's order. Fields
+/// that do not go to the CA are not compared.
+pub fn request_mismatches(
+    wanted: &CertificateSpec,
+    requested: &CertificateSpec,
+) -> Vec<&'static str> {
+    let mut fields = Vec::new();
+    let mut differ = |different: bool, field| {
+        if different {
+            fields.push(field);
+        }
+    };
+    differ(sorted(&wanted.ip_addresses) != sorted(&requested.ip_addresses), "spec.ipAddresses");
+    differ(sorted(&wanted.uris) != sorted(&requested.uris), "spec.uris");
+    differ(
+        sorted(&wanted.email_addresses) != sorted(&requested.email_addresses),
+        "spec.emailAddresses",
+    );
+    differ(sorted(&wanted.dns_names) != sorted(&requested.dns_names), "spec.dnsNames");
+    differ(
+        !wanted.other_names.is_empty() && wanted.other_names != requested.other_names,
+        "spec.otherNames",
+    );
+    if wanted.literal_subject.is_empty() {
+        differ(wanted.common_name != requested.common_name, "spec.commonName");
+        for (different, field) in subject_mismatches(wanted, requested) {
+            differ(different, field);
+        }
+    } else {
+        differ(wanted.literal_subject != requested.literal_subject, "spec.literalSubject");
+    }
+    differ(wanted.is_ca != requested.is_ca, "spec.isCA");
+    differ(
+        sorted(wanted.effective_usages()) != sorted(requested.effective_usages()),
+        "spec.usages",
+    );
+    differ(
+        matches!((wanted.duration, requested.duration), (Some(a), Some(b)) if a != b),
+        "spec.duration",
+    );
+    differ(!same_issuer(&wanted.issuer_ref, &requested.issuer_ref), "spec.issuerRef");
+    fields
+}
+
+fn subject_mismatches(
+    wanted: &CertificateSpec,
+    requested: &CertificateSpec,
+) -> [(bool, &'static str); 8] {
+    let empty = Subject::default();
+    let a = wanted.subject.as_ref().unwrap_or(&empty);
+    let b = requested.subject.as_ref().unwrap_or(&empty);
+    [
+        (a.serial_number != b.serial_number, "spec.subject.serialNumber"),
+        (sorted(&a.organizations) != sorted(&b.organizations), "spec.subject.organizations"),
+        (sorted(&a.countries) != sorted(&b.countries), "spec.subject.countries"),
+        (sorted(&a.localities) != sorted(&b.localities), "spec.subject.localities"),
+        (
+            sorted(&a.organizational_units) != sorted(&b.organizational_units),
+            "spec.subject.organizationalUnits",
+        ),
+        (sorted(&a.postal_codes) != sorted(&b.postal_codes), "spec.subject.postCodes"),
+        (sorted(&a.provinces) != sorted(&b.provinces), "spec.subject.provinces"),
+        (
+            sorted(&a.street_addresses) != sorted(&b.street_addresses),
+            "spec.subject.streetAddresses",
+        ),
+    ]
+}
+
+fn same_issuer(a: &IssuerRef, b: &IssuerRef) -> bool {
+    a.name == b.name && a.kind == b.kind && group_or_default(&a.group) == group_or_default(&b.group)
+}
+
+/// The fields in which an issued leaf differs from the spec; a CA may move the CN into or out of
+/// the names.
+pub fn leaf_mismatches(spec: &CertificateSpec, leaf: &LeafFacts) -> Vec<&'static str> {
+    let wanted: BTreeSet<&str> = spec.dns_names.iter().map(DnsName::as_str).collect();
+    let issued: BTreeSet<&str> = leaf.dns_names.iter().map(String::as_str).collect();
+    let with_cn = |names: &BTreeSet<&str>, cn: &str| {
+        let mut all: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        if !cn.is_empty() {
+            all.insert(cn.to_owned());
+        }
+        all
+    };
+    let wanted_all = with_cn(&wanted, &spec.common_name);
+    let issued_all = with_cn(&issued, &leaf.common_name);
+    let mut fields = Vec::new();
+    if wanted_all != issued_all {
+        let missing_cn =
+            |cn: &str, others: &BTreeSet<String>| !cn.is_empty() && !others.contains(cn);
+        if missing_cn(&spec.common_name, &issued_all) || missing_cn(&leaf.common_name, &wanted_all)
+        {
+            fields.push("spec.commonName");
+        }
+        let names_differ = wanted.iter().any(|name| !issued_all.contains(*name))
+            || issued.iter().any(|name| !wanted_all.contains(*name));
+        if names_differ {
+            fields.push("spec.dnsNames");
+        }
+    }
+    if sorted(&spec.ip_addresses) != sorted(&leaf.ip_addresses) {
+        fields.push("spec.ipAddresses");
+    }
+    if sorted(&spec.uris) != sorted(&leaf.uris) {
+        fields.push("spec.uris");
+    }
+    if sorted(&spec.email_addresses) != sorted(&leaf.email_addresses) {
+        fields.push("spec.emailAddresses");
+    }
+    fields
+}
+
+fn sorted<T: Ord + Clone>(list: &[T]) -> Vec<T> {
+    let mut list = list.to_vec();
+    list.sort();
+    list
+}
+
+fn group_or_default(group: &str) -> &str {
+    if group.is_empty() { "cert-manager.io" } else { group }
+}
+
+fn go_list(fields: &[&str]) -> String {
+    format!("[{}]", fields.join(" "))
+}
+
+fn violation(reason: Reason, message: String) -> Violation {
+    Violation { reason, message }
+}

@@ -1,0 +1,112 @@
+//! Which CertificateRequest belongs to the next revision?
+//!
+//! | next request | step |
+//! | --- | --- |
+//! | none | build the CSR |
+//! | its key is not the next key | remove it |
+//! | its spec is not today's | remove it |
+//! | it failed before this issuance was asked for | remove it |
+//! | fits | settled |
+
+use jiff::Timestamp;
+
+use super::policy::request_mismatches;
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use crate::resource::{
+    CertificateRequest, CertificateRequestSpec, Condition, ConditionStatus, ConditionType,
+    Metadata, Reason,
+};
+
+/// See the table above. Does nothing without Issuing=True and a next key.
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    let (true, Some(Ok(key))) = (snapshot.is_issuing(), &snapshot.next_key) else {
+        return Step::Settled;
+    };
+    let Some(request) = &snapshot.next_request else {
+        return Step::Act(vec![Effect::BuildRequest]);
+    };
+    if request.spec.public_key != key.public_key {
+        return discard(request, now, "its key is not the next private key");
+    }
+    let fields = request_mismatches(&snapshot.certificate.spec, &request.certificate_spec);
+    if !fields.is_empty() {
+        return discard(request, now, &format!("fields changed: [{}]", fields.join(" ")));
+    }
+    if let Some(failed) = request.failure_time {
+        let asked = snapshot.record.status.condition(ConditionType::Issuing);
+        if asked.is_some_and(|condition| failed <= condition.last_transition_time) {
+            return discard(request, now, "it failed before");
+        }
+    }
+    Step::Settled
+}
+
+fn discard(request: &CertificateRequest, now: Timestamp, why: &str) -> Step {
+    Step::Record(Record::of(Change::DropRequest(request.revision)).normal(
+        now,
+        Reason::Deleted,
+        format!("Deleted CertificateRequest resource \"{}\": {why}", request.metadata.name),
+    ))
+}
+
+/// The new request is written down before it is sent anywhere.
+pub fn absorb(
+    snapshot: &Snapshot,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    match outcome {
+        Outcome::Request(pem, public_key) => {
+            let certificate = &snapshot.certificate;
+            let revision = snapshot.next_revision();
+            let name = format!("{}-{revision}", certificate.metadata.name);
+            let spec = &certificate.spec;
+            let request = CertificateRequest {
+                metadata: Metadata {
+                    name: name.clone(),
+                    namespace: certificate.metadata.namespace.clone(),
+                    labels: certificate.metadata.labels.clone(),
+                    annotations: inherited_annotations(&certificate.metadata),
+                },
+                revision,
+                creation_timestamp: now,
+                spec: CertificateRequestSpec {
+                    request: pem,
+                    public_key,
+                    duration: spec.duration,
+                    is_ca: spec.is_ca,
+                    usages: spec.effective_usages().to_vec(),
+                    issuer_ref: spec.issuer_ref.clone(),
+                },
+                certificate_spec: spec.clone(),
+                conditions: vec![Condition {
+                    kind: ConditionType::Ready,
+                    status: ConditionStatus::False,
+                    reason: Reason::Pending,
+                    message: "Waiting on certificate issuance".to_owned(),
+                    last_transition_time: now,
+                    observed_generation: None,
+                }],
+                certificate: None,
+                failure_time: None,
+            };
+            Ok(Record::of(Change::Request(Box::new(request))).normal(
+                now,
+                Reason::Requested,
+                format!("Created new CertificateRequest resource \"{name}\""),
+            ))
+        }
+        other => Err(IllegalOutcome::new("requestmanager", &other)),
+    }
+}
+
+/// Annotations of other tools stay with the Certificate (cert-manager's list of prefixes).
+fn inherited_annotations(metadata: &Metadata) -> std::collections::BTreeMap<String, String> {
+    const OTHERS: [&str; 3] = ["kubectl.kubernetes.io/", "fluxcd.io/", "argocd.argoproj.io/"];
+    metadata
+        .annotations
+        .iter()
+        .filter(|(key, _)| !OTHERS.iter().any(|prefix| key.starts_with(prefix)))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}

@@ -1,0 +1,258 @@
+//! What has happened in this run, and is not remembered when it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::order_absorb::doing;
+use super::{DeedError, DeedErrorKind, Effect, Intervals, Outcome};
+use crate::resource::{AuthorizationState, OrderState};
+
+/// What has happened in this run. Gone when it ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// `Prepare` has succeeded.
+    pub prepared: bool,
+    /// The account record was made in this run, so no newAccount can have been sent before.
+    pub account_is_fresh: bool,
+    /// The order was made or read at the CA in this run.
+    pub order_is_known: bool,
+    /// newOrder was sent in this run.
+    pub ordered: bool,
+    /// How often the CSR was posted in this run.
+    pub finalize_tries: u32,
+    /// When the order may be read next.
+    pub poll: Poll,
+    /// Challenges, by URL, that hold a slot.
+    pub granted: BTreeSet<String>,
+    /// When the responder was last asked for a challenge's token after accept, by URL.
+    pub hits: BTreeMap<String, Timestamp>,
+    /// When a challenge was accepted in this run, by URL.
+    pub accepted: BTreeMap<String, Timestamp>,
+    /// When a challenge may be presented or checked again, by URL.
+    pub not_before: BTreeMap<String, Timestamp>,
+    /// The last self-check's report, by URL.
+    pub reports: BTreeMap<String, String>,
+    /// Challenges, by URL, for which it is not known whether the CA has been told to look.
+    pub unsure: BTreeSet<String>,
+    /// How often "accept" was posted in this run, by URL.
+    pub accept_tries: BTreeMap<String, u32>,
+    /// Clean-ups, by URL, that failed in this run.
+    pub clean_up_failed: BTreeSet<String>,
+    /// How long the CA asked to wait when it refused the order.
+    pub refusal_retry_after: Option<SignedDuration>,
+    /// The trouble that ends this run.
+    pub trouble: Option<(String, DeedError)>,
+}
+
+/// When to look at the order next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Poll {
+    /// How many looks there were since the last accept or finalize.
+    pub looks: u32,
+    /// Not before this time.
+    pub not_before: Option<Timestamp>,
+}
+
+impl Poll {
+    /// The first look after accept's last hit, and after finalize.
+    pub const FIRST: SignedDuration = SignedDuration::from_millis(5);
+    /// The longest pause between two looks, unless the CA asks for more.
+    pub const LONGEST: SignedDuration = SignedDuration::from_secs(5);
+    /// The longest Retry-After that is waited for within a run.
+    pub const CLAMP: SignedDuration = SignedDuration::from_secs(60);
+
+    /// The pause after `looks` looks: 5 ms, doubling to 5 s; never less than the CA asks for.
+    pub fn pause(looks: u32, retry_after: Option<SignedDuration>) -> SignedDuration {
+        let factor = 1_i32.checked_shl(looks.min(20)).unwrap_or(i32::MAX);
+        let own = Self::FIRST.checked_mul(factor).unwrap_or(Self::LONGEST).min(Self::LONGEST);
+        own.max(retry_after.unwrap_or(SignedDuration::ZERO).min(Self::CLAMP))
+    }
+}
+
+/// How often the certificate is asked for again when the CA does not have it yet.
+const DOWNLOAD_TRIES: u32 = 12;
+/// How often "accept" is posted in one run.
+const ACCEPT_TRIES: u32 = 3;
+
+impl Run {
+    /// Notes an outcome, before the room it belongs to says what it means.
+    pub fn note(
+        &mut self,
+        effect: &Effect,
+        outcome: &Outcome,
+        intervals: Intervals,
+        now: Timestamp,
+    ) {
+        if let Outcome::Failed(error) = outcome {
+            self.note_failure(effect, error, intervals, now);
+            return;
+        }
+        match effect {
+            Effect::Prepare { .. } => self.prepared = true,
+            Effect::ObtainAccountKey => self.account_is_fresh = true,
+            Effect::FindAccount => self.account_is_fresh = matches!(outcome, Outcome::NoAccount),
+            Effect::CreateOrder => {
+                self.ordered = true;
+                self.order_is_known = true;
+            }
+            Effect::ReadOrder => self.note_look(outcome, now),
+            Effect::Finalize => {
+                self.finalize_tries += 1;
+                self.poll = Poll::default();
+                self.poll.not_before = pause_ends(now, 0, outcome);
+            }
+            Effect::Accept { url } => {
+                self.unsure.remove(url);
+                self.accepted.insert(url.clone(), now);
+                self.poll = Poll::default();
+            }
+            Effect::ReadAuthorization { .. } => self.note_authorization(outcome),
+            Effect::SelfCheck { url } => self.note_check(url, outcome, intervals, now),
+            Effect::GenerateKey { .. }
+            | Effect::ReuseKey
+            | Effect::BuildRequest
+            | Effect::RegisterAccount
+            | Effect::UpdateContacts
+            | Effect::Present { .. }
+            | Effect::CleanUp { .. }
+            | Effect::Download
+            | Effect::Publish => {}
+        }
+    }
+
+    /// The responder was asked for the token of an accepted challenge.
+    pub fn note_hit(&mut self, url: &str, at: Timestamp) {
+        if self.accepted.get(url).is_some_and(|accepted| at >= *accepted) {
+            self.hits.insert(url.to_owned(), at);
+        }
+    }
+
+    fn note_look(&mut self, outcome: &Outcome, now: Timestamp) {
+        self.order_is_known = true;
+        self.poll.looks = self.poll.looks.saturating_add(1);
+        self.poll.not_before = pause_ends(now, self.poll.looks, outcome);
+        if let Outcome::Order(seen) = outcome
+            && matches!(seen.state, OrderState::Ready | OrderState::Valid)
+        {
+            self.poll = Poll::default();
+        }
+    }
+
+    /// A challenge that the CA still calls pending has not been told to look.
+    fn note_authorization(&mut self, outcome: &Outcome) {
+        let Outcome::Authorization(seen) = outcome else { return };
+        for (url, challenge) in &seen.seen {
+            if self.unsure.remove(url) && challenge.state != AuthorizationState::Pending {
+                self.accept_tries.remove(url);
+            }
+        }
+    }
+
+    fn note_check(&mut self, url: &str, outcome: &Outcome, intervals: Intervals, now: Timestamp) {
+        let Outcome::Checked(check) = outcome else { return };
+        self.reports.insert(url.to_owned(), check.report.clone());
+        if !check.passed
+            && let Ok(next) = now.checked_add(intervals.self_check)
+        {
+            self.not_before.insert(url.to_owned(), next);
+        }
+    }
+
+    fn note_failure(
+        &mut self,
+        effect: &Effect,
+        error: &DeedError,
+        intervals: Intervals,
+        now: Timestamp,
+    ) {
+        self.refusal_retry_after = error.retry_after.or(self.refusal_retry_after);
+        match effect {
+            Effect::Present { url } | Effect::SelfCheck { url } => {
+                if let Ok(next) = now.checked_add(intervals.self_check) {
+                    self.not_before.insert(url.clone(), next);
+                }
+            }
+            Effect::CleanUp { url, .. } => {
+                self.clean_up_failed.insert(url.clone());
+            }
+            // Whether the CA was told to look is read from the CA.
+            Effect::Accept { url } => {
+                let tries = self.accept_tries.entry(url.clone()).or_insert(0);
+                *tries += 1;
+                self.unsure.insert(url.clone());
+                if *tries >= ACCEPT_TRIES {
+                    self.trouble = Some((doing(effect).to_owned(), error.clone()));
+                }
+            }
+            Effect::Finalize => {
+                self.finalize_tries += 1;
+                self.order_is_known = false;
+                self.poll = Poll::default();
+            }
+            Effect::Download => self.note_missing_certificate(effect, error, now),
+            Effect::CreateOrder => {
+                self.ordered = true;
+                self.note_trouble(effect, error);
+            }
+            Effect::ReadOrder | Effect::ReadAuthorization { .. } => {
+                self.order_is_known = true;
+                self.note_trouble(effect, error);
+            }
+            Effect::Prepare { .. }
+            | Effect::GenerateKey { .. }
+            | Effect::ReuseKey
+            | Effect::BuildRequest
+            | Effect::ObtainAccountKey
+            | Effect::FindAccount
+            | Effect::RegisterAccount
+            | Effect::UpdateContacts
+            | Effect::Publish => self.trouble = Some((doing(effect).to_owned(), error.clone())),
+        }
+    }
+
+    /// Trouble that the order's own record does not say ends the run.
+    fn note_trouble(&mut self, effect: &Effect, error: &DeedError) {
+        match error.kind {
+            DeedErrorKind::Transient | DeedErrorKind::Precondition | DeedErrorKind::State => {
+                self.trouble = Some((doing(effect).to_owned(), error.clone()));
+            }
+            DeedErrorKind::Refused
+            | DeedErrorKind::Gone
+            | DeedErrorKind::Unusable
+            | DeedErrorKind::Local => {}
+        }
+    }
+
+    /// A CA may need a moment between "valid" and handing out the certificate.
+    fn note_missing_certificate(&mut self, effect: &Effect, error: &DeedError, now: Timestamp) {
+        self.poll.looks = self.poll.looks.saturating_add(1);
+        let pause = Poll::pause(self.poll.looks, error.retry_after);
+        self.poll.not_before = now.checked_add(pause).ok();
+        let waiting = matches!(error.kind, DeedErrorKind::Gone | DeedErrorKind::Transient);
+        if waiting && self.poll.looks >= DOWNLOAD_TRIES {
+            self.trouble = Some((doing(effect).to_owned(), error.clone()));
+        }
+    }
+}
+
+fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp> {
+    let retry_after = match outcome {
+        Outcome::Order(seen) => seen.retry_after,
+        Outcome::Prepared
+        | Outcome::Key(..)
+        | Outcome::Request(..)
+        | Outcome::AccountKey(..)
+        | Outcome::Account { .. }
+        | Outcome::NoAccount
+        | Outcome::Authorization(_)
+        | Outcome::Presented
+        | Outcome::Checked(_)
+        | Outcome::Accepted(_)
+        | Outcome::CleanedUp
+        | Outcome::Certificate { .. }
+        | Outcome::Published(_)
+        | Outcome::Failed(_) => None,
+    };
+    now.checked_add(Poll::pause(looks, retry_after)).ok()
+}

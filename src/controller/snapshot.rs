@@ -1,0 +1,80 @@
+//! All that is known about one Certificate at one moment.
+
+use jiff::SignedDuration;
+
+use super::Run;
+use crate::resource::{
+    Account, Certificate, CertificateRecord, CertificateRequest, ConditionStatus, ConditionType,
+    Issuer, KeyFacts, Order, PublishedPair, Settings,
+};
+
+/// What the rooms decide from. Gathered by the engine, never by a room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// What the user wants.
+    pub certificate: Certificate,
+    /// Who issues.
+    pub issuer: Issuer,
+    /// The Certificate's settings, with the Issuer's as defaults.
+    pub settings: Settings,
+    /// What is remembered.
+    pub record: CertificateRecord,
+    /// What is live; `None` when nothing was ever published.
+    pub secret: Option<PublishedPair>,
+    /// The request of the live revision.
+    pub current_request: Option<CertificateRequest>,
+    /// The request of the next revision.
+    pub next_request: Option<CertificateRequest>,
+    /// The next private key; `Err` when it cannot be decoded.
+    pub next_key: Option<Result<KeyFacts, String>>,
+    /// The account at the issuer's CA.
+    pub account: Option<Account>,
+    /// The newest order for the next revision.
+    pub order: Option<Order>,
+    /// Older orders that still owe a clean-up.
+    pub retired: Vec<Order>,
+    /// How many orders the next revision has had.
+    pub order_count: u32,
+    /// Digest over everything whose edit may bypass the backoff (DESIGN section 4).
+    pub input_digest: String,
+    /// The intervals in force.
+    pub intervals: Intervals,
+    /// What has happened in this run, and is not remembered.
+    pub run: Run,
+}
+
+impl Snapshot {
+    /// Whether the Issuing condition is True.
+    pub fn is_issuing(&self) -> bool {
+        self.record
+            .status
+            .condition(ConditionType::Issuing)
+            .is_some_and(|condition| condition.status == ConditionStatus::True)
+    }
+
+    /// The revision that an issuance now would make.
+    pub fn next_revision(&self) -> u32 {
+        self.record.status.revision.unwrap_or(0).saturating_add(1)
+    }
+
+    /// The order that belongs to the next request.
+    pub fn current_order(&self) -> Option<&Order> {
+        let request = self.next_request.as_ref()?;
+        self.order.as_ref().filter(|order| order.spec.request == request.spec.request)
+    }
+
+    /// The order that does not belong to the next request any more, if there is one.
+    pub fn stale_order(&self) -> Option<&Order> {
+        match self.current_order() {
+            Some(_) => None,
+            None => self.order.as_ref(),
+        }
+    }
+}
+
+/// How often things are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intervals {
+    /// Between two self-checks of one challenge (`--self-check-interval`).
+    pub self_check: SignedDuration,
+}

@@ -1,0 +1,412 @@
+//! What passes between the rooms and the engine: steps, deeds to do, and what came of them.
+
+use jiff::{SignedDuration, Timestamp};
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use crate::resource::{
+    Account, AuthorizationState, CertificateRecord, CertificateRequest, Event, EventType,
+    FailureClass, Identifier, KeyAlgorithm, KeyFacts, LeafFacts, OfferedChallenge, Order,
+    OrderState, Problem, PublicKeyDigest, Reason,
+};
+
+/// What one controller wants next, given what is known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Nothing.
+    Settled,
+    /// Write this down, then decide again.
+    Record(Record),
+    /// Do these deeds, side by side.
+    Act(Vec<Effect>),
+    /// Nothing can be done before a time or an event.
+    Wait {
+        /// The time, if one is known.
+        until: Option<Timestamp>,
+        /// What else may end the wait.
+        wake: Wake,
+        /// What is waited for, and whether the run stays for it.
+        why: Deferral,
+    },
+    /// This issuance has failed.
+    Fail(Failure),
+}
+
+/// What ends a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// Only the time.
+    Time,
+    /// The scheduler grants a slot.
+    Slot,
+    /// The HTTP-01 responder was asked.
+    ChallengeHit,
+    /// Somebody gives a lock back.
+    Lock,
+}
+
+/// Why something waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deferral {
+    /// The backoff after failed issuances: the run leaves.
+    Backoff {
+        /// How many failed in a row.
+        attempts: u32,
+    },
+    /// The CA asked to be left alone: the run leaves.
+    RetryAfter,
+    /// Something that moves within this run: the run stays.
+    Progress(String),
+}
+
+/// Changes that belong together, and what to say about them. They are written in this order, and
+/// each order leaves a state from which the next run goes on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// For the journal.
+    pub events: Vec<Event>,
+}
+
+impl Record {
+    /// One change, nothing to say.
+    pub fn of(change: Change) -> Self {
+        Self { changes: vec![change], events: Vec::new() }
+    }
+
+    /// Adds a Normal event.
+    #[must_use]
+    pub fn normal(self, time: Timestamp, reason: Reason, message: impl Into<String>) -> Self {
+        self.event(time, EventType::Normal, reason, message.into())
+    }
+
+    /// Adds a Warning event.
+    #[must_use]
+    pub fn warning(self, time: Timestamp, reason: Reason, message: impl Into<String>) -> Self {
+        self.event(time, EventType::Warning, reason, message.into())
+    }
+
+    fn event(mut self, time: Timestamp, kind: EventType, reason: Reason, message: String) -> Self {
+        self.events.push(Event { time, kind, reason, message });
+        self
+    }
+}
+
+/// One document to write or remove.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// `status.json`.
+    Certificate(Box<CertificateRecord>),
+    /// The request of one revision.
+    Request(Box<CertificateRequest>),
+    /// Remove the request of one revision.
+    DropRequest(u32),
+    /// An order with its challenges.
+    Order(Box<Order>),
+    /// The next private key, PKCS#8 PEM.
+    NextKey(Secret, KeyFacts),
+    /// Remove the next private key.
+    DropNextKey,
+    /// The account's private key, PKCS#8 PEM, then the account that goes with it.
+    AccountKey(Secret, Box<Account>),
+    /// An account.
+    Account(Box<Account>),
+}
+
+/// Text that must not be printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub Zeroizing<String>);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Every deed certctl can do for a certificate. Each may run twice.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Make sure, before any request, that everything local is in order.
+    Prepare {
+        /// Whether challenges will have to be presented.
+        solving: bool,
+    },
+    /// Make a private key.
+    GenerateKey {
+        /// Its algorithm.
+        algorithm: KeyAlgorithm,
+        /// Its size in bits.
+        size: u32,
+    },
+    /// Take the key that is live.
+    ReuseKey,
+    /// Build and sign the CSR.
+    BuildRequest,
+    /// Take the account key from the referenced secret, or make one.
+    ObtainAccountKey,
+    /// newAccount with onlyReturnExisting.
+    FindAccount,
+    /// newAccount.
+    RegisterAccount,
+    /// POST the contacts to the account.
+    UpdateContacts,
+    /// newOrder.
+    CreateOrder,
+    /// POST-as-GET of the order.
+    ReadOrder,
+    /// POST-as-GET of an authorization.
+    ReadAuthorization {
+        /// Its URL.
+        url: String,
+    },
+    /// Put a challenge's answer into the world.
+    Present {
+        /// The challenge's URL.
+        url: String,
+    },
+    /// Look at the answer from outside, once.
+    SelfCheck {
+        /// The challenge's URL.
+        url: String,
+    },
+    /// Tell the CA to look.
+    Accept {
+        /// The challenge's URL.
+        url: String,
+    },
+    /// Take a challenge's answer back.
+    CleanUp {
+        /// Name of the order, which may be a retired one.
+        order: String,
+        /// The challenge's URL.
+        url: String,
+    },
+    /// POST the CSR.
+    Finalize,
+    /// Fetch the chain, choose among alternates, and verify it.
+    Download,
+    /// Put key and chain in place.
+    Publish,
+}
+
+/// What came of a deed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// `Prepare`: all is in order.
+    Prepared,
+    /// `GenerateKey`, `ReuseKey`: the key.
+    Key(Secret, KeyFacts),
+    /// `BuildRequest`: the CSR in PEM, and the digest of its key.
+    Request(String, PublicKeyDigest),
+    /// `ObtainAccountKey`: the key in PKCS#8 PEM, and the digest of its public half.
+    AccountKey(Secret, PublicKeyDigest),
+    /// `FindAccount`, `RegisterAccount`, `UpdateContacts`: the account.
+    Account {
+        /// Its URL.
+        url: String,
+        /// The contacts that the CA knows now.
+        contacts: Vec<String>,
+        /// The terms of service named in the directory.
+        terms_of_service: Option<String>,
+    },
+    /// `FindAccount`: there is none with this key.
+    NoAccount,
+    /// `CreateOrder`, `ReadOrder`, `Finalize`: the order.
+    Order(Box<OrderSeen>),
+    /// `ReadAuthorization`: the authorization.
+    Authorization(Box<AuthorizationSeen>),
+    /// `Present`: it is out.
+    Presented,
+    /// `SelfCheck`: what was seen.
+    Checked(CheckSeen),
+    /// `Accept`: the challenge, as the CA answered.
+    Accepted(ChallengeSeen),
+    /// `CleanUp`: nothing of ours is out there any more.
+    CleanedUp,
+    /// `Download`: the chain, verified.
+    Certificate {
+        /// PEM, leaf first.
+        pem: String,
+        /// What the leaf says.
+        leaf: Box<LeafFacts>,
+    },
+    /// `Publish`: key and chain are live.
+    Published(Box<LeafFacts>),
+    /// Any deed: it did not work.
+    Failed(DeedError),
+}
+
+impl Outcome {
+    /// A word for it, without its contents.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Prepared => "prepared",
+            Self::Key(..) => "key",
+            Self::Request(..) => "request",
+            Self::AccountKey(..) => "account key",
+            Self::Account { .. } => "account",
+            Self::NoAccount => "no account",
+            Self::Order(_) => "order",
+            Self::Authorization(_) => "authorization",
+            Self::Presented => "presented",
+            Self::Checked(_) => "checked",
+            Self::Accepted(_) => "accepted",
+            Self::CleanedUp => "cleaned up",
+            Self::Certificate { .. } => "certificate",
+            Self::Published(_) => "published",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+/// An order as the CA answered (RFC 8555 section 7.1.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderSeen {
+    /// Its URL.
+    pub url: String,
+    /// Its state.
+    pub state: OrderState,
+    /// Its authorizations' URLs.
+    pub authorizations: Vec<String>,
+    /// Where the CSR goes.
+    pub finalize_url: String,
+    /// Where the certificate is, once there is one.
+    pub certificate_url: Option<String>,
+    /// When the CA forgets it.
+    pub expires: Option<Timestamp>,
+    /// Why it is invalid.
+    pub problem: Option<Problem>,
+    /// How long the CA asks to wait before the next look.
+    pub retry_after: Option<SignedDuration>,
+}
+
+/// An authorization as the CA answered (RFC 8555 section 7.1.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorizationSeen {
+    /// What it is about, without `*.`.
+    pub identifier: Identifier,
+    /// Whether it is for `*.` identifier.
+    pub wildcard: bool,
+    /// Its state.
+    pub state: AuthorizationState,
+    /// The challenges on offer, with the key authorization of each token.
+    pub challenges: Vec<(OfferedChallenge, String)>,
+    /// What the CA said of each challenge, by URL.
+    pub seen: Vec<(String, ChallengeSeen)>,
+}
+
+/// A challenge as the CA answered (RFC 8555 section 7.1.5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChallengeSeen {
+    /// Its state; the words are those of authorizations.
+    pub state: AuthorizationState,
+    /// Why it is invalid.
+    pub problem: Option<Problem>,
+}
+
+/// What a self-check saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckSeen {
+    /// Whether the CA may be asked to look.
+    pub passed: bool,
+    /// Why not, in one line; or a warning.
+    pub summary: String,
+    /// The report, a line for each place asked.
+    pub report: String,
+}
+
+/// Why a deed did not work.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct DeedError {
+    /// What kind of trouble this is.
+    pub kind: DeedErrorKind,
+    /// What happened, with server and URL, or file.
+    pub message: String,
+    /// The CA's problem document, when it sent one.
+    pub problem: Option<Problem>,
+    /// How long the CA asks to wait.
+    pub retry_after: Option<SignedDuration>,
+}
+
+/// What kind of trouble a deed met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeedErrorKind {
+    /// The network or the server, which may do better later.
+    Transient,
+    /// The CA said no.
+    Refused,
+    /// The CA does not know the order, authorization or certificate (any more).
+    Gone,
+    /// The CA answered what cannot be used.
+    Unusable,
+    /// Something that must be true before any request is not.
+    Precondition,
+    /// The state directory.
+    State,
+    /// Anything else here.
+    Local,
+}
+
+/// An issuance that has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Decides the exit code, and whether the failure counts.
+    pub class: FailureClass,
+    /// For the Issuing condition.
+    pub reason: Reason,
+    /// The root cause, in one sentence.
+    pub message: String,
+    /// How long the CA asks to wait.
+    pub retry_after: Option<SignedDuration>,
+}
+
+impl Failure {
+    /// Whether it makes the next attempt wait longer.
+    pub fn counts(&self) -> bool {
+        match self.class {
+            FailureClass::Other | FailureClass::Validation | FailureClass::Ca => true,
+            FailureClass::Precondition
+            | FailureClass::Unreachable
+            | FailureClass::Output
+            | FailureClass::State => false,
+        }
+    }
+
+    /// The failure that a deed's error amounts to.
+    pub fn of_deed(doing: &str, error: &DeedError) -> Self {
+        let class = match error.kind {
+            DeedErrorKind::Transient => FailureClass::Unreachable,
+            DeedErrorKind::Refused | DeedErrorKind::Gone | DeedErrorKind::Unusable => {
+                FailureClass::Ca
+            }
+            DeedErrorKind::Precondition => FailureClass::Precondition,
+            DeedErrorKind::State => FailureClass::State,
+            DeedErrorKind::Local => FailureClass::Other,
+        };
+        let message = if doing.is_empty() {
+            error.message.clone()
+        } else {
+            format!("{doing}: {}", error.message)
+        };
+        Self { class, reason: Reason::Failed, message, retry_after: error.retry_after }
+    }
+}
+
+/// An outcome that does not belong to the state it met: a mistake of this program.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("outcome `{outcome}` cannot happen in state `{state}`")]
+pub struct IllegalOutcome {
+    /// The state.
+    pub state: String,
+    /// The outcome's word.
+    pub outcome: &'static str,
+}
+
+impl IllegalOutcome {
+    /// Names the two.
+    pub fn new(state: impl Into<String>, outcome: &Outcome) -> Self {
+        Self { state: state.into(), outcome: outcome.word() }
+    }
+}

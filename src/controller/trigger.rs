@@ -1,0 +1,60 @@
+//! Must a new certificate be issued? Sets the Issuing condition.
+//!
+//! | Issuing | violation of `policy::TRIGGER` | backoff | step |
+//! | --- | --- | --- | --- |
+//! | True | – | – | settled: somebody asked for it already |
+//! | not True | none | – | settled |
+//! | not True | some | over | record Issuing=True with its reason |
+//! | not True | some | not over | wait for the next attempt's time |
+
+use jiff::Timestamp;
+
+use super::policy::{TRIGGER, first_violation};
+use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff};
+use crate::resource::{CertificateRecord, Condition, ConditionStatus, ConditionType, Reason};
+
+/// See the table above.
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if snapshot.is_issuing() {
+        return Step::Settled;
+    }
+    let Some(violation) = first_violation(TRIGGER, snapshot, now) else {
+        return Step::Settled;
+    };
+    if let Some(until) = backoff::holds_until(snapshot, now) {
+        let attempts = snapshot.record.status.failed_issuance_attempts;
+        let why = match attempts {
+            Some(attempts) => Deferral::Backoff { attempts },
+            None if snapshot.record.status.last_failure_time.is_some() => {
+                Deferral::Backoff { attempts: 1 }
+            }
+            None => Deferral::RetryAfter,
+        };
+        return Step::Wait { until: Some(until), wake: Wake::Time, why };
+    }
+    let record = issuing(&snapshot.record, violation.reason, &violation.message, now);
+    Step::Record(Record::of(Change::Certificate(Box::new(record))).normal(
+        now,
+        Reason::Issuing,
+        violation.message,
+    ))
+}
+
+/// The record with Issuing=True.
+pub fn issuing(
+    record: &CertificateRecord,
+    reason: Reason,
+    message: &str,
+    now: Timestamp,
+) -> CertificateRecord {
+    let mut record = record.clone();
+    record.status.set_condition(Condition {
+        kind: ConditionType::Issuing,
+        status: ConditionStatus::True,
+        reason,
+        message: message.to_owned(),
+        last_transition_time: now,
+        observed_generation: Some(record.generation),
+    });
+    record
+}
