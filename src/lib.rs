@@ -1,5 +1,6 @@
 //! certctl: cert-manager for people without a cluster.
 
+pub mod acme;
 pub mod controller;
 pub mod engine;
 pub mod resource;

@@ -1,0 +1,142 @@
+//! Accounts at a CA (RFC 8555 section 7.3): find, register, change the contacts.
+
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use super::answer::Answer;
+use super::client::{Client, Effect};
+use super::jws::{self, Signer};
+use super::{AccountKey, AcmeError, field};
+
+/// An external account binding (RFC 8555 section 7.3.4).
+#[derive(Clone)]
+pub struct Eab {
+    /// The key identifier that the CA gave out.
+    pub key_id: String,
+    /// The HMAC key that the CA gave out, decoded.
+    pub hmac_key: Zeroizing<Vec<u8>>,
+}
+
+impl std::fmt::Debug for Eab {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Eab").field("key_id", &self.key_id).finish_non_exhaustive()
+    }
+}
+
+/// An account as the CA described it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountAnswer {
+    /// Its URL.
+    pub url: String,
+    /// Whether it can be used.
+    pub status: AccountStatus,
+    /// Its contacts, as URIs; empty also when the CA does not tell.
+    pub contacts: Vec<String>,
+    /// Whether this request made it (status 201).
+    pub created: bool,
+}
+
+/// The status of an account (RFC 8555 section 7.1.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccountStatus {
+    /// It can be used. Also when the CA does not tell.
+    Valid,
+    /// Given up by its owner.
+    Deactivated,
+    /// Taken back by the CA.
+    Revoked,
+    /// A word this version does not know.
+    Other(String),
+}
+
+impl AccountStatus {
+    fn from_word(word: &str) -> Self {
+        match word {
+            "valid" | "" => Self::Valid,
+            "deactivated" => Self::Deactivated,
+            "revoked" => Self::Revoked,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+impl Client {
+    /// The account of `key`, if the CA has one (`onlyReturnExisting`); it is never made here.
+    pub async fn find_account(&self, key: &AccountKey) -> Result<Option<AccountAnswer>, AcmeError> {
+        let payload = json!({"onlyReturnExisting": true});
+        let answer = self
+            .at_directory(
+                |directory| &directory.new_account,
+                async |_, url| self.post(key, Signer::Key, url, &payload, Effect::None).await,
+            )
+            .await;
+        match answer {
+            Ok(answer) => read(&answer, None).map(Some),
+            Err(error) if error.is_problem("accountDoesNotExist") => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes an account for `key`, agreeing to the CA's terms; the CA returns the one it has when
+    /// there is one already. `contacts` are URIs such as `mailto:ops@example.com`. The key must be
+    /// on disk before: when the answer is lost, [`Client::find_account`] finds what was made.
+    pub async fn register(
+        &self,
+        key: &AccountKey,
+        contacts: &[String],
+        eab: Option<&Eab>,
+    ) -> Result<AccountAnswer, AcmeError> {
+        let answer = self
+            .at_directory(
+                |directory| &directory.new_account,
+                async |_, url| {
+                    let payload = new_account(key, contacts, eab, url);
+                    self.post(key, Signer::Key, url, &payload, Effect::Some).await
+                },
+            )
+            .await?;
+        read(&answer, None)
+    }
+
+    /// Replaces the contacts of an account (RFC 8555 section 7.3.2).
+    pub async fn update_contacts(
+        &self,
+        key: &AccountKey,
+        account_url: &str,
+        contacts: &[String],
+    ) -> Result<AccountAnswer, AcmeError> {
+        let payload = json!({"contact": contacts});
+        let signer = Signer::Account(account_url);
+        let answer = self.post(key, signer, account_url, &payload, Effect::Some).await?;
+        read(&answer, Some(account_url))
+    }
+}
+
+fn new_account(key: &AccountKey, contacts: &[String], eab: Option<&Eab>, url: &str) -> Value {
+    let mut payload = serde_json::Map::new();
+    payload.insert("termsOfServiceAgreed".to_owned(), Value::Bool(true));
+    if !contacts.is_empty() {
+        payload.insert("contact".to_owned(), json!(contacts));
+    }
+    if let Some(eab) = eab {
+        let binding = jws::external_account_binding(key, eab, url);
+        payload.insert("externalAccountBinding".to_owned(), binding);
+    }
+    Value::Object(payload)
+}
+
+/// Reads an account object. Its URL comes with newAccount only; some CAs then send no body.
+fn read(answer: &Answer, url: Option<&str>) -> Result<AccountAnswer, AcmeError> {
+    let url = match (url, &answer.location) {
+        (Some(url), _) => url.to_owned(),
+        (None, Some(location)) => field::https_from(answer, location, "account")?,
+        (None, None) => return Err(answer.malformed("the answer has no Location")),
+    };
+    let value = if answer.body.is_empty() { Value::Null } else { answer.json()? };
+    Ok(AccountAnswer {
+        url,
+        status: AccountStatus::from_word(field::text(&value, "status")),
+        contacts: field::texts(&value, "contact"),
+        created: answer.status == 201,
+    })
+}

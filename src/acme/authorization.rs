@@ -1,0 +1,116 @@
+//! Authorizations and challenges as the CA describes them (RFC 8555 sections 7.1.4 and 8).
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::error::excerpt;
+use super::{AcmeError, field, problem};
+use crate::resource::{AuthorizationState, ChallengeType, Identifier, Problem};
+
+/// An authorization as the CA described it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorizationView {
+    /// Its URL.
+    pub url: String,
+    /// What it is about, without `*.`.
+    pub identifier: Identifier,
+    /// Whether it is for `*.` identifier.
+    pub wildcard: bool,
+    /// Its state.
+    pub state: AuthorizationState,
+    /// When the CA forgets it.
+    pub expires: Option<Timestamp>,
+    /// The challenges offered, in the CA's order.
+    pub challenges: Vec<ChallengeView>,
+    /// When to look again, from now.
+    pub retry_after: Option<SignedDuration>,
+}
+
+/// A challenge as the CA described it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChallengeView {
+    /// Its type.
+    pub kind: ChallengeType,
+    /// Where "accept" is posted.
+    pub url: String,
+    /// Its token; empty for types that have none.
+    pub token: String,
+    /// Its state.
+    pub state: AuthorizationState,
+    /// Why it is invalid.
+    pub problem: Option<Problem>,
+}
+
+/// Reads an authorization object.
+pub(super) fn read(answer: &Answer) -> Result<AuthorizationView, AcmeError> {
+    let value = answer.json()?;
+    let Some(identifier) = value.get("identifier") else {
+        return Err(answer.malformed("the authorization has no `identifier`"));
+    };
+    let (identifier, starred) = without_star(field::identifier(answer, identifier)?);
+    let wildcard = value.get("wildcard").and_then(Value::as_bool).unwrap_or_default();
+    let challenges = value.get("challenges").and_then(Value::as_array);
+    Ok(AuthorizationView {
+        url: answer.url.clone(),
+        identifier,
+        wildcard: wildcard || starred,
+        state: AuthorizationState::from(field::text(&value, "status").to_owned()),
+        expires: field::time(&value, "expires"),
+        challenges: challenges
+            .into_iter()
+            .flatten()
+            .map(|challenge| read_challenge(answer, challenge))
+            .collect::<Result<_, _>>()?,
+        retry_after: answer.retry_after,
+    })
+}
+
+/// Reads a challenge object.
+pub(super) fn read_challenge(answer: &Answer, value: &Value) -> Result<ChallengeView, AcmeError> {
+    let kind = ChallengeType::from(field::text(value, "type").to_owned());
+    let token = field::text(value, "token");
+    let needed = match &kind {
+        ChallengeType::Http01 | ChallengeType::Dns01 => true,
+        ChallengeType::Other(_) => false,
+    };
+    if (needed || !token.is_empty()) && !is_token(token) {
+        let token = excerpt(token, 200);
+        return Err(AcmeError::BadToken { url: answer.url.clone(), token });
+    }
+    if needed && token.len() < SHORTEST_SAFE_TOKEN {
+        tracing::warn!(
+            target: "certctl::acme",
+            url = answer.url,
+            "a challenge token of {} characters has less than 128 bits",
+            token.len()
+        );
+    }
+    Ok(ChallengeView {
+        kind,
+        url: field::url(answer, value, "url")?,
+        token: token.to_owned(),
+        state: AuthorizationState::from(field::text(value, "status").to_owned()),
+        problem: value.get("error").and_then(|error| problem::parse(error, None)),
+    })
+}
+
+/// Some CAs leave `*.` in the identifier, where RFC 8555 section 7.1.4 wants `wildcard` instead.
+fn without_star(identifier: Identifier) -> (Identifier, bool) {
+    if let Identifier::Dns(name) = &identifier
+        && name.is_wildcard()
+        && let Ok(base) = name.base().parse()
+    {
+        return (Identifier::Dns(base), true);
+    }
+    (identifier, false)
+}
+
+/// What may become a file name, a path of a URL and a part of a TXT record.
+fn is_token(token: &str) -> bool {
+    (1..=512).contains(&token.len())
+        && token.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+}
+
+/// 128 bits in base64url (RFC 8555 section 8.1).
+const SHORTEST_SAFE_TOKEN: usize = 22;

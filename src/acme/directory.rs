@@ -1,0 +1,133 @@
+//! The directory (RFC 8555 section 7.1.1): where everything else is, and what the CA says of itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::answer::Answer;
+use super::{AcmeError, field};
+
+/// What the directory says. All URLs of the protocol are https; those for people are as they came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Directory {
+    /// Where nonces come from.
+    pub new_nonce: String,
+    /// Where accounts are made and found.
+    pub new_account: String,
+    /// Where orders are made.
+    pub new_order: String,
+    /// Where certificates are revoked.
+    pub revoke_cert: Option<String>,
+    /// Where account keys are changed.
+    pub key_change: Option<String>,
+    /// Renewal information (RFC 9773).
+    pub renewal_info: Option<String>,
+    /// The terms of service, for people.
+    pub terms_of_service: Option<String>,
+    /// The CA's site, for people.
+    pub website: Option<String>,
+    /// The CAA issuer names that this CA takes for itself.
+    pub caa_identities: Vec<String>,
+    /// Whether newAccount needs an external account binding.
+    pub external_account_required: bool,
+    /// Profile names and their descriptions; `None` when the CA has no profiles at all.
+    pub profiles: Option<BTreeMap<String, String>>,
+}
+
+impl Directory {
+    /// Reads a directory.
+    pub(super) fn read(answer: &Answer) -> Result<Self, AcmeError> {
+        let value = answer.json()?;
+        let meta = value.get("meta").unwrap_or(&Value::Null);
+        let word =
+            |name| Some(field::text(meta, name)).filter(|t| !t.is_empty()).map(str::to_owned);
+        let profiles = meta.get("profiles").and_then(Value::as_object).map(|all| {
+            let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+            all.iter().map(|(name, about)| (name.clone(), text(about))).collect()
+        });
+        Ok(Self {
+            new_nonce: field::url(answer, &value, "newNonce")?,
+            new_account: field::url(answer, &value, "newAccount")?,
+            new_order: field::url(answer, &value, "newOrder")?,
+            revoke_cert: field::optional_url(&value, "revokeCert")?,
+            key_change: field::optional_url(&value, "keyChange")?,
+            renewal_info: field::optional_url(&value, "renewalInfo")?,
+            terms_of_service: word("termsOfService"),
+            website: word("website"),
+            caa_identities: field::texts(meta, "caaIdentities"),
+            external_account_required: meta
+                .get("externalAccountRequired")
+                .and_then(Value::as_bool)
+                .unwrap_or_default(),
+            profiles,
+        })
+    }
+}
+
+/// The directory in memory: fetched once, however many ask for it at the same time.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    kept: Mutex<Kept>,
+    failures: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    found: Option<(Arc<Directory>, Instant)>,
+    failure: Option<AcmeError>,
+}
+
+impl Cache {
+    /// The directory kept, when it is younger than `age` and not the one called `stale`; else the
+    /// one that `fetch` brings. Those who waited while it failed get its error, and do not try
+    /// again one after the other.
+    pub(super) async fn get<F>(
+        &self,
+        age: Duration,
+        stale: Option<&Arc<Directory>>,
+        fetch: F,
+    ) -> Result<Arc<Directory>, AcmeError>
+    where
+        F: Future<Output = Result<Directory, AcmeError>>,
+    {
+        let seen = self.failures.load(Ordering::Relaxed);
+        let mut kept = self.kept.lock().await;
+        if let Some((directory, since)) = &kept.found
+            && since.elapsed() < age
+            && !stale.is_some_and(|stale| Arc::ptr_eq(stale, directory))
+        {
+            return Ok(Arc::clone(directory));
+        }
+        if let Some(failure) = &kept.failure
+            && self.failures.load(Ordering::Relaxed) != seen
+        {
+            return Err(failure.clone());
+        }
+        match fetch.await {
+            Ok(directory) => {
+                let directory = Arc::new(directory);
+                kept.found = Some((Arc::clone(&directory), Instant::now()));
+                Ok(directory)
+            }
+            Err(error) => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+                kept.failure = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// Keeps a directory that was fetched `age` ago, by another process.
+    pub(super) async fn put(&self, directory: Directory, age: Duration) {
+        if let Some(since) = Instant::now().checked_sub(age) {
+            self.kept.lock().await.found = Some((Arc::new(directory), since));
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What can go wrong on the wire, with the URL it happened at.
+
+use std::fmt::Write as _;
+
+use jiff::SignedDuration;
+use thiserror::Error;
+
+use crate::resource::Problem;
+
+/// Why a deed at the CA did not come to a usable answer.
+///
+/// `Display` escapes every text that came from the CA; the fields hold it as it came.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AcmeError {
+    /// The CA answered with a problem document (RFC 8555 section 6.7).
+    #[error("{}: {}", escape(url), escape(&problem.to_string()))]
+    Problem {
+        /// The URL asked.
+        url: String,
+        /// What the CA said; boxed, for it is long and seldom.
+        problem: Box<Problem>,
+        /// When to come back, from now.
+        retry_after: Option<SignedDuration>,
+    },
+    /// The CA, or something before it, answered a failure without a problem document.
+    #[error("{}: HTTP status {status}{}", escape(url), after_colon(snippet))]
+    Http {
+        /// The URL asked.
+        url: String,
+        /// The HTTP status.
+        status: u16,
+        /// The first 200 characters of the body, escaped.
+        snippet: String,
+        /// When to come back, from now.
+        retry_after: Option<SignedDuration>,
+    },
+    /// No answer: name resolution, connection, TLS, or a connection that broke.
+    #[error("{}: {}", escape(url), escape(message))]
+    Transport {
+        /// The URL asked.
+        url: String,
+        /// The whole chain of causes.
+        message: String,
+    },
+    /// No whole answer in time.
+    #[error("{}: no answer in time", escape(url))]
+    Timeout {
+        /// The URL asked.
+        url: String,
+    },
+    /// The body is longer than is allowed.
+    #[error("{}: the answer is longer than {limit} bytes", escape(url))]
+    TooLarge {
+        /// The URL asked.
+        url: String,
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A URL that is not https.
+    #[error("{what} is not an https URL: {}", escape(url))]
+    InsecureUrl {
+        /// The URL refused.
+        url: String,
+        /// What it was for: `directory`, `newNonce`, `finalize`, ….
+        what: String,
+    },
+    /// An answer that cannot be used.
+    #[error("{}: {}", escape(url), escape(why))]
+    Malformed {
+        /// The URL asked.
+        url: String,
+        /// The field and what is wrong with it.
+        why: String,
+    },
+    /// A challenge token outside `^[A-Za-z0-9_-]{1,512}$` (RFC 8555 section 8.1).
+    #[error("{}: the challenge token `{token}` is not base64url", escape(url))]
+    BadToken {
+        /// The URL asked.
+        url: String,
+        /// The token, escaped, at most 200 characters of it.
+        token: String,
+    },
+    /// The CA, or this client, does not do that.
+    #[error("not supported: {}", escape(what))]
+    Unsupported {
+        /// What was wanted.
+        what: String,
+    },
+    /// An account key of a kind that cannot be used yet.
+    #[error(
+        "the account key is {algorithm}; only ECDSA P-256 account keys are supported, \
+         importing other accounts is not available yet"
+    )]
+    UnsupportedAccountKey {
+        /// Its algorithm.
+        algorithm: String,
+    },
+    /// An account key that cannot be read.
+    #[error("the account key cannot be used: {why}")]
+    AccountKey {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The caBundle, the system's roots, or the TLS set-up.
+    #[error("cannot set up TLS: {why}")]
+    Tls {
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl AcmeError {
+    /// Whether the CA could not be reached or was not able to answer: transport, timeout, 5xx.
+    /// Such a failure never counts as an attempt.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Transport { .. } | Self::Timeout { .. } => true,
+            Self::Problem { .. } | Self::Http { .. } => self.status().is_some_and(|s| s >= 500),
+            Self::TooLarge { .. }
+            | Self::InsecureUrl { .. }
+            | Self::Malformed { .. }
+            | Self::BadToken { .. }
+            | Self::Unsupported { .. }
+            | Self::UnsupportedAccountKey { .. }
+            | Self::AccountKey { .. }
+            | Self::Tls { .. } => false,
+        }
+    }
+
+    /// The HTTP status, when there was an answer that failed.
+    pub fn status(&self) -> Option<u16> {
+        if let Self::Http { status, .. } = self {
+            return Some(*status);
+        }
+        self.problem().and_then(|problem| problem.status)
+    }
+
+    /// How long the CA asked to stay away; at most 7 days.
+    pub fn retry_after(&self) -> Option<SignedDuration> {
+        if let Self::Problem { retry_after, .. } | Self::Http { retry_after, .. } = self {
+            *retry_after
+        } else {
+            None
+        }
+    }
+
+    /// The CA's problem document.
+    pub fn problem(&self) -> Option<&Problem> {
+        if let Self::Problem { problem, .. } = self { Some(problem) } else { None }
+    }
+
+    /// Whether the problem document's type ends in `kind`, such as `accountDoesNotExist`.
+    pub fn is_problem(&self, kind: &str) -> bool {
+        self.problem().is_some_and(|problem| problem.short_kind() == kind)
+    }
+
+    /// The URL it happened at.
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            Self::Problem { url, .. }
+            | Self::Http { url, .. }
+            | Self::Transport { url, .. }
+            | Self::Timeout { url }
+            | Self::TooLarge { url, .. }
+            | Self::InsecureUrl { url, .. }
+            | Self::Malformed { url, .. }
+            | Self::BadToken { url, .. } => Some(url),
+            Self::Unsupported { .. }
+            | Self::UnsupportedAccountKey { .. }
+            | Self::AccountKey { .. }
+            | Self::Tls { .. } => None,
+        }
+    }
+
+    /// Whether the URL itself seems to be gone: the directory may have moved it.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self.status(), Some(404 | 405 | 410))
+    }
+
+    /// Whether the same request may help a few seconds later. A timeout has already taken a
+    /// minute and is left to the next run.
+    pub(super) fn is_worth_repeating(&self) -> bool {
+        matches!(self, Self::Transport { .. }) || matches!(self.status(), Some(502..=504))
+    }
+}
+
+/// `text` with everything that could move a cursor, end a line or reverse the reading direction
+/// made visible: what the CA says is shown, never obeyed.
+pub fn escape(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unprintable(character) {
+            // Writing to a String cannot fail.
+            let _ignored = write!(shown, "{}", character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// The first `characters` of `text`, escaped.
+pub(super) fn excerpt(text: &str, characters: usize) -> String {
+    let escaped = escape(text.trim());
+    match escaped.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", escaped.get(..end).unwrap_or_default()),
+        None => escaped,
+    }
+}
+
+fn is_unprintable(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+fn after_colon(snippet: &str) -> String {
+    if snippet.is_empty() { String::new() } else { format!(": {snippet}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_steer_a_terminal_is_made_visible() {
+        let cases = [
+            ("plain ünïcode `quoted` \"text\"", "plain ünïcode `quoted` \"text\""),
+            ("\x1b[31mred\x07", "\\u{1b}[31mred\\u{7}"),
+            ("a\r\nb\tc\0", "a\\r\\nb\\tc\\u{0}"),
+            ("\u{9b}31m \u{202e}gnp.exe \u{feff}", "\\u{9b}31m \\u{202e}gnp.exe \\u{feff}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(escape(text), expected);
+        }
+    }
+
+    #[test]
+    fn excerpts_are_cut_by_character() {
+        assert_eq!(excerpt("  äöü  ", 3), "äöü");
+        assert_eq!(excerpt("äöüß", 3), "äöü…");
+        assert_eq!(excerpt("\n\x1b", 200), "\\u{1b}");
+    }
+
+    #[test]
+    fn only_what_the_ca_could_not_answer_is_transient() {
+        let url = || "https://ca.test/x".to_owned();
+        let problem = |status| AcmeError::Problem {
+            url: url(),
+            problem: Box::new(Problem { status: Some(status), ..Problem::default() }),
+            retry_after: None,
+        };
+        let http = |status| AcmeError::Http {
+            url: url(),
+            status,
+            snippet: String::new(),
+            retry_after: None,
+        };
+        let cases = [
+            (AcmeError::Transport { url: url(), message: "reset".into() }, true),
+            (AcmeError::Timeout { url: url() }, true),
+            (problem(500), true),
+            (http(503), true),
+            (problem(429), false),
+            (http(404), false),
+            (AcmeError::Malformed { url: url(), why: "x".into() }, false),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(error.is_transient(), expected, "{error}");
+        }
+    }
+
+    #[test]
+    fn an_error_shows_the_url_and_escapes_what_the_ca_said() {
+        let error = AcmeError::Problem {
+            url: "https://ca.test/new-order".into(),
+            problem: Box::new(Problem {
+                status: Some(429),
+                kind: "urn:ietf:params:acme:error:rateLimited".into(),
+                detail: "too many\n\x1b[2J".into(),
+                subproblems: Vec::new(),
+            }),
+            retry_after: None,
+        };
+        assert_eq!(
+            error.to_string(),
+            "https://ca.test/new-order: 429 urn:ietf:params:acme:error:rateLimited: \
+             too many\\n\\u{1b}[2J"
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! Fields of the CA's JSON: what must be there is checked, what may be odd is let go.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::AcmeError;
+use super::answer::Answer;
+use crate::resource::Identifier;
+
+/// A text field; empty when it is missing or no text.
+pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A list of texts; others are left out.
+pub(super) fn texts(value: &Value, field: &str) -> Vec<String> {
+    let all = value.get(field).and_then(Value::as_array);
+    all.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// A time (RFC 3339); `None` when it is missing or odd.
+pub(super) fn time(value: &Value, field: &str) -> Option<Timestamp> {
+    text(value, field).parse().ok()
+}
+
+/// A URL that must be there.
+pub(super) fn url(answer: &Answer, value: &Value, field: &str) -> Result<String, AcmeError> {
+    match optional_url(value, field)? {
+        Some(url) => Ok(url),
+        None => Err(answer.malformed(format!("the answer has no `{field}`"))),
+    }
+}
+
+/// A URL that may be missing, but must be https when it is there.
+pub(super) fn optional_url(value: &Value, field: &str) -> Result<Option<String>, AcmeError> {
+    match text(value, field) {
+        "" => Ok(None),
+        found => https(found, field).map(Some),
+    }
+}
+
+/// A list of URLs, each of them https.
+pub(super) fn urls(value: &Value, field: &str) -> Result<Vec<String>, AcmeError> {
+    texts(value, field).iter().map(|found| https(found, field)).collect()
+}
+
+/// Refuses what is not an https URL with a host. `what` names it in the error.
+pub(super) fn https(found: &str, what: &str) -> Result<String, AcmeError> {
+    let parsed = reqwest::Url::parse(found).ok();
+    let fine = found.len() <= LONGEST_URL
+        && found.bytes().all(|b| b.is_ascii_graphic())
+        && parsed.is_some_and(|url| url.scheme() == "https" && url.has_host());
+    if fine {
+        Ok(found.to_owned())
+    } else {
+        let url = found.chars().take(LONGEST_URL).collect();
+        Err(AcmeError::InsecureUrl { url, what: what.to_owned() })
+    }
+}
+
+/// The URL of a header, which may be relative to the URL asked (RFC 9110 section 10.2.2).
+pub(super) fn https_from(answer: &Answer, found: &str, what: &str) -> Result<String, AcmeError> {
+    let relative = reqwest::Url::parse(found).is_err();
+    let base = reqwest::Url::parse(&answer.url).ok();
+    match base.and_then(|base| base.join(found).ok()) {
+        Some(url) if relative => https(url.as_str(), what),
+        Some(_) | None => https(found, what),
+    }
+}
+
+/// An identifier object (RFC 8555 section 9.7.7, RFC 8738).
+pub(super) fn identifier(answer: &Answer, value: &Value) -> Result<Identifier, AcmeError> {
+    let word = text(value, "value");
+    let parsed = match text(value, "type") {
+        "dns" => word.parse().map(Identifier::Dns).map_err(|error| error.to_string()),
+        "ip" => word.parse().map(Identifier::Ip).map_err(|error| error.to_string()),
+        other => Err(format!("identifier type `{other}`")),
+    };
+    parsed.map_err(|why| answer.malformed(format!("identifier `{word}` cannot be used: {why}")))
+}
+
+const LONGEST_URL: usize = 2048;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn only_https_urls_pass() {
+        for good in ["https://ca.test/a", "https://[::1]:14000/dir?x=1"] {
+            assert_eq!(https(good, "x").as_deref(), Ok(good));
+        }
+        let long = format!("https://ca.test/{}", "a".repeat(3000));
+        for bad in ["", "http://ca.test", "ftp://a", "/a", "https://", "https://a\n/", &long] {
+            assert!(matches!(https(bad, "x"), Err(AcmeError::InsecureUrl { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn headers_may_be_relative() {
+        let answer = Answer::new("https://ca.test/new-order", 201, &HeaderMap::new(), Bytes::new());
+        let found = |text| https_from(&answer, text, "Location");
+        assert_eq!(found("/order/1").as_deref(), Ok("https://ca.test/order/1"));
+        assert_eq!(found("https://b.test/1").as_deref(), Ok("https://b.test/1"));
+        assert!(found("http://ca.test/1").is_err());
+        assert!(found("//[").is_err());
+    }
+}

@@ -1,0 +1,49 @@
+//! How long, how much and how often: every bound of the ACME client in one place.
+
+use std::time::Duration;
+
+/// The bounds of one [`Client`](super::Client). The defaults are for real CAs; tests shorten them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// For connecting, TLS included.
+    pub connect_timeout: Duration,
+    /// For one whole request, from connecting to the last byte of the body.
+    pub request_timeout: Duration,
+    /// The longest JSON body, in bytes.
+    pub json_bytes: usize,
+    /// The longest certificate chain, in bytes.
+    pub chain_bytes: usize,
+    /// Requests at the same time.
+    pub requests_at_once: usize,
+    /// How many nonces are brought into circulation before a request waits for the answer of
+    /// another one, which brings the next nonce, instead of asking newNonce. It is also how many
+    /// signed requests can be under way at the same time.
+    pub nonces: usize,
+    /// Tries of one request whose nonce the CA refuses. Half of all nonces refused: one request in
+    /// two millions fails.
+    pub bad_nonce_tries: u32,
+    /// The waits before each repetition of a request that is safe to repeat.
+    pub retry_waits: Vec<Duration>,
+    /// The longest Retry-After that is waited for before such a repetition; a longer one is
+    /// returned at once.
+    pub longest_wait: Duration,
+    /// How long a directory is used.
+    pub directory_age: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(30),
+            request_timeout: Duration::from_mins(1),
+            json_bytes: 1 << 20,
+            chain_bytes: 256 << 10,
+            requests_at_once: 8,
+            nonces: 2,
+            bad_nonce_tries: 21,
+            retry_waits: [1, 4, 16].map(Duration::from_secs).to_vec(),
+            longest_wait: Duration::from_mins(1),
+            directory_age: Duration::from_hours(1),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Orders as the CA describes them (RFC 8555 section 7.1.3).
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::{AcmeError, field, problem};
+use crate::resource::{Identifier, OrderState, Problem};
+
+/// What newOrder asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewOrder {
+    /// What is to be certified.
+    pub identifiers: Vec<Identifier>,
+    /// The profile wished for.
+    pub profile: Option<String>,
+    /// The end of validity wished for.
+    pub not_after: Option<Timestamp>,
+}
+
+/// An order as the CA described it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderView {
+    /// Its URL.
+    pub url: String,
+    /// Its state.
+    pub state: OrderState,
+    /// What it is for.
+    pub identifiers: Vec<Identifier>,
+    /// The URLs of its authorizations, in the CA's order.
+    pub authorizations: Vec<String>,
+    /// Where the CSR goes. A new order always has it.
+    pub finalize_url: Option<String>,
+    /// Where the certificate is.
+    pub certificate_url: Option<String>,
+    /// When the CA forgets it.
+    pub expires: Option<Timestamp>,
+    /// Why it is invalid.
+    pub problem: Option<Problem>,
+    /// When to look again, from now.
+    pub retry_after: Option<SignedDuration>,
+}
+
+/// Reads the answer to newOrder: the order must be for what was asked, and have its URLs.
+pub(super) fn read_new(answer: &Answer, asked: &[Identifier]) -> Result<OrderView, AcmeError> {
+    let Some(location) = &answer.location else {
+        return Err(answer.malformed("the answer has no Location"));
+    };
+    let url = field::https_from(answer, location, "order")?;
+    let mut view = read(answer, &url)?;
+    if view.finalize_url.is_none() {
+        return Err(answer.malformed("the order has no `finalize`"));
+    }
+    if view.identifiers.is_empty() {
+        view.identifiers = asked.to_vec();
+    } else if set(&view.identifiers) != set(asked) {
+        let (found, asked) = (names(&view.identifiers), names(asked));
+        return Err(answer.malformed(format!("the order is for {found}, asked was {asked}")));
+    }
+    Ok(view)
+}
+
+/// Reads an order object.
+pub(super) fn read(answer: &Answer, url: &str) -> Result<OrderView, AcmeError> {
+    let value = answer.json()?;
+    let identifiers = value.get("identifiers").and_then(Value::as_array);
+    Ok(OrderView {
+        url: url.to_owned(),
+        state: OrderState::from(field::text(&value, "status").to_owned()),
+        identifiers: identifiers
+            .into_iter()
+            .flatten()
+            .map(|identifier| field::identifier(answer, identifier))
+            .collect::<Result<_, _>>()?,
+        authorizations: field::urls(&value, "authorizations")?,
+        finalize_url: field::optional_url(&value, "finalize")?,
+        certificate_url: field::optional_url(&value, "certificate")?,
+        expires: field::time(&value, "expires"),
+        problem: value.get("error").and_then(|error| problem::parse(error, None)),
+        retry_after: answer.retry_after,
+    })
+}
+
+/// The words of the protocol for an identifier.
+pub(super) fn words(identifier: &Identifier) -> (&'static str, String) {
+    match identifier {
+        Identifier::Dns(name) => ("dns", name.to_string()),
+        Identifier::Ip(address) => ("ip", address.to_string()),
+    }
+}
+
+fn set(identifiers: &[Identifier]) -> BTreeSet<&Identifier> {
+    identifiers.iter().collect()
+}
+
+fn names(identifiers: &[Identifier]) -> String {
+    let names: Vec<String> = identifiers.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}

@@ -1,0 +1,56 @@
+//! Retry-After (RFC 9110 section 10.2.3): how long the CA asks to stay away.
+
+use jiff::SignedDuration;
+use jiff::fmt::rfc2822::DateTimeParser;
+
+/// The wait that `value` asks for, from now; `None` when it says nothing usable or nothing at all:
+/// garbage, zero, negative, past. Seven days are the most that is kept.
+///
+/// A date is taken relative to the answer's own `Date` header, so that a wrong clock on this
+/// machine changes nothing; without that header a date is not usable.
+pub(super) fn parse(value: &str, date: Option<&str>) -> Option<SignedDuration> {
+    let value = value.trim();
+    let wait = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+        // More digits than fit are more than seven days as well.
+        SignedDuration::from_secs(value.parse().unwrap_or(i64::MAX))
+    } else {
+        let until = PARSER.parse_timestamp(value).ok()?;
+        let now = PARSER.parse_timestamp(date?.trim()).ok()?;
+        until.duration_since(now)
+    };
+    wait.is_positive().then(|| wait.min(LONGEST))
+}
+
+const PARSER: DateTimeParser = DateTimeParser::new();
+const LONGEST: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_and_dates_are_understood_and_bounded() {
+        const DATE: &str = "Fri, 20 Nov 2026 12:00:00 GMT";
+        let cases = [
+            ("120", Some(120)),
+            (" 7 ", Some(7)),
+            ("0", None),
+            ("-5", None),
+            ("1.5", None),
+            ("", None),
+            ("soon", None),
+            ("99999999", Some(604_800)),
+            ("99999999999999999999999999", Some(604_800)),
+            ("Fri, 20 Nov 2026 12:01:30 GMT", Some(90)),
+            ("Fri, 20 Nov 2026 11:59:59 GMT", None),
+            ("Fri, 20 Nov 2026 12:00:00 GMT", None),
+            ("Sat, 20 Nov 2036 12:00:00 GMT", None),
+            ("Thu, 20 Nov 2036 12:00:00 GMT", Some(604_800)),
+        ];
+        for (value, seconds) in cases {
+            let expected = seconds.map(SignedDuration::from_secs);
+            assert_eq!(parse(value, Some(DATE)), expected, "{value:?}");
+        }
+        assert_eq!(parse("Fri, 20 Nov 2026 12:01:30 GMT", None), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! One request and its whole answer: HTTPS over HTTP/1.1, bounded in time, size and number.
+//!
+//! No redirects, no decompression, https only, proxies from the environment except for a CA on
+//! this machine (as Go, and so cert-manager, does it).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use http::{Method, header};
+use tokio::sync::{OnceCell, Semaphore};
+use tokio::time::{Instant, timeout};
+
+use super::answer::Answer;
+use super::limit::Limits;
+use super::tls::Trust;
+use super::{AcmeError, field};
+
+/// The connection to one CA.
+#[derive(Debug)]
+pub(super) struct Transport {
+    trust: Trust,
+    user_agent: String,
+    is_local: bool,
+    limits: Limits,
+    client: OnceCell<reqwest::Client>,
+    slots: Semaphore,
+    requests: AtomicU64,
+}
+
+/// What is expected back: decides the size allowed and the Accept header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expect {
+    /// A JSON object.
+    Json,
+    /// A PEM chain.
+    Chain,
+}
+
+impl Transport {
+    /// Prepares; nothing is read or sent before the first request.
+    pub(super) fn new(
+        trust: Trust,
+        user_agent: String,
+        directory_url: &str,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            trust,
+            user_agent,
+            is_local: is_local(directory_url),
+            client: OnceCell::new(),
+            // Tokio's semaphore serves first come, first served.
+            slots: Semaphore::new(limits.requests_at_once.max(1)),
+            limits,
+            requests: AtomicU64::new(0),
+        }
+    }
+
+    /// How many requests were sent.
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Sends one request, a JWS when there is a body, and reads its whole answer, whatever its
+    /// status is.
+    pub(super) async fn exchange(
+        &self,
+        method: Method,
+        url: &str,
+        body: Option<Bytes>,
+        expect: Expect,
+    ) -> Result<Answer, AcmeError> {
+        field::https(url, "request")?;
+        let client = self.client.get_or_try_init(async || self.build()).await?;
+        let accept = match expect {
+            Expect::Json => "application/json, application/problem+json",
+            Expect::Chain => "application/pem-certificate-chain, application/problem+json",
+        };
+        let mut request = client.request(method.clone(), url).header(header::ACCEPT, accept);
+        if let Some(body) = body {
+            request = request.header(header::CONTENT_TYPE, "application/jose+json").body(body);
+        }
+        let slot = self.slots.acquire().await.map_err(|_| transport(url, "closed"))?;
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let started = Instant::now();
+        let exchange = self.send(request, url, expect);
+        let answer = timeout(self.limits.request_timeout, exchange)
+            .await
+            .unwrap_or_else(|_| Err(AcmeError::Timeout { url: url.to_owned() }));
+        drop(slot);
+        let ms = started.elapsed().as_millis();
+        match &answer {
+            Ok(answer) => {
+                tracing::debug!(target: "certctl::acme", %method, url, status = answer.status, ms);
+            }
+            Err(error) => tracing::debug!(target: "certctl::acme", %method, url, %error, ms),
+        }
+        answer
+    }
+
+    async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+        url: &str,
+        expect: Expect,
+    ) -> Result<Answer, AcmeError> {
+        let mut response = request.send().await.map_err(|error| failure(url, error))?;
+        let limit = match expect {
+            Expect::Json => self.limits.json_bytes,
+            Expect::Chain => self.limits.chain_bytes,
+        };
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| failure(url, error))? {
+            if body.len() + chunk.len() > limit {
+                return Err(AcmeError::TooLarge { url: url.to_owned(), limit });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let status = response.status().as_u16();
+        Ok(Answer::new(url, status, response.headers(), Bytes::from(body)))
+    }
+
+    fn build(&self) -> Result<reqwest::Client, AcmeError> {
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(self.trust.config()?)
+            .user_agent(&self.user_agent)
+            .https_only(true)
+            .http1_only()
+            .referer(false)
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(self.limits.connect_timeout);
+        if self.is_local {
+            builder = builder.no_proxy();
+        }
+        builder.build().map_err(|error| AcmeError::Tls { why: causes(&error) })
+    }
+}
+
+fn is_local(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn failure(url: &str, error: reqwest::Error) -> AcmeError {
+    if error.is_timeout() {
+        return AcmeError::Timeout { url: url.to_owned() };
+    }
+    transport(url, causes(&error.without_url()))
+}
+
+fn transport(url: &str, message: impl Into<String>) -> AcmeError {
+    AcmeError::Transport { url: url.to_owned(), message: message.into() }
+}
+
+/// The error and all its causes, each said once.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        if !text.ends_with(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ca_on_this_machine_is_never_asked_through_a_proxy() {
+        for local in ["https://localhost:14000/dir", "https://127.0.0.7/", "https://[::1]:1/"] {
+            assert!(is_local(local), "{local}");
+        }
+        for far in ["https://ca.test/dir", "https://10.0.0.1/", "https://localhost.ca.test/", "x"] {
+            assert!(!is_local(far), "{far}");
+        }
+    }
+}
