@@ -135,7 +135,7 @@ fn read(answer: &Answer, url: Option<&str>) -> Result<AccountAnswer, AcmeError> 
     let value = if answer.body.is_empty() { Value::Null } else { answer.json()? };
     Ok(AccountAnswer {
         url,
-        status: AccountStatus::from_word(field::text(&value, "status")),
+        status: AccountStatus::from_word(&field::word(&value, "status")),
         contacts: field::texts(&value, "contact"),
         created: answer.status == 201,
     })

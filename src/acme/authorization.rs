@@ -55,7 +55,7 @@ pub(super) fn read(answer: &Answer) -> Result<AuthorizationView, AcmeError> {
         url: answer.url.clone(),
         identifier,
         wildcard: wildcard || starred,
-        state: AuthorizationState::from(field::text(&value, "status").to_owned()),
+        state: AuthorizationState::from(field::word(&value, "status")),
         expires: field::time(&value, "expires"),
         challenges: challenges
             .into_iter()
@@ -68,7 +68,7 @@ pub(super) fn read(answer: &Answer) -> Result<AuthorizationView, AcmeError> {
 
 /// Reads a challenge object.
 pub(super) fn read_challenge(answer: &Answer, value: &Value) -> Result<ChallengeView, AcmeError> {
-    let kind = ChallengeType::from(field::text(value, "type").to_owned());
+    let kind = ChallengeType::from(field::word(value, "type"));
     let token = field::text(value, "token");
     let needed = match &kind {
         ChallengeType::Http01 | ChallengeType::Dns01 => true,
@@ -90,7 +90,7 @@ pub(super) fn read_challenge(answer: &Answer, value: &Value) -> Result<Challenge
         kind,
         url: field::url(answer, value, "url")?,
         token: token.to_owned(),
-        state: AuthorizationState::from(field::text(value, "status").to_owned()),
+        state: AuthorizationState::from(field::word(value, "status")),
         problem: value.get("error").and_then(|error| problem::parse(error, None)),
     })
 }

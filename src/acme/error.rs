@@ -42,6 +42,14 @@ pub enum AcmeError {
         /// The whole chain of causes.
         message: String,
     },
+    /// The CA's TLS certificate is not trusted: nothing was asked.
+    #[error("{}: the server's certificate is not trusted: {}", escape(url), escape(message))]
+    Untrusted {
+        /// The URL that was to be asked.
+        url: String,
+        /// What is wrong with the certificate.
+        message: String,
+    },
     /// No whole answer in time.
     #[error("{}: no answer in time", escape(url))]
     Timeout {
@@ -110,11 +118,12 @@ pub enum AcmeError {
 }
 
 impl AcmeError {
-    /// Whether the CA could not be reached or was not able to answer: transport, timeout, 5xx.
+    /// Whether the CA could not be reached or was not able to answer: transport, trust, timeout,
+    /// 5xx.
     /// Such a failure never counts as an attempt.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Transport { .. } | Self::Timeout { .. } => true,
+            Self::Transport { .. } | Self::Untrusted { .. } | Self::Timeout { .. } => true,
             Self::Problem { .. } | Self::Http { .. } => self.status().is_some_and(|s| s >= 500),
             Self::TooLarge { .. }
             | Self::InsecureUrl { .. }
@@ -160,6 +169,7 @@ impl AcmeError {
             Self::Problem { url, .. }
             | Self::Http { url, .. }
             | Self::Transport { url, .. }
+            | Self::Untrusted { url, .. }
             | Self::Timeout { url }
             | Self::TooLarge { url, .. }
             | Self::InsecureUrl { url, .. }

@@ -5,11 +5,17 @@ use serde_json::Value;
 
 use super::AcmeError;
 use super::answer::Answer;
+use super::error::excerpt;
 use crate::resource::Identifier;
 
 /// A text field; empty when it is missing or no text.
 pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A short word, such as a state; what is longer is no word and is cut.
+pub(super) fn word(value: &Value, field: &str) -> String {
+    text(value, field).chars().take(LONGEST_WORD).collect()
 }
 
 /// A list of texts; others are left out.
@@ -70,16 +76,20 @@ pub(super) fn https_from(answer: &Answer, found: &str, what: &str) -> Result<Str
 
 /// An identifier object (RFC 8555 section 9.7.7, RFC 8738).
 pub(super) fn identifier(answer: &Answer, value: &Value) -> Result<Identifier, AcmeError> {
-    let word = text(value, "value");
+    let name = text(value, "value");
     let parsed = match text(value, "type") {
-        "dns" => word.parse().map(Identifier::Dns).map_err(|error| error.to_string()),
-        "ip" => word.parse().map(Identifier::Ip).map_err(|error| error.to_string()),
-        other => Err(format!("identifier type `{other}`")),
+        "dns" => name.parse().map(Identifier::Dns).map_err(|error| error.to_string()),
+        "ip" => name.parse().map(Identifier::Ip).map_err(|error| error.to_string()),
+        _ => Err(format!("its type is `{}`", word(value, "type"))),
     };
-    parsed.map_err(|why| answer.malformed(format!("identifier `{word}` cannot be used: {why}")))
+    parsed.map_err(|why| {
+        let name = excerpt(name, 200);
+        answer.malformed(format!("identifier `{name}` cannot be used: {why}"))
+    })
 }
 
 const LONGEST_URL: usize = 2048;
+const LONGEST_WORD: usize = 64;
 
 #[cfg(test)]
 mod tests {

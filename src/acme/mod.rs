@@ -41,8 +41,6 @@ mod tls;
 mod transport;
 
 #[cfg(test)]
-mod fake;
-#[cfg(test)]
 mod tests;
 
 pub use account::{AccountAnswer, AccountStatus, Eab};

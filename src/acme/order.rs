@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::answer::Answer;
+use super::error::excerpt;
 use super::{AcmeError, field, problem};
 use crate::resource::{Identifier, OrderState, Problem};
 
@@ -68,7 +69,7 @@ pub(super) fn read(answer: &Answer, url: &str) -> Result<OrderView, AcmeError> {
     let identifiers = value.get("identifiers").and_then(Value::as_array);
     Ok(OrderView {
         url: url.to_owned(),
-        state: OrderState::from(field::text(&value, "status").to_owned()),
+        state: OrderState::from(field::word(&value, "status")),
         identifiers: identifiers
             .into_iter()
             .flatten()
@@ -97,5 +98,5 @@ fn set(identifiers: &[Identifier]) -> BTreeSet<&Identifier> {
 
 fn names(identifiers: &[Identifier]) -> String {
     let names: Vec<String> = identifiers.iter().map(ToString::to_string).collect();
-    names.join(", ")
+    excerpt(&names.join(", "), 500)
 }

@@ -3,6 +3,7 @@
 //! No redirects, no decompression, https only, proxies from the environment except for a CA on
 //! this machine (as Go, and so cert-manager, does it).
 
+use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
@@ -146,7 +147,28 @@ fn failure(url: &str, error: reqwest::Error) -> AcmeError {
     if error.is_timeout() {
         return AcmeError::Timeout { url: url.to_owned() };
     }
-    transport(url, causes(&error.without_url()))
+    let error = error.without_url();
+    match distrust(&error) {
+        Some(message) => AcmeError::Untrusted { url: url.to_owned(), message },
+        None => transport(url, causes(&error)),
+    }
+}
+
+/// What rustls found wrong with the server's certificate, if that was the cause.
+fn distrust(error: &reqwest::Error) -> Option<String> {
+    let mut next = error.source();
+    while let Some(cause) = next {
+        if let Some(rustls::Error::InvalidCertificate(why)) = cause.downcast_ref() {
+            return Some(why.to_string());
+        }
+        // The source of an io::Error is the source of what it wraps: look at that itself first.
+        let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        next = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => cause.source(),
+        };
+    }
+    None
 }
 
 fn transport(url: &str, message: impl Into<String>) -> AcmeError {
@@ -154,7 +176,7 @@ fn transport(url: &str, message: impl Into<String>) -> AcmeError {
 }
 
 /// The error and all its causes, each said once.
-fn causes(error: &dyn std::error::Error) -> String {
+fn causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

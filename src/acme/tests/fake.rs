@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Client, Endpoint, Limits};
+use crate::acme::{Client, Endpoint, Limits};
 
 /// A request as the CA saw it.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,298 @@
+//! What is asked of the CA, and how its answers are read.
+
+use super::*;
+
+#[tokio::test]
+async fn an_issuance_is_one_request_per_deed_plus_directory_and_one_nonce() {
+    let fake = Fake::start(good).await;
+    let client = fake.client();
+    let session = session_of(&fake, &client);
+
+    assert_eq!(session.new_order(&asked()).await, Ok(view(&fake, OrderState::Pending)));
+    let authorization = session.authorization(&fake.url("/authz/1")).await.unwrap();
+    let challenge = ChallengeView {
+        kind: ChallengeType::Dns01,
+        url: fake.url("/chall/1"),
+        token: TOKEN.into(),
+        state: AuthorizationState::Pending,
+        problem: None,
+    };
+    let odd = ChallengeView {
+        kind: ChallengeType::Other("dns-persist-01".into()),
+        url: fake.url("/chall/2"),
+        token: String::new(),
+        state: AuthorizationState::Other("dreaming".into()),
+        problem: None,
+    };
+    assert_eq!(
+        authorization,
+        AuthorizationView {
+            url: fake.url("/authz/1"),
+            identifier: dns("b.test"),
+            wildcard: true,
+            state: AuthorizationState::Pending,
+            expires: None,
+            challenges: vec![challenge.clone(), odd],
+            retry_after: None,
+        }
+    );
+    let accepted = session.accept(&fake.url("/chall/1")).await;
+    assert_eq!(accepted, Ok(ChallengeView { state: AuthorizationState::Processing, ..challenge }));
+    assert_eq!(fake.last().jws["payload"], json!("e30"));
+    let order = view(&fake, OrderState::Processing);
+    let finalized =
+        session.finalize(&order.url, &fake.url("/order/1/finalize"), &[0x30, 0xff]).await;
+    let wait = Some(SignedDuration::from_secs(3));
+    assert_eq!(finalized, Ok(OrderView { retry_after: wait, ..order }));
+    assert_eq!(fake.last().payload, json!({"csr": "MP8"}));
+    let read = session.order(&fake.url("/order/1")).await;
+    let certificate_url = Some(fake.url("/cert/1"));
+    let valid = OrderView { certificate_url, ..view(&fake, OrderState::Valid) };
+    assert_eq!(read, Ok(valid));
+    assert_eq!(fake.last().jws["payload"], json!(""));
+    let downloaded = session.certificate(&fake.url("/cert/1")).await.unwrap();
+    let alternates = vec![fake.url("/cert/1/1")];
+    assert_eq!(downloaded, Downloaded { pem: CHAIN.into(), alternates });
+    assert!(fake.last().accept.starts_with("application/pem-certificate-chain"));
+    assert_eq!(session.alternate(&downloaded.alternates[0]).await.as_deref(), Ok(CHAIN));
+
+    let expected = [
+        "GET /dir",
+        "HEAD /nonce",
+        "POST /new-order",
+        "POST /authz/1",
+        "POST /chall/1",
+        "POST /order/1/finalize",
+        "POST /order/1",
+        "POST /cert/1",
+        "POST /cert/1/1",
+    ];
+    assert_eq!(fake.requests(), expected);
+    assert_eq!(client.requests(), 9);
+    assert_eq!(fake.last().user_agent, "certctl/test");
+    assert_eq!(fake.last().protected["kid"], json!(fake.url("/account/1")));
+}
+
+#[tokio::test]
+async fn a_wished_end_and_profile_are_sent() {
+    let fake = Fake::start(good).await;
+    let session = session(&fake);
+    let identifiers = json!([
+        {"type": "dns", "value": "a.test"}, {"type": "dns", "value": "*.b.test"},
+    ]);
+    let profile = Some("shortlived".to_owned());
+    let new = NewOrder { profile, ..asked() };
+    session.new_order(&new).await.unwrap();
+    assert_eq!(fake.last().payload, json!({"identifiers": identifiers, "profile": "shortlived"}));
+    let not_after = Some("2027-01-01T00:00:00Z".parse().unwrap());
+    session.new_order(&NewOrder { not_after, ..new }).await.unwrap();
+    assert_eq!(
+        fake.last().payload,
+        json!({
+            "identifiers": identifiers, "profile": "shortlived",
+            "notAfter": "2027-01-01T00:00:00Z",
+        })
+    );
+}
+
+#[tokio::test]
+async fn an_order_for_something_else_is_refused() {
+    let fake = Fake::start(good).await;
+    let other = NewOrder { identifiers: vec![dns("a.test"), dns("c.test")], ..asked() };
+    let error = session(&fake).new_order(&other).await.unwrap_err();
+    let why = "the order is for *.b.test, a.test, asked was a.test, c.test".into();
+    assert_eq!(error, AcmeError::Malformed { url: fake.url("/new-order"), why });
+}
+
+#[tokio::test]
+async fn accounts_are_found_registered_and_changed() {
+    let fake = Fake::start(|fake, seen| {
+        if seen.path == "/account/1" {
+            let contacts = &seen.payload["contact"];
+            return Some(Reply::json(200, &json!({"status": "valid", "contact": contacts})));
+        }
+        if seen.payload["onlyReturnExisting"] == json!(true) {
+            return Some(match fake.count("/account") {
+                1 => Reply::problem(400, "accountDoesNotExist", "none"),
+                _ => Reply::new(200, "").with("Location", "/account/1"),
+            });
+        }
+        good(fake, seen)
+    })
+    .await;
+    let client = fake.client();
+    let key = AccountKey::generate().unwrap();
+    assert_eq!(client.find_account(&key).await, Ok(None));
+
+    let contacts = ["mailto:ops@a.test".to_owned()];
+    let eab = Eab { key_id: "k".into(), hmac_key: vec![1, 2, 3].into() };
+    let made = client.register(&key, &contacts, Some(&eab)).await;
+    let answer = AccountAnswer {
+        url: fake.url("/account/1"),
+        status: AccountStatus::Valid,
+        contacts: Vec::new(),
+        created: true,
+    };
+    assert_eq!(made, Ok(answer.clone()));
+    let seen = fake.last();
+    assert_eq!(seen.protected["jwk"], key.jwk());
+    let binding = jws::external_account_binding(&key, &eab, &fake.url("/account"));
+    assert_eq!(
+        seen.payload,
+        json!({
+            "termsOfServiceAgreed": true, "contact": contacts, "externalAccountBinding": binding,
+        })
+    );
+
+    let found = client.find_account(&key).await;
+    let existing = AccountAnswer { created: false, ..answer };
+    assert_eq!(found, Ok(Some(existing.clone())));
+    let changed = client.update_contacts(&key, &existing.url, &contacts).await;
+    assert_eq!(changed, Ok(AccountAnswer { contacts: contacts.to_vec(), ..existing }));
+}
+
+#[tokio::test]
+async fn subproblems_name_their_identifiers() {
+    let fake = Fake::start(|_, seen| {
+        (seen.path == "/new-order").then(|| {
+            Reply::json(
+                403,
+                &json!({
+                    "type": "urn:x:rejectedIdentifier", "detail": "some names",
+                    "subproblems": [{
+                        "type": "urn:x:caa", "detail": "no",
+                        "identifier": {"type": "dns", "value": "a.test"},
+                    }],
+                }),
+            )
+        })
+    })
+    .await;
+    let error = session(&fake).new_order(&asked()).await.unwrap_err();
+    let sub =
+        Subproblem { identifier: "a.test".into(), kind: "urn:x:caa".into(), detail: "no".into() };
+    assert_eq!(error.problem().unwrap().subproblems, vec![sub]);
+}
+
+#[tokio::test]
+async fn the_directory_must_be_one() {
+    let cases: [(Reply, &str); 4] = [
+        (Reply::new(200, "<html>"), "the answer is not JSON: expected value at line 1 column 1"),
+        (Reply::new(404, "<h1>gone</h1>"), "HTTP status 404: <h1>gone</h1>"),
+        (Reply::json(200, &json!([])), "the answer is not a JSON object"),
+        (Reply::json(200, &json!({"newNonce": "https://x/"})), "the answer has no `newAccount`"),
+    ];
+    for (reply, why) in cases {
+        let fake = Fake::start(move |_, _| Some(reply.clone())).await;
+        let error = fake.client().directory().await.unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: {why}", fake.url("/dir")));
+    }
+    let fake = Fake::start(|fake, _| {
+        let mut directory = fake.directory();
+        directory["newOrder"] = json!("http://ca.test/new-order");
+        Some(Reply::json(200, &directory))
+    })
+    .await;
+    let error = fake.client().directory().await.unwrap_err();
+    let url = "http://ca.test/new-order".to_owned();
+    assert_eq!(error, AcmeError::InsecureUrl { url, what: "newOrder".into() });
+    let endpoint = Endpoint { directory_url: "http://ca.test/dir".into(), ..fake.endpoint() };
+    assert!(matches!(Client::new(endpoint, Limits::default()), Err(AcmeError::InsecureUrl { .. })));
+}
+
+#[tokio::test]
+async fn the_directory_tells_of_the_ca_and_can_be_kept() {
+    let fake = Fake::start(|fake, seen| {
+        let mut directory = fake.directory();
+        directory["meta"] = json!({
+            "termsOfService": "https://tos.test", "caaIdentities": ["ca.test"],
+            "externalAccountRequired": true, "profiles": {"classic": "The usual", "odd": 7},
+        });
+        match seen.path.as_str() {
+            "/dir" => Some(Reply::json(200, &directory)),
+            _ => good(fake, seen),
+        }
+    })
+    .await;
+    let found = fake.client().directory().await.unwrap();
+    let profiles = [("classic", "The usual"), ("odd", "")];
+    let expected = Directory {
+        new_nonce: fake.url("/nonce"),
+        new_account: fake.url("/account"),
+        new_order: fake.url("/new-order"),
+        revoke_cert: None,
+        key_change: None,
+        renewal_info: None,
+        terms_of_service: Some("https://tos.test".into()),
+        website: None,
+        caa_identities: vec!["ca.test".into()],
+        external_account_required: true,
+        profiles: Some(profiles.map(|(a, b)| (a.to_owned(), b.to_owned())).into()),
+    };
+    assert_eq!(*found, expected);
+
+    let client = fake.client();
+    client.reuse_directory(expected.clone(), SignedDuration::from_secs(60)).await;
+    session_of(&fake, &client).order(&fake.url("/order/1")).await.unwrap();
+    assert_eq!(fake.count("/dir"), 1, "a young directory is used");
+    let client = fake.client();
+    client.reuse_directory(expected, SignedDuration::from_secs(3601)).await;
+    client.directory().await.unwrap();
+    assert_eq!(fake.count("/dir"), 2, "an old one is not");
+}
+
+#[tokio::test]
+async fn odd_words_pass_and_dangerous_ones_do_not() {
+    let fake = Fake::start(|fake, seen| {
+        let mut authorization = authorization_json(fake);
+        let mut order = order_json(fake, "napping");
+        match seen.path.as_str() {
+            "/authz/1" => authorization["challenges"][0]["token"] = json!("../../x\n"),
+            "/authz/2" => authorization["challenges"][0]["url"] = json!("http://x/"),
+            "/authz/3" => {
+                authorization["identifier"]["value"] = json!("*.b.test");
+                authorization["wildcard"] = json!("yes");
+                authorization["challenges"][0]["error"] = json!({"type": "urn:x:dns"});
+            }
+            "/order/1" => {
+                order["expires"] = json!(12);
+                order["error"] = json!({"type": "urn:x:caa", "status": 403, "detail": "no"});
+                return Some(Reply::json(200, &order));
+            }
+            "/order/2" => {
+                order["certificate"] = json!("http://x/");
+                return Some(Reply::json(200, &order));
+            }
+            "/cert/1" => return Some(Reply::new(200, "no PEM")),
+            _ => return None,
+        }
+        Some(Reply::json(200, &authorization))
+    })
+    .await;
+    let session = session(&fake);
+    let url = fake.url("/authz/1");
+    let error = session.authorization(&url).await.unwrap_err();
+    assert_eq!(error, AcmeError::BadToken { url, token: "../../x".into() });
+    let error = session.authorization(&fake.url("/authz/2")).await.unwrap_err();
+    assert_eq!(error, AcmeError::InsecureUrl { url: "http://x/".into(), what: "url".into() });
+    let odd = session.authorization(&fake.url("/authz/3")).await.unwrap();
+    assert_eq!((odd.identifier, odd.wildcard), (dns("b.test"), true));
+    let problem = Problem { kind: "urn:x:dns".into(), ..Problem::default() };
+    assert_eq!(odd.challenges[0].problem, Some(problem));
+    let napping = OrderView {
+        expires: None,
+        problem: Some(Problem {
+            status: None,
+            kind: "urn:x:caa".into(),
+            detail: "no".into(),
+            subproblems: Vec::new(),
+        }),
+        ..view(&fake, OrderState::Other("napping".into()))
+    };
+    assert_eq!(session.order(&fake.url("/order/1")).await, Ok(napping));
+    let error = session.order(&fake.url("/order/2")).await.unwrap_err();
+    let what = "certificate".into();
+    assert_eq!(error, AcmeError::InsecureUrl { url: "http://x/".into(), what });
+    let error = session.certificate(&fake.url("/cert/1")).await.unwrap_err();
+    assert!(matches!(error, AcmeError::Malformed { .. }), "{error}");
+}

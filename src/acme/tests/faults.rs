@@ -1,0 +1,244 @@
+//! What the client does when the CA does not do what it should, and when much is asked at once.
+
+use super::*;
+
+#[tokio::test]
+async fn half_of_all_nonces_may_be_refused() {
+    let posts = AtomicUsize::new(0);
+    let fake = Fake::start(move |fake, seen| {
+        // 17 refusals in a row, then one success: worse than any storm of one half.
+        let refuse = seen.method == "POST" && posts.fetch_add(1, Ordering::SeqCst) % 18 != 17;
+        if refuse { Some(Reply::problem(400, "badNonce", "again")) } else { good(fake, seen) }
+    })
+    .await;
+    let session = session(&fake);
+    session.new_order(&asked()).await.unwrap();
+    session.accept(&fake.url("/chall/1")).await.unwrap();
+    session.order(&fake.url("/order/1")).await.unwrap();
+    assert_eq!(fake.count("/nonce"), 1);
+    assert_eq!(fake.count("/new-order"), 18);
+    assert_eq!(fake.count("/chall/1"), 18);
+}
+
+#[tokio::test]
+async fn a_ca_that_refuses_every_nonce_is_given_up() {
+    let fake = Fake::start(|_, seen| {
+        // Recognised by its type, whatever the status.
+        let status = if seen.path == "/chall/1" { 403 } else { 400 };
+        (seen.method == "POST").then(|| Reply::problem(status, "badNonce", "never"))
+    })
+    .await;
+    let session = session(&fake);
+    let error = session.new_order(&asked()).await.unwrap_err();
+    assert!(error.is_problem("badNonce"), "{error}");
+    assert_eq!(fake.count("/new-order"), 21);
+    session.accept(&fake.url("/chall/1")).await.unwrap_err();
+    assert_eq!(fake.count("/chall/1"), 21);
+}
+
+#[tokio::test]
+async fn a_bad_request_of_another_kind_is_not_repeated() {
+    let fake =
+        Fake::start(|_, seen| (seen.method == "POST").then(|| Reply::new(400, "<html>bad</html>")))
+            .await;
+    let error = session(&fake).order(&fake.url("/order/1")).await.unwrap_err();
+    let expected = AcmeError::Http {
+        url: fake.url("/order/1"),
+        status: 400,
+        snippet: "<html>bad</html>".into(),
+        retry_after: None,
+    };
+    assert_eq!(error, expected);
+    assert_eq!(fake.count("/order/1"), 1);
+}
+
+#[tokio::test]
+async fn rate_limits_come_back_with_their_wait() {
+    let waits =
+        [("90", Some(90)), ("Fri, 20 Nov 2026 12:02:00 GMT", Some(120)), ("tomorrow", None)];
+    for (header, seconds) in waits {
+        let fake = Fake::start(move |_, seen| {
+            (seen.path == "/new-order").then(|| {
+                Reply::problem(429, "rateLimited", "slow down")
+                    .with("Retry-After", header)
+                    .with("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
+            })
+        })
+        .await;
+        let error = session(&fake).new_order(&asked()).await.unwrap_err();
+        let problem = Box::new(Problem {
+            status: Some(429),
+            kind: "urn:ietf:params:acme:error:rateLimited".into(),
+            detail: "slow down".into(),
+            subproblems: Vec::new(),
+        });
+        let retry_after = seconds.map(SignedDuration::from_secs);
+        assert_eq!(error, AcmeError::Problem { url: fake.url("/new-order"), problem, retry_after });
+        assert!(!error.is_transient());
+        assert_eq!(fake.count("/new-order"), 1, "a 429 is never repeated");
+    }
+}
+
+#[tokio::test]
+async fn only_what_reads_is_repeated_when_the_ca_is_down() {
+    let down = |_: &Fake, seen: &Seen| {
+        (seen.method == "POST").then(|| Reply::new(503, "<html>busy</html>"))
+    };
+    let cut = |_: &Fake, seen: &Seen| (seen.method == "POST").then(Reply::cut);
+    for fake in [Fake::start(down).await, Fake::start(cut).await] {
+        let session = session(&fake);
+        let errors = [
+            session.order(&fake.url("/order/1")).await.unwrap_err(),
+            session.new_order(&asked()).await.unwrap_err(),
+            session.accept(&fake.url("/chall/1")).await.unwrap_err(),
+            session.finalize(&fake.url("/order/1"), &fake.url("/fin"), b"x").await.unwrap_err(),
+        ];
+        for error in errors {
+            assert!(error.is_transient(), "{error}");
+        }
+        let paths = ["/order/1", "/new-order", "/chall/1", "/fin"];
+        assert_eq!(paths.map(|path| fake.count(path)), [4, 1, 1, 1]);
+    }
+}
+
+#[tokio::test]
+async fn a_ca_that_comes_back_is_not_noticed() {
+    let fake = Fake::start(|fake, seen| match (seen.path.as_str(), fake.count(&seen.path)) {
+        ("/dir", 1) | ("/nonce", 1 | 2) => Some(Reply::new(502, "")),
+        ("/order/1", 1) => Some(Reply::cut()),
+        ("/order/1", 2) => Some(Reply::new(504, "").with("Retry-After", "0")),
+        _ => good(fake, seen),
+    })
+    .await;
+    session(&fake).order(&fake.url("/order/1")).await.unwrap();
+    // The nonce that was spent on the cut connection is lost, and replaced.
+    let counts = ["/dir", "/nonce", "/order/1"].map(|path| fake.count(path));
+    assert_eq!(counts, [2, 4, 3]);
+}
+
+#[tokio::test]
+async fn a_long_retry_after_is_left_to_the_caller() {
+    let fake = Fake::start(|_, seen| {
+        (seen.path == "/dir").then(|| Reply::new(503, "").with("Retry-After", "61"))
+    })
+    .await;
+    let client = fake.client();
+    let session = session_of(&fake, &client);
+    let urls = (0..20).map(|_| session.order("https://localhost/order/1"));
+    for answer in join_all(urls).await {
+        let wait = answer.unwrap_err().retry_after();
+        assert_eq!(wait, Some(SignedDuration::from_secs(61)));
+    }
+    assert_eq!(fake.requests(), ["GET /dir"], "those who wait share the failure");
+}
+
+#[tokio::test]
+async fn a_directory_that_moved_is_fetched_again() {
+    let fake = Fake::start(good).await;
+    let client = fake.client();
+    let mut old = Directory::clone(&*client.directory().await.unwrap());
+    old.new_nonce = fake.url("/old-nonce");
+    old.new_order = fake.url("/old-order");
+    let client = fake.client();
+    client.reuse_directory(old, SignedDuration::ZERO).await;
+    session_of(&fake, &client).new_order(&asked()).await.unwrap();
+    let expected = [
+        "GET /dir",
+        "HEAD /old-nonce",
+        "GET /dir",
+        "HEAD /nonce",
+        "POST /old-order",
+        "POST /new-order",
+    ];
+    assert_eq!(fake.requests(), expected);
+}
+
+#[tokio::test]
+async fn bodies_are_bounded() {
+    let fake = Fake::start(|_, seen| match seen.path.as_str() {
+        "/order/1" => Some(Reply::new(200, vec![b' '; 1001])),
+        "/cert/1" => Some(Reply::new(200, vec![b'-'; 501])),
+        _ => None,
+    })
+    .await;
+    let client = fake.client_with(Limits { json_bytes: 1000, chain_bytes: 500, ..quick() });
+    let session = session_of(&fake, &client);
+    let url = fake.url("/order/1");
+    let error = session.order(&url).await.unwrap_err();
+    assert_eq!(error, AcmeError::TooLarge { url, limit: 1000 });
+    let url = fake.url("/cert/1");
+    let error = session.certificate(&url).await.unwrap_err();
+    assert_eq!(error, AcmeError::TooLarge { url, limit: 500 });
+}
+
+#[tokio::test]
+async fn a_silent_ca_is_left() {
+    let fake = Fake::start(|_, seen| (seen.path == "/order/1").then(Reply::hang)).await;
+    let request_timeout = Duration::from_millis(200);
+    let client = fake.client_with(Limits { request_timeout, ..quick() });
+    let url = fake.url("/order/1");
+    let error = session_of(&fake, &client).order(&url).await.unwrap_err();
+    assert_eq!(error, AcmeError::Timeout { url });
+    assert_eq!(fake.count("/order/1"), 1);
+}
+
+#[tokio::test]
+async fn orders_side_by_side_share_two_nonces() {
+    let fake = Fake::start(good).await;
+    let session = session(&fake);
+    let url = fake.url("/order/1");
+    try_join_all((0..50).map(|_| session.order(&url))).await.unwrap();
+    let counts = ["/dir", "/nonce", "/order/1"].map(|path| fake.count(path));
+    assert_eq!(counts, [1, 2, 50]);
+}
+
+#[tokio::test]
+async fn requests_at_once_are_bounded() {
+    let fake = Fake::start_gated(Some(3), good).await;
+    let limits = Limits { nonces: 12, requests_at_once: 3, ..quick() };
+    let client = fake.client_with(limits);
+    let session = session_of(&fake, &client);
+    let url = fake.url("/order/1");
+    try_join_all((0..12).map(|_| session.order(&url))).await.unwrap();
+    assert_eq!(fake.most_in_flight.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn a_request_that_is_dropped_half_way_blocks_nobody() {
+    let fake = Fake::start(|fake, seen| match seen.path.as_str() {
+        "/hang" => Some(Reply::hang()),
+        _ => good(fake, seen),
+    })
+    .await;
+    let limits = Limits { nonces: 1, requests_at_once: 1, ..quick() };
+    let client = fake.client_with(limits);
+    let session = session_of(&fake, &client);
+    let (hanging, url) = (fake.url("/hang"), fake.url("/order/1"));
+    let until_it_hangs = async {
+        while fake.count("/hang") == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        answer = session.order(&hanging) => panic!("answered: {answer:?}"),
+        () = until_it_hangs => {}
+    }
+    session.order(&url).await.unwrap();
+    assert_eq!(fake.count("/nonce"), 2);
+}
+
+#[tokio::test]
+async fn whom_to_trust_is_what_the_issuer_says() {
+    let (fake, other) = (Fake::start(good).await, Fake::start(good).await);
+    let ca_bundle = Some(other.ca_pem.clone());
+    let stranger = Endpoint { ca_bundle: ca_bundle.clone(), ..fake.endpoint() };
+    let client = Client::new(stranger.clone(), quick()).unwrap();
+    let error = client.directory().await.unwrap_err();
+    // Both issuers have the same name, and another key.
+    let message = "BadSignature".to_owned();
+    assert_eq!(error, AcmeError::Untrusted { url: fake.url("/dir"), message });
+    assert_eq!(client.requests(), 1, "nothing changes by asking again");
+    let blind = Endpoint { skip_tls_verify: true, ..stranger };
+    Client::new(blind, quick()).unwrap().directory().await.unwrap();
+    assert!(fake.requests() == ["GET /dir"]);
+}
