@@ -4,3 +4,4 @@ pub mod acme;
 pub mod controller;
 pub mod engine;
 pub mod resource;
+pub mod solver;

@@ -1,0 +1,327 @@
+//! Token folder: the state's `http01/` directory, where every certctl process on this state finds
+//! the tokens that any of them has presented.
+//!
+//! One file per token, 0600, named after the token (one longer than 200 characters after its
+//! SHA-256). All access is relative to a handle of the directory and follows no link. A file is
+//! written in place: nobody asks for a token before `put` has returned, and a reader who meets a
+//! file that is not whole treats it as unknown. After a power cut a file may be gone; the next run
+//! presents again.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_lc_rs::digest;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::Token;
+
+/// What is presented for one token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PresentedToken {
+    /// Format of the file, always 1. A process that meets another number leaves the file alone.
+    pub version: u32,
+    /// The CA's token.
+    pub token: String,
+    /// The name or address whose Host header it answers for.
+    pub name: String,
+    /// The body of the answer (RFC 8555 section 8.1).
+    pub key_authorization: String,
+}
+
+/// The folder, with a memory of what this process put there. Clones share both.
+#[derive(Clone, Debug)]
+pub struct TokenFolder(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    directory: OwnedFd,
+    own: Mutex<BTreeMap<String, PresentedToken>>,
+}
+
+impl TokenFolder {
+    /// Opens the folder, and makes it (0700) when it is missing; its parent must exist.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let failed = |deed| {
+            move |errno: Errno| FolderError::Io {
+                deed,
+                path: path.to_owned(),
+                source: errno.into(),
+            }
+        };
+        match mkdirat(CWD, path, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(failed("make")(errno)),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = openat(CWD, path, flags, Mode::empty()).map_err(failed("open"))?;
+        let own = Mutex::new(BTreeMap::new());
+        Ok(Self(Arc::new(Inner { path: path.to_owned(), directory, own })))
+    }
+
+    /// Presents: from the return on, every process on this state answers for `token`. Doing it
+    /// twice is doing it once; a file that differs, or that a crash cut short, is replaced.
+    ///
+    /// `name` is the host name or address in its canonical form, as
+    /// [`crate::resource::Identifier`] displays it.
+    pub fn put(
+        &self,
+        token: &Token,
+        key_authorization: &str,
+        name: &str,
+    ) -> Result<(), FolderError> {
+        let presented = PresentedToken {
+            version: VERSION,
+            token: token.to_string(),
+            name: name.to_owned(),
+            key_authorization: key_authorization.to_owned(),
+        };
+        if self.get(token)?.as_ref() != Some(&presented) {
+            let file = file_name(token);
+            let failed =
+                |source| FolderError::Io { deed: "write", path: self.0.path.join(&file), source };
+            let mut text = serde_json::to_vec(&presented).map_err(|e| failed(e.into()))?;
+            text.push(b'\n');
+            self.unlink(&file)?;
+            if let Err(source) = self.create(&file, &text) {
+                // What is half written is of no use to anybody; the first error is the one to tell.
+                drop(self.unlink(&file));
+                return Err(failed(source));
+            }
+        }
+        self.own().insert(token.to_string(), presented);
+        Ok(())
+    }
+
+    /// Takes back; a token that is not there is a success.
+    pub fn remove(&self, token: &Token) -> Result<(), FolderError> {
+        self.own().remove(token.as_str());
+        self.unlink(&file_name(token))
+    }
+
+    /// What the folder holds for `token`. A file that is cut short, or of another format, counts as
+    /// nothing.
+    pub fn get(&self, token: &Token) -> Result<Option<PresentedToken>, FolderError> {
+        let file = file_name(token);
+        let found = self.read(&file)?;
+        Ok(found.filter(|presented| presented.token == token.as_str()))
+    }
+
+    /// What the listener answers for `token`: what this process presented, else what the folder
+    /// holds. A folder that cannot be read answers nothing.
+    pub fn find(&self, token: &Token) -> Option<PresentedToken> {
+        let own = self.own().get(token.as_str()).cloned();
+        own.or_else(|| self.get(token).ok().flatten())
+    }
+
+    /// Everything presented by any process, in the order of the tokens.
+    pub fn list(&self) -> Result<Vec<PresentedToken>, FolderError> {
+        let failed = |errno: Errno| FolderError::Io {
+            deed: "list",
+            path: self.0.path.clone(),
+            source: errno.into(),
+        };
+        let mut all = Vec::new();
+        for entry in Dir::read_from(&self.0.directory).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let Ok(file) = entry.file_name().to_str() else { continue };
+            if file.starts_with('.') {
+                continue;
+            }
+            let Some(presented) = self.read(file)? else { continue };
+            let named_after = presented.token.parse().is_ok_and(|token| file_name(&token) == file);
+            if named_after {
+                all.push(presented);
+            }
+        }
+        all.sort_by(|a, b| a.token.cmp(&b.token));
+        Ok(all)
+    }
+
+    fn own(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, PresentedToken>> {
+        self.0.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, file: &str) -> Result<Option<PresentedToken>, FolderError> {
+        let failed = |source: io::Error| FolderError::Io {
+            deed: "read",
+            path: self.0.path.join(file),
+            source,
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = match openat(&self.0.directory, file, flags, Mode::empty()) {
+            Ok(opened) => opened,
+            // Gone, a link, or a socket: nothing of ours.
+            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::OPNOTSUPP) => return Ok(None),
+            Err(errno) => return Err(failed(errno.into())),
+        };
+        let stat = fstat(&opened).map_err(|errno| failed(errno.into()))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        File::from(opened).take(MAX_FILE_BYTES).read_to_end(&mut text).map_err(failed)?;
+        let presented: Option<PresentedToken> = serde_json::from_slice(&text).ok();
+        Ok(presented.filter(|presented| presented.version == VERSION))
+    }
+
+    fn create(&self, file: &str, text: &[u8]) -> io::Result<()> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat(&self.0.directory, file, flags, Mode::RUSR | Mode::WUSR)?;
+        File::from(opened).write_all(text)
+    }
+
+    fn unlink(&self, file: &str) -> Result<(), FolderError> {
+        match unlinkat(&self.0.directory, file, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(FolderError::Io {
+                deed: "remove",
+                path: self.0.path.join(file),
+                source: errno.into(),
+            }),
+        }
+    }
+}
+
+/// Names with a dot cannot be tokens, so the two kinds never meet.
+fn file_name(token: &Token) -> String {
+    if token.as_str().len() <= MAX_NAME_BYTES {
+        return token.to_string();
+    }
+    let hash = digest::digest(&digest::SHA256, token.as_str().as_bytes());
+    let [high, low] = [4, 0].map(|shift| hash.as_ref().iter().map(move |b| (b >> shift) & 15));
+    let digits = high.zip(low).flat_map(|(high, low)| [high, low]);
+    let name = digits.filter_map(|digit| char::from_digit(u32::from(digit), 16));
+    name.chain(".sha256".chars()).collect()
+}
+
+/// Why the folder of presented tokens cannot be used.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    /// The system refused.
+    #[error("cannot {deed} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        deed: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+const VERSION: u32 = 1;
+/// File systems take 255 bytes; this leaves room for what a backup tool adds.
+const MAX_NAME_BYTES: usize = 200;
+/// Far above what token, name and key authorization can fill.
+const MAX_FILE_BYTES: u64 = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::*;
+
+    fn token(text: &str) -> Token {
+        text.parse().unwrap()
+    }
+
+    fn presented(token: &str, name: &str, key: &str) -> PresentedToken {
+        PresentedToken {
+            version: 1,
+            token: token.into(),
+            name: name.into(),
+            key_authorization: key.into(),
+        }
+    }
+
+    fn scratch() -> (tempfile::TempDir, PathBuf, TokenFolder) {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("http01");
+        let folder = TokenFolder::open(&path).unwrap();
+        (root, path, folder)
+    }
+
+    #[test]
+    fn what_one_process_puts_another_finds_until_it_is_removed() {
+        let (_root, path, one) = scratch();
+        let other = TokenFolder::open(&path).unwrap();
+        let long = "L".repeat(300);
+        one.put(&token("tok-1"), "tok-1.abc", "example.com").unwrap();
+        one.put(&token("tok-1"), "tok-1.abc", "example.com").unwrap();
+        one.put(&token(&long), "long.abc", "192.0.2.1").unwrap();
+        let first = presented("tok-1", "example.com", "tok-1.abc");
+        let second = presented(&long, "192.0.2.1", "long.abc");
+        assert_eq!(other.list().unwrap(), vec![second.clone(), first.clone()]);
+        assert_eq!(other.find(&token("tok-1")), Some(first));
+        assert_eq!(other.find(&token(&long)), Some(second));
+        one.remove(&token("tok-1")).unwrap();
+        one.remove(&token("tok-1")).unwrap();
+        assert_eq!(one.find(&token("tok-1")), None);
+        assert_eq!(other.find(&token("tok-1")), None);
+    }
+
+    #[test]
+    fn the_file_is_the_documented_one_and_private() {
+        let (_root, path, folder) = scratch();
+        folder.put(&token("tok"), "tok.abc", "example.com").unwrap();
+        let text = fs::read_to_string(path.join("tok")).unwrap();
+        let expected =
+            r#"{"version":1,"token":"tok","name":"example.com","keyAuthorization":"tok.abc"}"#;
+        assert_eq!(text, format!("{expected}\n"));
+        assert_eq!(fs::metadata(path.join("tok")).unwrap().mode() & 0o7777, 0o600);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o700);
+    }
+
+    #[test]
+    fn what_a_crash_cut_short_or_somebody_linked_is_unknown_and_replaced() {
+        let (root, path, folder) = scratch();
+        let victim = root.path().join("victim");
+        File::create(&victim).unwrap().write_all(b"untouched").unwrap();
+        File::create(path.join("short")).unwrap().write_all(b"{\"vers").unwrap();
+        symlink(&victim, path.join("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
+        assert_eq!(folder.list().unwrap(), vec![]);
+        for name in ["short", "link", "socket"] {
+            assert_eq!(folder.get(&token(name)).unwrap(), None, "{name}");
+            folder.put(&token(name), "key", "example.com").unwrap();
+            let found = folder.get(&token(name)).unwrap();
+            assert_eq!(found, Some(presented(name, "example.com", "key")));
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+    }
+
+    #[test]
+    fn another_format_and_a_file_under_a_wrong_name_are_unknown() {
+        let (_root, path, folder) = scratch();
+        let files = [
+            ("new", r#"{"version":2,"token":"new","name":"a","keyAuthorization":"k"}"#),
+            ("alias", r#"{"version":1,"token":"other","name":"a","keyAuthorization":"k"}"#),
+        ];
+        for (name, text) in files {
+            File::create(path.join(name)).unwrap().write_all(text.as_bytes()).unwrap();
+            assert_eq!(folder.get(&token(name)).unwrap(), None, "{name}");
+        }
+        assert_eq!(folder.list().unwrap(), vec![]);
+    }
+
+    #[test]
+    fn a_folder_that_is_a_link_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("elsewhere")).unwrap();
+        symlink(root.path().join("elsewhere"), root.path().join("http01")).unwrap();
+        let refused = TokenFolder::open(&root.path().join("http01")).map(|_| ());
+        let text = refused.unwrap_err().to_string();
+        assert!(text.starts_with("cannot open "), "{text}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Who holds a port: best effort, from `/proc` of Linux; elsewhere, or without permission, nobody
+//! is found.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+/// A process that listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Holder {
+    /// Its name, as `ps` shows it.
+    pub(super) name: String,
+    /// Its number.
+    pub(super) pid: u32,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {})", self.name.escape_debug(), self.pid)
+    }
+}
+
+/// A process that listens on `address`.
+pub(super) fn holder_of(address: SocketAddr) -> Option<Holder> {
+    found::holders(address).into_iter().next()
+}
+
+/// A process that listens on `address` and is not one of us: its name is another.
+pub(super) fn stranger_on(address: SocketAddr) -> Option<Holder> {
+    let own = found::own_name()?;
+    found::holders(address).into_iter().find(|holder| holder.name != own)
+}
+
+#[cfg(target_os = "linux")]
+mod found {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+    use std::path::Path;
+
+    use super::Holder;
+
+    pub(super) fn own_name() -> Option<String> {
+        name_of(Path::new("/proc/self"))
+    }
+
+    pub(super) fn holders(address: SocketAddr) -> Vec<Holder> {
+        let inodes: BTreeSet<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
+            .into_iter()
+            .filter_map(|table| fs::read_to_string(table).ok())
+            .flat_map(|table| listening_inodes(&table, address))
+            .collect();
+        if inodes.is_empty() {
+            return Vec::new();
+        }
+        let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+        let mut holders = Vec::new();
+        for process in processes.flatten() {
+            let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
+            let Some(pid) = pid else { continue };
+            if has_socket(&process.path(), &inodes)
+                && let Some(name) = name_of(&process.path())
+            {
+                holders.push(Holder { name, pid });
+            }
+        }
+        holders.sort_by_key(|holder| holder.pid);
+        holders
+    }
+
+    fn name_of(process: &Path) -> Option<String> {
+        let name = fs::read_to_string(process.join("comm")).ok()?;
+        Some(name.trim_end().to_owned())
+    }
+
+    fn has_socket(process: &Path, inodes: &BTreeSet<String>) -> bool {
+        let Ok(files) = fs::read_dir(process.join("fd")) else { return false };
+        files.flatten().filter_map(|file| fs::read_link(file.path()).ok()).any(|target| {
+            let inode = target.to_str().and_then(|t| t.strip_prefix("socket:[")?.strip_suffix(']'));
+            inode.is_some_and(|inode| inodes.contains(inode))
+        })
+    }
+
+    /// The inodes of the sockets of `table` that listen where `address` would.
+    pub(super) fn listening_inodes(table: &str, address: SocketAddr) -> Vec<String> {
+        let row = |line: &str| {
+            let mut fields = line.split_ascii_whitespace();
+            let local = parse_address(fields.nth(1)?)?;
+            let is_listening = fields.nth(1)? == "0A";
+            let inode = fields.nth(5)?;
+            (is_listening && do_meet(local, address)).then(|| inode.to_owned())
+        };
+        table.lines().skip(1).filter_map(row).collect()
+    }
+
+    /// Whether the two cannot be bound both. That `0.0.0.0` meets `[::]` is so for a socket that
+    /// serves both families, which is what is wanted here.
+    fn do_meet(held: SocketAddr, wanted: SocketAddr) -> bool {
+        let (one, other) = (held.ip().to_canonical(), wanted.ip().to_canonical());
+        let covers =
+            |all: IpAddr, ip: IpAddr| all.is_unspecified() && (all.is_ipv6() || ip.is_ipv4());
+        held.port() == wanted.port() && (one == other || covers(one, other) || covers(other, one))
+    }
+
+    /// `0100007F:0050`: the address in words of four bytes, each in the byte order of the host.
+    fn parse_address(text: &str) -> Option<SocketAddr> {
+        let (ip, port) = text.split_once(':')?;
+        let port = u16::from_str_radix(port, 16).ok()?;
+        let mut octets = Vec::new();
+        let mut rest = ip;
+        while !rest.is_empty() {
+            let (word, tail) = rest.split_at_checked(8)?;
+            octets.extend(u32::from_str_radix(word, 16).ok()?.to_ne_bytes());
+            rest = tail;
+        }
+        if let Ok(v4) = <[u8; 4]>::try_from(octets.as_slice()) {
+            return Some(SocketAddr::from((Ipv4Addr::from(v4), port)));
+        }
+        let v6 = <[u8; 16]>::try_from(octets.as_slice()).ok()?;
+        Some(SocketAddr::from((Ipv6Addr::from(v6), port)))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod found {
+    use std::net::SocketAddr;
+
+    use super::Holder;
+
+    pub(super) fn own_name() -> Option<String> {
+        None
+    }
+
+    pub(super) fn holders(_address: SocketAddr) -> Vec<Holder> {
+        Vec::new()
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_table_of_sockets_is_read_by_family_port_and_state() {
+        let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
+        let row = |local: &str, state: &str, inode: &str| {
+            format!(
+                "   0: {local} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000  1000        0 {inode} 1 0 100"
+            )
+        };
+        let table = [
+            head.to_owned(),
+            row("0100007F:0050", "0A", "11"),
+            row("00000000:0050", "0A", "12"),
+            row("0200007F:0050", "0A", "13"),
+            row("0100007F:0050", "01", "14"),
+            row("0100007F:0051", "0A", "15"),
+            row("00000000000000000000000000000000:0050", "0A", "16"),
+            row("00000000000000000000000001000000:0050", "0A", "17"),
+            "broken".to_owned(),
+        ]
+        .join("\n");
+        let cases: &[(&str, &[&str])] = &[
+            ("127.0.0.1:80", &["11", "12", "16"]),
+            ("0.0.0.0:80", &["11", "12", "13", "16"]),
+            ("[::]:80", &["11", "12", "13", "16", "17"]),
+            ("[::1]:80", &["16", "17"]),
+            ("127.0.0.1:81", &["15"]),
+            ("127.0.0.1:82", &[]),
+        ];
+        for (address, expected) in cases {
+            let found = found::listening_inodes(&table, address.parse().unwrap());
+            assert_eq!(found, *expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn we_are_no_stranger_to_ourselves() {
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let name = found::own_name().unwrap();
+        assert_eq!(holder_of(address), Some(Holder { name, pid: std::process::id() }));
+        assert_eq!(stranger_on(address), None);
+    }
+}

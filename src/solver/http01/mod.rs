@@ -1,0 +1,57 @@
+//! HTTP-01 (RFC 8555 section 8.3): the key authorization at a well-known path of the name.
+//!
+//! Two ways: the built-in [`Listener`], fed by the [`TokenFolder`] that every certctl process on
+//! the same state shares, and a [`Webroot`] that somebody else's web server serves. A token comes
+//! from the CA and becomes a file name; [`Token`] is the only way in, so an unchecked one cannot
+//! get that far.
+
+mod answer;
+mod connections;
+mod folder;
+mod hits;
+mod holder;
+mod listener;
+mod socket;
+mod token;
+mod webroot;
+
+pub use folder::{FolderError, PresentedToken, TokenFolder};
+pub use hits::{Hit, Hits};
+pub use listener::Listener;
+pub use socket::ListenError;
+pub use token::{Token, TokenError};
+pub use webroot::{Webroot, WebrootError};
+
+/// The folder of a host under which a CA looks for tokens (RFC 8555 section 8.3), with a slash at
+/// both ends.
+pub const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
+
+/// A request that carries this header is a self-check, of this process or another, and is
+/// answered as any other but never counted as a hit. An outsider who sends it hides nobody's
+/// request but his own.
+pub const SELF_CHECK_HEADER: &str = "x-certctl-self-check";
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    /// The umask belongs to the whole process, so the tests of modes run again in processes of
+    /// their own.
+    #[test]
+    fn modes_of_files_do_not_depend_on_the_umask() {
+        let tests = [
+            "solver::http01::folder::tests::the_file_is_the_documented_one_and_private",
+            "solver::http01::webroot::tests::a_token_is_readable_by_the_web_server_and_goes_without_its_folders",
+        ];
+        for umask in ["000", "077"] {
+            let run = Command::new("sh")
+                .args(["-c", &format!("umask {umask}; exec \"$0\" --exact \"$@\"")])
+                .arg(std::env::current_exe().unwrap())
+                .args(tests)
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&run.stdout);
+            assert!(said.contains("test result: ok. 2 passed"), "umask {umask}: {said}");
+        }
+    }
+}

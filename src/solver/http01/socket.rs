@@ -1,0 +1,148 @@
+//! The listener's sockets: bound so that several certctl processes share a port, and nobody else.
+//!
+//! `SO_REUSEPORT` lets any process of the same user in, also a web server that sets it, and the
+//! kernel would then split the visitors between the two. So a port that a program of another name
+//! listens on counts as in use, although binding it would succeed.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+use rustix::io::Errno;
+use socket2::{Domain, Protocol, Socket, Type};
+use thiserror::Error;
+
+use super::holder;
+
+/// Opens a listening socket on `address`, non-blocking.
+///
+/// `[::]` serves IPv4 as well, and is `0.0.0.0` on a host without IPv6.
+pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
+    if address.port() != 0
+        && let Some(holder) = holder::stranger_on(address)
+    {
+        return Err(ListenError::InUse { addr: address, holder: Some(holder.to_string()) });
+    }
+    match open(address) {
+        Ok(socket) => Ok(socket),
+        Err(error) if address.is_ipv6() && address.ip().is_unspecified() && lacks_ipv6(&error) => {
+            let fallback = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
+            open(fallback).map_err(|source| explain(fallback, source))
+        }
+        Err(source) => Err(explain(address, source)),
+    }
+}
+
+fn open(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+fn lacks_ipv6(error: &io::Error) -> bool {
+    let codes = [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL, Errno::PROTONOSUPPORT];
+    error.raw_os_error().is_some_and(|code| codes.iter().any(|e| e.raw_os_error() == code))
+}
+
+fn explain(addr: SocketAddr, source: io::Error) -> ListenError {
+    if source.kind() == io::ErrorKind::AddrInUse {
+        let holder = holder::holder_of(addr).map(|holder| holder.to_string());
+        ListenError::InUse { addr, holder }
+    } else if source.kind() == io::ErrorKind::PermissionDenied {
+        ListenError::NoPermission { addr }
+    } else {
+        ListenError::Io { addr, source }
+    }
+}
+
+/// Why the listener cannot listen. All of it is found before anything is asked of a CA.
+#[derive(Debug, Error)]
+pub enum ListenError {
+    /// Somebody else holds the port.
+    #[error("{addr} is in use{}", by(holder.as_deref()))]
+    InUse {
+        /// The address that was to be bound.
+        addr: SocketAddr,
+        /// `nginx (pid 812)`, when it could be found out.
+        holder: Option<String>,
+    },
+    /// Ports below 1024 need a privilege.
+    #[error("no permission to listen on {addr}")]
+    NoPermission {
+        /// The address that was to be bound.
+        addr: SocketAddr,
+    },
+    /// The system refused otherwise.
+    #[error("cannot listen on {addr}: {source}")]
+    Io {
+        /// The address that was to be bound.
+        addr: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A socket that was handed over by the caller cannot be used.
+    #[error("cannot use the inherited socket: {source}")]
+    Inherited {
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn by(holder: Option<&str>) -> String {
+    holder.map(|holder| format!(" by {holder}")).unwrap_or_default()
+}
+
+/// Visitors that wait to be taken in, at most (the kernel has its own limit).
+const BACKLOG: i32 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_of_us_share_a_port_on_both_families() {
+        let one = listen("[::]:0".parse().unwrap()).unwrap();
+        let port = one.local_addr().unwrap().port();
+        let two = listen(SocketAddr::new(one.local_addr().unwrap().ip(), port)).unwrap();
+        assert_eq!(one.local_addr().unwrap(), two.local_addr().unwrap());
+        std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    }
+
+    #[test]
+    fn a_port_that_does_not_share_is_in_use_and_its_holder_named() {
+        let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = foreign.local_addr().unwrap();
+        let Err(ListenError::InUse { addr: found, holder }) = listen(addr) else {
+            panic!("{addr} was bound twice")
+        };
+        assert_eq!(found, addr);
+        if cfg!(target_os = "linux") {
+            let pid = format!("(pid {})", std::process::id());
+            assert!(holder.as_ref().is_some_and(|h| h.ends_with(&pid)), "{holder:?}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_address_and_the_holder() {
+        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        let in_use = |holder: Option<&str>| ListenError::InUse {
+            addr,
+            holder: holder.map(ToOwned::to_owned),
+        };
+        let refused = io::Error::from(io::ErrorKind::PermissionDenied);
+        let cases = [
+            (in_use(Some("nginx (pid 812)")), "[::]:80 is in use by nginx (pid 812)"),
+            (in_use(None), "[::]:80 is in use"),
+            (explain(addr, refused), "no permission to listen on [::]:80"),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Token: what the CA calls a challenge, checked before it is part of a path.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// A challenge's token: 1 to 512 characters of the base64url alphabet (RFC 8555 section 8.3), so
+/// it holds no separator, no dot and nothing that a URL would escape.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(String);
+
+impl Token {
+    /// The token's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Token {
+    type Err = TokenError;
+
+    fn from_str(text: &str) -> Result<Self, TokenError> {
+        if text.is_empty() {
+            return Err(TokenError::Empty);
+        }
+        if text.len() > MAX_BYTES {
+            return Err(TokenError::TooLong { bytes: text.len() });
+        }
+        let stranger = |c: &char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_');
+        match text.chars().find(stranger) {
+            Some(character) => Err(TokenError::Character { character }),
+            None => Ok(Self(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a text is not a token.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TokenError {
+    /// Nothing.
+    #[error("the CA sent an empty token")]
+    Empty,
+    /// Over 512 bytes.
+    #[error("the CA sent a token of {bytes} bytes, at most {MAX_BYTES} are taken")]
+    TooLong {
+        /// Length found, in bytes.
+        bytes: usize,
+    },
+    /// A character outside the base64url alphabet.
+    #[error("the CA sent a token with {character:?}, which is not of the base64url alphabet")]
+    Character {
+        /// The first such character.
+        character: char,
+    },
+}
+
+const MAX_BYTES: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_base64url_alphabet_makes_a_token() {
+        let long = "a".repeat(512);
+        for good in ["a", "-_-", "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0", &long] {
+            assert_eq!(good.parse::<Token>().map(|t| t.to_string()), Ok(good.to_owned()));
+        }
+        let wrong = |character| TokenError::Character { character };
+        let cases = [
+            (String::new(), TokenError::Empty),
+            ("a".repeat(513), TokenError::TooLong { bytes: 513 }),
+            ("../../x".to_owned(), wrong('.')),
+            ("a/b".to_owned(), wrong('/')),
+            ("a\0".to_owned(), wrong('\0')),
+            ("a%2fb".to_owned(), wrong('%')),
+            ("a\r\nb".to_owned(), wrong('\r')),
+            ("a\"".to_owned(), wrong('"')),
+            ("ä".to_owned(), wrong('ä')),
+            ("a=".to_owned(), wrong('=')),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(text.parse::<Token>(), Err(expected), "{text:?}");
+        }
+    }
+}
