@@ -3,5 +3,6 @@
 pub mod acme;
 pub mod controller;
 pub mod engine;
+pub mod probe;
 pub mod resource;
 pub mod solver;

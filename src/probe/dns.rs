@@ -1,0 +1,410 @@
+//! Resolver: the addresses of a name, from name servers that are known one by one.
+//!
+//! Servers are asked in their order, twice in all; the first that gives an answer (which "there is
+//! none" is, and SERVFAIL is not) decides. Nothing is cached, so that a repeated check sees what
+//! has changed, and an error can say which server said what.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{
+    ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
+};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{self, NetError};
+use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::rr::{Name, RData, RecordType};
+use hickory_resolver::system_conf::read_system_conf;
+
+use super::{DnsError, Fault, ResolverError, ServerFault};
+
+/// How lookups are made.
+#[derive(Clone, Debug)]
+pub struct ResolverOptions {
+    /// The servers to ask, in this order; none means those of the system's `resolv.conf`.
+    pub servers: Vec<SocketAddr>,
+    /// Names that are not looked up, with their addresses; without a trailing dot.
+    pub overrides: BTreeMap<String, Vec<IpAddr>>,
+    /// How long one server may take for one answer; it is asked twice.
+    pub timeout: Duration,
+}
+
+impl Default for ResolverOptions {
+    fn default() -> Self {
+        Self { servers: Vec::new(), overrides: BTreeMap::new(), timeout: Duration::from_secs(5) }
+    }
+}
+
+/// Looks names up. One object serves all lookups of a process.
+pub struct Resolver {
+    servers: Vec<(SocketAddr, TokioResolver)>,
+    overrides: BTreeMap<String, Vec<IpAddr>>,
+    timeout: Duration,
+}
+
+/// The addresses of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Addresses {
+    /// From A records, in ascending order.
+    pub v4: Vec<Ipv4Addr>,
+    /// From AAAA records, in ascending order.
+    pub v6: Vec<Ipv6Addr>,
+    /// The lookup that failed, when the other one gave addresses.
+    pub trouble: Option<DnsError>,
+}
+
+impl Addresses {
+    /// All of them, IPv4 first.
+    pub fn iter(&self) -> impl Iterator<Item = IpAddr> {
+        let v4 = self.v4.iter().copied().map(IpAddr::V4);
+        v4.chain(self.v6.iter().copied().map(IpAddr::V6))
+    }
+}
+
+impl Resolver {
+    /// Prepares the servers; asks nothing yet.
+    pub fn new(options: ResolverOptions) -> Result<Self, ResolverError> {
+        let addresses =
+            if options.servers.is_empty() { system_servers()? } else { options.servers };
+        let mut servers = Vec::new();
+        for address in addresses {
+            let asked = asking_only(address, options.timeout);
+            let server = asked.map_err(|error| ResolverError::Server {
+                server: address,
+                reason: error.to_string(),
+            })?;
+            servers.push((address, server));
+        }
+        let lower = |(name, ips): (String, Vec<IpAddr>)| (name.to_ascii_lowercase(), ips);
+        let overrides = options.overrides.into_iter().map(lower).collect();
+        Ok(Self { servers, overrides, timeout: options.timeout })
+    }
+
+    /// The servers that are asked, in their order.
+    pub fn servers(&self) -> impl Iterator<Item = SocketAddr> {
+        self.servers.iter().map(|(address, _)| *address)
+    }
+
+    /// Looks up the A and AAAA records of `name`, following CNAMEs.
+    ///
+    /// When one of the two lookups fails and the other gives addresses, those are the answer: a CA
+    /// goes on as well.
+    pub async fn addresses(&self, name: &str) -> Result<Addresses, DnsError> {
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+        if let Some(ips) = self.overrides.get(&name) {
+            return Ok(sorted(ips.iter().copied(), None));
+        }
+        let bad = |error: &dyn fmt::Display| DnsError::BadName {
+            name: name.clone(),
+            reason: error.to_string(),
+        };
+        let asked = Name::from_ascii(format!("{name}.")).map_err(|error| bad(&error))?;
+        let (v4, v6) = futures_util::future::join(
+            self.lookup(&asked, RecordType::A),
+            self.lookup(&asked, RecordType::AAAA),
+        )
+        .await;
+        settle(&name, v4, v6)
+    }
+
+    async fn lookup(&self, name: &Name, record: RecordType) -> Result<Answer, Vec<ServerFault>> {
+        let mut faults: Vec<ServerFault> = Vec::new();
+        for _ in 0..ROUNDS {
+            for (server, resolver) in &self.servers {
+                let asked =
+                    tokio::time::timeout(self.timeout, resolver.lookup(name.clone(), record));
+                let fault = match asked.await {
+                    Err(_) => Fault::Timeout,
+                    Ok(Ok(found)) => {
+                        let ips = found.answers().iter().filter_map(|r| address_in(&r.data));
+                        return Ok(Answer {
+                            server: *server,
+                            found: Found::Records(ips.collect()),
+                        });
+                    }
+                    Ok(Err(error)) => match read_error(&error) {
+                        Ok(found) => return Ok(Answer { server: *server, found }),
+                        Err(fault) => fault,
+                    },
+                };
+                let fault = ServerFault { server: *server, record: record.to_string(), fault };
+                if !faults.contains(&fault) {
+                    faults.push(fault);
+                }
+            }
+        }
+        Err(faults)
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let servers: Vec<SocketAddr> = self.servers().collect();
+        f.debug_struct("Resolver")
+            .field("servers", &servers)
+            .field("overrides", &self.overrides)
+            .field("timeout", &self.timeout)
+            .finish()
+    }
+}
+
+struct Answer {
+    server: SocketAddr,
+    found: Found,
+}
+
+enum Found {
+    Records(Vec<IpAddr>),
+    NoRecords,
+    NxDomain,
+}
+
+fn system_servers() -> Result<Vec<SocketAddr>, ResolverError> {
+    let (config, _) = read_system_conf()
+        .map_err(|error| ResolverError::SystemConfiguration { reason: error.to_string() })?;
+    Ok(config.name_servers().iter().map(|server| SocketAddr::new(server.ip, DNS_PORT)).collect())
+}
+
+fn asking_only(server: SocketAddr, timeout: Duration) -> Result<TokioResolver, NetError> {
+    let (mut udp, mut tcp) = (ConnectionConfig::udp(), ConnectionConfig::tcp());
+    udp.port = server.port();
+    tcp.port = server.port();
+    let server = NameServerConfig::new(server.ip(), true, vec![udp, tcp]);
+    let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+    let mut options = ResolverOpts::default();
+    options.timeout = timeout;
+    // The rounds are ours: another server comes before the same one again.
+    options.attempts = 0;
+    options.cache_size = 0;
+    options.use_hosts_file = ResolveHosts::Never;
+    let provider = TokioRuntimeProvider::default();
+    TokioResolver::builder_with_config(config, provider).with_options(options).build()
+}
+
+fn address_in(data: &RData) -> Option<IpAddr> {
+    if let RData::A(a) = data {
+        Some(IpAddr::V4(a.0))
+    } else if let RData::AAAA(aaaa) = data {
+        Some(IpAddr::V6(aaaa.0))
+    } else {
+        None
+    }
+}
+
+/// An answer that says "none" comes as an error.
+fn read_error(error: &NetError) -> Result<Found, Fault> {
+    let code = if let NetError::Dns(net::DnsError::NoRecordsFound(none)) = error {
+        none.response_code
+    } else if let NetError::Dns(net::DnsError::ResponseCode(code)) = error {
+        *code
+    } else if let NetError::Timeout = error {
+        return Err(Fault::Timeout);
+    } else if let NetError::Io(error) = error {
+        return Err(Fault::Unusable(error.to_string()));
+    } else {
+        return Err(Fault::Unusable(error.to_string()));
+    };
+    if code == ResponseCode::NXDomain {
+        return Ok(Found::NxDomain);
+    } else if code == ResponseCode::NoError {
+        return Ok(Found::NoRecords);
+    }
+    let known = RCODES.iter().find(|(number, _)| *number == u16::from(code));
+    Err(Fault::Code(
+        known.map_or_else(|| format!("RCODE {}", u16::from(code)), |(_, word)| (*word).to_owned()),
+    ))
+}
+
+fn settle(
+    name: &str,
+    v4: Result<Answer, Vec<ServerFault>>,
+    v6: Result<Answer, Vec<ServerFault>>,
+) -> Result<Addresses, DnsError> {
+    let mut ips = Vec::new();
+    let mut faults = Vec::new();
+    let mut empty = None;
+    for lookup in [v4, v6] {
+        match lookup {
+            Ok(Answer { found: Found::Records(found), server }) => {
+                ips.extend(found);
+                empty = empty.or(Some((server, false)));
+            }
+            Ok(Answer { found: Found::NoRecords, server }) => {
+                empty = empty.or(Some((server, false)));
+            }
+            Ok(Answer { found: Found::NxDomain, server }) => empty = Some((server, true)),
+            Err(more) => faults.extend(more),
+        }
+    }
+    let name = name.to_owned();
+    let failed = (!faults.is_empty()).then(|| DnsError::Failed { name: name.clone(), faults });
+    if !ips.is_empty() {
+        return Ok(sorted(ips, failed));
+    }
+    Err(match (failed, empty) {
+        (Some(failed), _) => failed,
+        (None, Some((server, true))) => DnsError::NxDomain { name, server },
+        (None, Some((server, false))) => DnsError::NoAddress { name, server },
+        (None, None) => DnsError::Failed { name, faults: Vec::new() },
+    })
+}
+
+fn sorted(ips: impl IntoIterator<Item = IpAddr>, trouble: Option<DnsError>) -> Addresses {
+    let all: BTreeSet<IpAddr> = ips.into_iter().collect();
+    let mut addresses = Addresses { trouble, ..Addresses::default() };
+    for ip in all {
+        match ip {
+            IpAddr::V4(v4) => addresses.v4.push(v4),
+            IpAddr::V6(v6) => addresses.v6.push(v6),
+        }
+    }
+    addresses
+}
+
+const DNS_PORT: u16 = 53;
+/// Response codes by their names (RFC 1035 section 4.1.1).
+const RCODES: [(u16, &str); 4] = [(1, "FORMERR"), (2, "SERVFAIL"), (4, "NOTIMP"), (5, "REFUSED")];
+/// How often every server is asked.
+const ROUNDS: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::name_server::{NameServer, Reply};
+
+    const LONG: Duration = Duration::from_mins(1);
+    /// Long enough for an answer on this host, even one of two tries.
+    const SHORT: Duration = Duration::from_millis(250);
+
+    fn resolver(servers: &[&NameServer], timeout: Duration) -> Resolver {
+        Resolver::new(ResolverOptions {
+            servers: servers.iter().map(|server| server.address).collect(),
+            overrides: BTreeMap::from([(
+                "Pinned.example.com".to_owned(),
+                vec!["::1".parse().unwrap(), "127.0.0.1".parse().unwrap()],
+            )]),
+            timeout,
+        })
+        .unwrap()
+    }
+
+    fn addresses(v4: &[&str], v6: &[&str]) -> Addresses {
+        Addresses {
+            v4: v4.iter().map(|ip| ip.parse().unwrap()).collect(),
+            v6: v6.iter().map(|ip| ip.parse().unwrap()).collect(),
+            trouble: None,
+        }
+    }
+
+    fn fault(server: &NameServer, record: &str, fault: Fault) -> ServerFault {
+        ServerFault { server: server.address, record: record.to_owned(), fault }
+    }
+
+    #[tokio::test]
+    async fn both_families_are_asked_and_overrides_are_not() {
+        let server = NameServer::start(|name, record| match name {
+            "www.example.com." => Reply::Addresses(vec![
+                "192.0.2.2".parse().unwrap(),
+                "192.0.2.1".parse().unwrap(),
+                "2001:db8::1".parse().unwrap(),
+            ]),
+            "alias.example.com." => {
+                Reply::Alias("target.example.com.", "192.0.2.1".parse().unwrap())
+            }
+            "target.example.com." => Reply::Addresses(vec![]),
+            _ => panic!("asked for {name} {record}"),
+        })
+        .await;
+        let resolver = resolver(&[&server], LONG);
+        let cases = [
+            ("www.example.com", addresses(&["192.0.2.1", "192.0.2.2"], &["2001:db8::1"])),
+            ("WWW.example.com.", addresses(&["192.0.2.1", "192.0.2.2"], &["2001:db8::1"])),
+            ("alias.example.com", addresses(&["192.0.2.1"], &[])),
+            ("pinned.EXAMPLE.com", addresses(&["127.0.0.1"], &["::1"])),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(resolver.addresses(name).await, Ok(expected), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn errors_are_told_apart_and_name_the_server() {
+        let server = NameServer::start(|name, record| match (name, record) {
+            ("none.example.com.", _) => Reply::Code(ResponseCode::NXDomain),
+            ("broken.example.com.", _) | ("half.example.com.", RecordType::AAAA) => {
+                Reply::Code(ResponseCode::ServFail)
+            }
+            ("refused.example.com.", _) => Reply::Code(ResponseCode::Refused),
+            ("half.example.com.", _) => Reply::Addresses(vec!["192.0.2.1".parse().unwrap()]),
+            _ => Reply::Addresses(vec![]),
+        })
+        .await;
+        let resolver = resolver(&[&server], LONG);
+        let failed = |name: &str, kind: Fault| DnsError::Failed {
+            name: name.to_owned(),
+            faults: vec![fault(&server, "A", kind.clone()), fault(&server, "AAAA", kind)],
+        };
+        let code = |code: &str| Fault::Code(code.to_owned());
+        let cases = [
+            failed("broken.example.com", code("SERVFAIL")),
+            failed("refused.example.com", code("REFUSED")),
+            DnsError::NxDomain { name: "none.example.com".into(), server: server.address },
+            DnsError::NoAddress { name: "empty.example.com".into(), server: server.address },
+        ];
+        for expected in cases {
+            let (DnsError::Failed { name, .. }
+            | DnsError::NxDomain { name, .. }
+            | DnsError::NoAddress { name, .. }
+            | DnsError::BadName { name, .. }) = &expected;
+            assert_eq!(resolver.addresses(name).await.as_ref(), Err(&expected));
+        }
+        let faults = vec![fault(&server, "AAAA", code("SERVFAIL"))];
+        let trouble = Some(DnsError::Failed { name: "half.example.com".into(), faults });
+        let half = Addresses { trouble, ..addresses(&["192.0.2.1"], &[]) };
+        assert_eq!(resolver.addresses("half.example.com").await, Ok(half));
+        let text = resolver.addresses("none.example.com").await.unwrap_err().to_string();
+        let expected =
+            format!("none.example.com does not exist (NXDOMAIN from {})", server.address);
+        assert_eq!(text, expected);
+        let long = "a".repeat(64);
+        let bad = resolver.addresses(&long).await;
+        assert!(matches!(bad, Err(DnsError::BadName { .. })), "{bad:?}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_fails_gives_way_to_the_next() {
+        let broken = NameServer::start(|_, _| Reply::Code(ResponseCode::ServFail)).await;
+        let silent = NameServer::start(|_, _| Reply::Silence).await;
+        let name = "www.example.com".to_owned();
+        let faults =
+            vec![fault(&silent, "A", Fault::Timeout), fault(&silent, "AAAA", Fault::Timeout)];
+        let given_up = resolver(&[&silent], SHORT).addresses(&name).await;
+        assert_eq!(given_up, Err(DnsError::Failed { name, faults }));
+        let good =
+            NameServer::start(|_, _| Reply::Addresses(vec!["192.0.2.1".parse().unwrap()])).await;
+        let resolver = resolver(&[&broken, &silent, &good], SHORT);
+        let found = resolver.addresses("www.example.com").await;
+        assert_eq!(found, Ok(addresses(&["192.0.2.1"], &[])));
+    }
+
+    #[tokio::test]
+    async fn nothing_is_remembered() {
+        let count = std::sync::atomic::AtomicU8::new(0);
+        let server = NameServer::start(move |_, record| {
+            if record == RecordType::AAAA {
+                return Reply::Addresses(vec![]);
+            }
+            let n = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Reply::Addresses(vec![IpAddr::from([192, 0, 2, n])])
+        })
+        .await;
+        let resolver = resolver(&[&server], LONG);
+        for expected in ["192.0.2.0", "192.0.2.1"] {
+            let found = resolver.addresses("www.example.com").await;
+            assert_eq!(found, Ok(addresses(&[expected], &[])));
+        }
+    }
+}

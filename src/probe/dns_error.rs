@@ -1,0 +1,100 @@
+//! Why a name gave no addresses: which server said what.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use thiserror::Error;
+
+/// Why there is no resolver.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ResolverError {
+    /// No server was given, and the system names none.
+    #[error("cannot read the system's name servers: {reason}")]
+    SystemConfiguration {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A server cannot be asked.
+    #[error("cannot use the name server {server}: {reason}")]
+    Server {
+        /// The server.
+        server: SocketAddr,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Why a name gave no addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DnsError {
+    /// The name does not exist.
+    #[error("{name} does not exist (NXDOMAIN from {server})")]
+    NxDomain {
+        /// The name.
+        name: String,
+        /// Who said so.
+        server: SocketAddr,
+    },
+    /// The name exists, without an address.
+    #[error("{name} has neither an A nor an AAAA record (says {server})")]
+    NoAddress {
+        /// The name.
+        name: String,
+        /// Who said so.
+        server: SocketAddr,
+    },
+    /// No server gave an answer.
+    #[error("cannot look up {name}: {}", list(faults))]
+    Failed {
+        /// The name.
+        name: String,
+        /// What each server did, without repetitions.
+        faults: Vec<ServerFault>,
+    },
+    /// The name cannot be put into a query.
+    #[error("cannot look up {name:?}: {reason}")]
+    BadName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// What one server did instead of answering.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFault {
+    /// The server.
+    pub server: SocketAddr,
+    /// The record type it was asked for.
+    pub record: String,
+    /// What it did.
+    pub fault: Fault,
+}
+
+impl fmt::Display for ServerFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { server, record, fault } = self;
+        match fault {
+            Fault::Timeout => write!(f, "{server} did not answer in time ({record})"),
+            Fault::Code(code) => write!(f, "{server} said {code} ({record})"),
+            Fault::Unusable(why) => write!(f, "{server}: {why} ({record})"),
+        }
+    }
+}
+
+/// The ways of not answering.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing came within the timeout.
+    Timeout,
+    /// An error code such as SERVFAIL or REFUSED.
+    Code(String),
+    /// It could not be reached, or sent what cannot be read.
+    Unusable(String),
+}
+
+fn list(faults: &[ServerFault]) -> String {
+    let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    if texts.is_empty() { "no server to ask".to_owned() } else { texts.join(", ") }
+}

@@ -1,0 +1,20 @@
+//! Probes: looking from outside, as a CA would, before the CA is told to look.
+//!
+//! Every lookup goes through one [`Resolver`]; neither the system's resolver nor its hosts file is
+//! ever asked. A probe changes nothing and decides nothing beyond its own [`Report`].
+
+mod dns;
+mod dns_error;
+mod exchange;
+mod fetch;
+mod http;
+mod report;
+mod tls;
+
+#[cfg(test)]
+mod name_server;
+
+pub use dns::{Addresses, Resolver, ResolverOptions};
+pub use dns_error::{DnsError, Fault, ResolverError, ServerFault};
+//pub use http::{CheckOptions, check_http01};
+//pub use report::{AddressReport, Outcome, Report, Verdict};
