@@ -1,1 +1,121 @@
+//! The HTTP-01 self-check: one pass over every address of a name (RFC 8555 section 8.3).
+//!
+//! | an address answers | effect |
+//! | --- | --- |
+//! | 200 and the key authorization, trailing white space aside | correct |
+//! | anything else | blocks |
+//! | nothing | warns; blocks when no address answers |
 
+use std::net::IpAddr;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use reqwest::Url;
+
+use super::exchange::{Answer, MAX_BODY_BYTES, NoAnswer};
+use super::fetch::{Trail, fetch};
+use super::{AddressReport, Outcome, Report, Resolver};
+use crate::resource::Identifier;
+use crate::solver::http01::{CHALLENGE_PATH, Token};
+
+/// How a self-check asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// The port that is asked first. A real CA asks 80; test CAs differ.
+    pub port: u16,
+    /// How long one address may take, redirects included.
+    pub timeout: Duration,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self { port: HTTP_PORT, timeout: Duration::from_secs(10) }
+    }
+}
+
+/// Asks every address of `identifier` at once, and waits for all.
+pub async fn check_http01(
+    resolver: &Resolver,
+    identifier: &Identifier,
+    token: &Token,
+    key_authorization: &str,
+    options: CheckOptions,
+) -> Report {
+    let url = url(identifier, token, options.port);
+    let report = |addresses, dns| {
+        Report::judge(identifier.clone(), url.clone(), key_authorization, addresses, dns)
+    };
+    let (ips, dns) = match identifier {
+        Identifier::Ip(ip) => (vec![*ip], None),
+        Identifier::Dns(name) => match resolver.addresses(name.base()).await {
+            Ok(found) => (found.iter().collect(), found.trouble.map(|error| error.to_string())),
+            Err(error) => return report(Vec::new(), Some(error.to_string())),
+        },
+    };
+    let asked = match Url::parse(&url) {
+        Ok(asked) => asked,
+        Err(error) => return report(Vec::new(), Some(format!("{url:?}: {error}"))),
+    };
+    let all = stream::iter(ips)
+        .map(|ip| check_address(resolver, asked.clone(), ip, key_authorization, options))
+        .buffered(AT_ONCE);
+    report(all.collect().await, dns)
+}
+
+fn url(identifier: &Identifier, token: &Token, port: u16) -> String {
+    let host = match identifier {
+        Identifier::Dns(name) => name.base().to_owned(),
+        Identifier::Ip(IpAddr::V4(v4)) => v4.to_string(),
+        Identifier::Ip(IpAddr::V6(v6)) => format!("[{v6}]"),
+    };
+    let port = if port == HTTP_PORT { String::new() } else { format!(":{port}") };
+    format!("http://{host}{port}{CHALLENGE_PATH}{token}")
+}
+
+async fn check_address(
+    resolver: &Resolver,
+    url: Url,
+    address: IpAddr,
+    key_authorization: &str,
+    options: CheckOptions,
+) -> AddressReport {
+    let mut trail = Trail::default();
+    let ports = [HTTP_PORT, HTTPS_PORT, options.port];
+    let fetched =
+        tokio::time::timeout(options.timeout, fetch(resolver, url, address, &ports, &mut trail));
+    let outcome = match fetched.await {
+        Ok(Ok(answer)) => compare(&answer, key_authorization),
+        Ok(Err(NoAnswer::Unreachable(why))) => Outcome::Unreachable { why },
+        Ok(Err(NoAnswer::Garbled(why))) => Outcome::Broken { why },
+        Err(_) => {
+            let why = format!("no answer in {} s", options.timeout.as_secs_f32());
+            if trail.redirects.is_empty() {
+                Outcome::Unreachable { why }
+            } else {
+                Outcome::Broken { why }
+            }
+        }
+    };
+    AddressReport { address, outcome, redirects: trail.redirects, warnings: trail.warnings }
+}
+
+fn compare(answer: &Answer, key_authorization: &str) -> Outcome {
+    let is_right = answer.status == 200
+        && answer.body.len() <= MAX_BODY_BYTES
+        && answer.body.trim_ascii_end() == key_authorization.as_bytes();
+    if is_right {
+        return Outcome::Correct;
+    }
+    let first_bytes = answer.body.escape_ascii().take(MAX_SHOWN_CHARS).map(char::from).collect();
+    Outcome::Wrong { status: answer.status, first_bytes, remote: answer.remote }
+}
+
+const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
+/// Addresses that are asked at the same time.
+const AT_ONCE: usize = 32;
+const MAX_SHOWN_CHARS: usize = 120;
+
+#[cfg(test)]
+mod tests;

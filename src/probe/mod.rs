@@ -13,8 +13,10 @@ mod tls;
 
 #[cfg(test)]
 mod name_server;
+#[cfg(test)]
+mod web_server;
 
 pub use dns::{Addresses, Resolver, ResolverOptions};
 pub use dns_error::{DnsError, Fault, ResolverError, ServerFault};
-//pub use http::{CheckOptions, check_http01};
-//pub use report::{AddressReport, Outcome, Report, Verdict};
+pub use http::{CheckOptions, check_http01};
+pub use report::{AddressReport, Outcome, Report, Verdict};

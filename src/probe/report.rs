@@ -1,1 +1,205 @@
+//! Report: what a self-check saw, address by address, and what follows from it.
 
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::resource::Identifier;
+
+/// What one pass of the HTTP-01 self-check saw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Report {
+    /// The name or address that is to be proven.
+    pub identifier: Identifier,
+    /// What was asked for.
+    pub url: String,
+    /// One entry per address, IPv4 first.
+    pub addresses: Vec<AddressReport>,
+    /// What the lookup said when it failed, wholly or for one of the two families.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<String>,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// What one address answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddressReport {
+    /// The address that was asked first.
+    pub address: IpAddr,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The targets of the redirects that were followed, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirects: Vec<String>,
+    /// What does not block and still should be known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// What came of asking one address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Outcome {
+    /// The key authorization, with status 200.
+    Correct,
+    /// Another answer: blocks.
+    Wrong {
+        /// The HTTP status.
+        status: u16,
+        /// The beginning of the body, escaped, at most 120 characters.
+        first_bytes: String,
+        /// Who answered in the end, after all redirects.
+        remote: SocketAddr,
+    },
+    /// Somebody is there, and no CA could use what it does (a redirect that leads nowhere or in a
+    /// circle, no HTTP): blocks.
+    Broken {
+        /// What it does.
+        why: String,
+    },
+    /// No answer: warns, as long as another address answers.
+    Unreachable {
+        /// What happened.
+        why: String,
+    },
+}
+
+/// What follows from a pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Verdict {
+    /// The CA may be told to look.
+    Passed,
+    /// The CA would fail.
+    Failed {
+        /// One line, in cert-manager's words where it has any.
+        reason: String,
+    },
+}
+
+impl Report {
+    /// Whether the CA may be told to look.
+    pub fn has_passed(&self) -> bool {
+        self.verdict == Verdict::Passed
+    }
+
+    /// Why it failed, in one line; `None` when it passed.
+    pub fn reason(&self) -> Option<&str> {
+        match &self.verdict {
+            Verdict::Passed => None,
+            Verdict::Failed { reason } => Some(reason),
+        }
+    }
+
+    /// What does not block and still should be known, a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if !self.addresses.is_empty() {
+            all.extend(self.dns.clone());
+        }
+        for report in &self.addresses {
+            let address = report.address;
+            if let Outcome::Unreachable { why } = &report.outcome {
+                all.push(format!("{address} cannot be reached: {why}"));
+            }
+            all.extend(report.warnings.iter().map(|warning| format!("{address}: {warning}")));
+        }
+        all
+    }
+
+    /// Puts the parts together and judges them.
+    pub(super) fn judge(
+        identifier: Identifier,
+        url: String,
+        key_authorization: &str,
+        addresses: Vec<AddressReport>,
+        dns: Option<String>,
+    ) -> Self {
+        let verdict = verdict(&url, key_authorization, &addresses, dns.as_deref());
+        Self { identifier, url, addresses, dns, verdict }
+    }
+}
+
+fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Verdict {
+    let blocking = |report: &&AddressReport| match report.outcome {
+        Outcome::Wrong { .. } | Outcome::Broken { .. } => true,
+        Outcome::Correct | Outcome::Unreachable { .. } => false,
+    };
+    if let Some(first) = addresses.iter().find(blocking) {
+        let count = addresses.iter().filter(blocking).count();
+        let of = match addresses.len() {
+            1 => String::new(),
+            all => format!("; {count} of {all} addresses"),
+        };
+        let what = describe(&first.outcome, url, expected);
+        return Verdict::Failed { reason: format!("{what} ({}{of})", first.address) };
+    }
+    if addresses.iter().any(|report| report.outcome == Outcome::Correct) {
+        return Verdict::Passed;
+    }
+    let mut whys: Vec<String> = Vec::new();
+    for report in addresses {
+        if let Outcome::Unreachable { why } = &report.outcome {
+            whys.push(format!("{}: {why}", report.address));
+        }
+    }
+    if whys.is_empty() {
+        whys.push(dns.unwrap_or("no address").to_owned());
+    }
+    let whys = whys.join("; ");
+    Verdict::Failed { reason: format!("failed to perform self check GET request '{url}': {whys}") }
+}
+
+fn describe(outcome: &Outcome, url: &str, expected: &str) -> String {
+    match outcome {
+        Outcome::Correct => "correct".to_owned(),
+        Outcome::Wrong { status: 200, .. } => {
+            format!("did not get expected response {expected:?} when querying endpoint")
+        }
+        Outcome::Wrong { status, .. } => format!("wrong status code '{status}', expected '200'"),
+        Outcome::Broken { why } | Outcome::Unreachable { why } => {
+            format!("failed to perform self check GET request '{url}': {why}")
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.verdict {
+            Verdict::Passed => write!(f, "{}: passed", self.url)?,
+            Verdict::Failed { reason } => write!(f, "{}: {reason}", self.url)?,
+        }
+        if let Some(dns) = &self.dns {
+            write!(f, "\n  DNS: {dns}")?;
+        }
+        for report in &self.addresses {
+            write!(f, "\n  {report}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for AddressReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.address)?;
+        match &self.outcome {
+            Outcome::Correct => write!(f, "correct")?,
+            Outcome::Wrong { status, first_bytes, remote } => {
+                write!(f, "wrong, status {status}, body \"{first_bytes}\" from {remote}")?;
+            }
+            Outcome::Broken { why } => write!(f, "wrong, {why}")?,
+            Outcome::Unreachable { why } => write!(f, "cannot be reached: {why}")?,
+        }
+        for redirect in &self.redirects {
+            write!(f, ", redirected to {redirect}")?;
+        }
+        for warning in &self.warnings {
+            write!(f, " (warning: {warning})")?;
+        }
+        Ok(())
+    }
+}

@@ -26,8 +26,11 @@ pub(super) fn holder_of(address: SocketAddr) -> Option<Holder> {
 
 /// A process that listens on `address` and is not one of us: its name is another.
 pub(super) fn stranger_on(address: SocketAddr) -> Option<Holder> {
-    let own = found::own_name()?;
-    found::holders(address).into_iter().find(|holder| holder.name != own)
+    other_than(&found::own_name()?, found::holders(address))
+}
+
+fn other_than(own: &str, holders: Vec<Holder>) -> Option<Holder> {
+    holders.into_iter().find(|holder| holder.name != own)
 }
 
 #[cfg(target_os = "linux")]
@@ -181,5 +184,14 @@ mod tests {
         let name = found::own_name().unwrap();
         assert_eq!(holder_of(address), Some(Holder { name, pid: std::process::id() }));
         assert_eq!(stranger_on(address), None);
+    }
+
+    #[test]
+    fn a_program_of_another_name_is_a_stranger() {
+        let holder = |name: &str, pid| Holder { name: name.to_owned(), pid };
+        let all = vec![holder("certctl", 7), holder("caddy", 812)];
+        assert_eq!(other_than("certctl", all), Some(holder("caddy", 812)));
+        assert_eq!(other_than("certctl", vec![holder("certctl", 7)]), None);
+        assert_eq!(holder("ca\u{1b}ddy", 1).to_string(), "ca\\u{1b}ddy (pid 1)");
     }
 }

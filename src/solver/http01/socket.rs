@@ -129,6 +129,19 @@ mod tests {
     }
 
     #[test]
+    fn only_a_host_without_ipv6_falls_back() {
+        let cases = [
+            (Errno::AFNOSUPPORT, true),
+            (Errno::ADDRNOTAVAIL, true),
+            (Errno::ADDRINUSE, false),
+            (Errno::ACCESS, false),
+        ];
+        for (errno, expected) in cases {
+            assert_eq!(lacks_ipv6(&errno.into()), expected, "{errno}");
+        }
+    }
+
+    #[test]
     fn errors_name_the_address_and_the_holder() {
         let addr: SocketAddr = "[::]:80".parse().unwrap();
         let in_use = |holder: Option<&str>| ListenError::InUse {
