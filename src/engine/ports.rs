@@ -111,6 +111,18 @@ pub trait Store {
         expected: &Revision,
     ) -> impl Future<Output = Result<Revision, StoreError>>;
 
+    /// Renames a document that cannot be understood aside, so that it is neither read again nor
+    /// overwritten, and says where it is now. `seen` is what was read: a document that changed
+    /// since is left alone, as a `Conflict`. A store opened for reading renames nothing.
+    fn quarantine(
+        &self,
+        key: &Key,
+        seen: &Revision,
+    ) -> impl Future<Output = Result<String, StoreError>>;
+
+    /// Where a document is, for messages.
+    fn place(&self, key: &Key) -> String;
+
     /// Removes a document; one that is not there is no error.
     fn delete(&self, key: &Key) -> impl Future<Output = Result<(), StoreError>>;
 
@@ -182,6 +194,30 @@ pub enum StoreError {
         found: u64,
         /// The newest version known here.
         known: u64,
+    },
+    /// A name that cannot be the name of a file.
+    #[error("{name:?} cannot be used as the name of a file")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Something else is where a plain file or folder belongs.
+    #[error("{path}: is {found}, not {expected}")]
+    NotPlain {
+        /// Where.
+        path: String,
+        /// What it is, with its article: `a symbolic link`, ….
+        found: &'static str,
+        /// What belongs there, likewise: `a plain file`, `a folder`.
+        expected: &'static str,
+    },
+    /// A file over the limit; it was not read, or not written.
+    #[error("{path}: larger than {max} bytes")]
+    TooLarge {
+        /// The file.
+        path: String,
+        /// The limit, in bytes.
+        max: u64,
     },
     /// Others may read or write what only the owner should.
     #[error("{path}: mode {mode:04o} is too open for a private file")]
