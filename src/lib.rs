@@ -6,3 +6,4 @@ pub mod engine;
 pub mod probe;
 pub mod resource;
 pub mod solver;
+pub mod store;

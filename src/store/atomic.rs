@@ -1,0 +1,185 @@
+//! Durable writes: a file is the old one or the new one, never a part, and stays once written.
+//!
+//! The recipe: an exclusive temporary in the same folder with its final mode, write, fsync,
+//! rename, fsync of the folder. A temporary is removed on any error; one that a killed run left is
+//! swept by the next holder of the lock. All calls run on the calling thread.
+
+use std::fs::{File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::folder::{Folder, MAX_BYTES, TEMP_PREFIX, io_error, text};
+use crate::engine::ports::StoreError;
+
+/// Mode of private files.
+const PRIVATE: u32 = 0o600;
+
+/// Writes a file anywhere, durably and in one step, with the permission bits `mode` whatever the
+/// umask. The folder must exist; a symbolic link at `path` is replaced, not followed.
+pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    let invalid = || StoreError::Name { name: text(path) };
+    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(invalid)?;
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    let folder = Folder::open(parent)?.ok_or_else(|| io_error(parent, "open", Errno::NOENT))?;
+    let temp = Temp::write(&folder, name, bytes, mode)?;
+    temp.rename(name)?;
+    folder.sync()
+}
+
+/// Replaces a private file.
+pub(super) fn replace(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    check_size(folder, name, bytes)?;
+    Temp::write(folder, name, bytes, PRIVATE)?.rename(name)?;
+    folder.sync()
+}
+
+/// Creates a private file; `false` when there is one already. Of two creators one wins.
+pub(super) fn create(folder: &Folder, name: &str, bytes: &[u8]) -> Result<bool, StoreError> {
+    check_size(folder, name, bytes)?;
+    let mut temp = Temp::write(folder, name, bytes, PRIVATE)?;
+    if !move_to_free_name(folder, &temp.name, name)? {
+        return Ok(false);
+    }
+    temp.gone = true;
+    folder.sync()?;
+    Ok(true)
+}
+
+/// Writes a private file that nobody reads before its folder goes live: exclusively, under its own
+/// name, content durable. The folder is synced by the caller.
+pub(super) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    check_size(folder, name, bytes)?;
+    let Some(file) = open_exclusively(folder, name)? else {
+        return Err(io_error(&folder.join(name), "create", Errno::EXIST));
+    };
+    fill(folder, name, file, bytes, PRIVATE)
+}
+
+/// Puts a symbolic link in the place of whatever file or link has the name, in one step. The
+/// folder is synced by the caller.
+pub(super) fn link(folder: &Folder, target: &str, name: &str) -> Result<(), StoreError> {
+    loop {
+        let temp = Temp { folder, name: temp_name(name), gone: false };
+        match rustix::fs::symlinkat(target, folder, temp.name.as_str()) {
+            Ok(()) => return temp.rename(name),
+            Err(Errno::EXIST) => temp.forget(),
+            Err(error) => return Err(io_error(&folder.join(&temp.name), "create", error)),
+        }
+    }
+}
+
+/// Renames within a folder; `false` when the new name is taken. Nothing is ever overwritten.
+pub(super) fn move_to_free_name(folder: &Folder, from: &str, to: &str) -> Result<bool, StoreError> {
+    match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+        Ok(()) => return Ok(true),
+        Err(Errno::EXIST) => return Ok(false),
+        Err(error) if is_unsupported(error) => {}
+        Err(error) => return Err(io_error(&folder.join(to), "rename", error)),
+    }
+    match rustix::fs::linkat(folder, from, folder, to, AtFlags::empty()) {
+        Ok(()) => folder.remove(from),
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(io_error(&folder.join(to), "link", error)),
+    }
+}
+
+/// Whether the file system does not know a flag of rename.
+pub(super) fn is_unsupported(error: Errno) -> bool {
+    [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&error)
+}
+
+/// A name that nobody else in this process uses; against other processes, open it exclusively.
+fn temp_name(name: &str) -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let name: String = name.chars().take(100).collect();
+    format!("{TEMP_PREFIX}{}-{number}-{name}", std::process::id())
+}
+
+/// A temporary file, removed on drop unless it was renamed.
+struct Temp<'a> {
+    folder: &'a Folder,
+    name: String,
+    gone: bool,
+}
+
+impl<'a> Temp<'a> {
+    fn write(folder: &'a Folder, name: &str, bytes: &[u8], mode: u32) -> Result<Self, StoreError> {
+        loop {
+            let temp_name = temp_name(name);
+            let Some(file) = open_exclusively(folder, &temp_name)? else { continue };
+            let temp = Self { folder, name: temp_name, gone: false };
+            fill(folder, &temp.name, file, bytes, mode)?;
+            return Ok(temp);
+        }
+    }
+
+    fn rename(mut self, name: &str) -> Result<(), StoreError> {
+        rustix::fs::renameat(self.folder, self.name.as_str(), self.folder, name)
+            .map_err(|error| io_error(&self.folder.join(name), "rename", error))?;
+        self.gone = true;
+        Ok(())
+    }
+
+    /// The name is somebody else's.
+    fn forget(mut self) {
+        self.gone = true;
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        // One that stays is swept by the next run; the error that led here is reported already.
+        if !self.gone && self.folder.remove(&self.name).is_err() {
+            tracing::debug!(name = self.name, "temporary file not removed");
+        }
+    }
+}
+
+/// Makes a file that only the owner may read from its first moment; `None` when there is one.
+fn open_exclusively(folder: &Folder, name: &str) -> Result<Option<File>, StoreError> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(handle) => Ok(Some(File::from(handle))),
+        Err(Errno::EXIST) => Ok(None),
+        Err(error) => Err(io_error(&folder.join(name), "create", error)),
+    }
+}
+
+fn fill(
+    folder: &Folder,
+    name: &str,
+    mut file: File,
+    bytes: &[u8],
+    mode: u32,
+) -> Result<(), StoreError> {
+    let path = folder.join(name);
+    file.write_all(bytes).map_err(|error| io_error(&path, "write", error))?;
+    give_mode(&file, mode).map_err(|error| io_error(&path, "change the mode of", error))?;
+    file.sync_all().map_err(|error| io_error(&path, "sync", error))
+}
+
+/// Gives a new file its mode. A private file has it already, unless the umask took more.
+pub(super) fn give_mode(file: &File, mode: u32) -> Result<(), std::io::Error> {
+    if file.metadata()?.mode() & 0o7777 != mode & 0o7777 {
+        file.set_permissions(Permissions::from_mode(mode & 0o7777))?;
+    }
+    Ok(())
+}
+
+/// Nothing is written that would not be read again.
+fn check_size(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES) {
+        Ok(())
+    } else {
+        Err(StoreError::TooLarge { path: text(&folder.join(name)), max: MAX_BYTES })
+    }
+}

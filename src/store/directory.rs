@@ -1,0 +1,460 @@
+//! The state directory as a [`Store`].
+//!
+//! Contract: see [`super`]. Opened for reading, it never writes and never locks, works on a
+//! read-only file system, and finds nothing where there is no directory.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::SignedDuration;
+use rustix::fs::{Access, AtFlags, FileType, Mode};
+use rustix::io::Errno;
+
+use super::folder::{Folder, Guard, io_error, text};
+use super::layout::{self, Place};
+use super::lock::{self, Lease};
+use super::{atomic, journal, secret};
+use crate::engine::ports::{Key, Lock, Prefix, Revision, Store, StoreError, Stored};
+use crate::resource::{Event, NamespacedName, SecretFiles};
+
+/// What a state directory is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// Nothing is written, nothing is locked.
+    ReadOnly,
+    /// The tree is made when it is missing.
+    ReadWrite,
+}
+
+/// An open state directory.
+#[derive(Debug)]
+pub struct StateDirectory {
+    path: PathBuf,
+    mode: OpenMode,
+    /// `None` when there is no directory, which only a reader accepts.
+    root: Option<Folder>,
+    /// The folders that this process knows to be durable.
+    durable: Mutex<HashSet<PathBuf>>,
+}
+
+/// Free space that a run is not begun without, in bytes: a full disk must not cost an order.
+const LEAST_SPACE: u64 = 1 << 20;
+
+impl StateDirectory {
+    /// Opens a state directory.
+    ///
+    /// For writing, the tree is made with mode 0700, must belong to the calling user, be closed to
+    /// all others, be writable and have 1 MiB of space. For reading, root may open anybody's.
+    pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
+        if mode == OpenMode::ReadWrite {
+            make_folders(path)?;
+        }
+        let root = Folder::open(path)?;
+        let us = rustix::process::geteuid().as_raw();
+        if let Some(root) = &root {
+            let may = root.owner() == us || (mode == OpenMode::ReadOnly && us == 0);
+            if !may {
+                return Err(StoreError::ForeignOwner { path: text(path), owner: root.owner(), us });
+            }
+        }
+        let state = Self { path: path.to_owned(), mode, root, durable: Mutex::default() };
+        if mode == OpenMode::ReadWrite {
+            state.prepare()?;
+        }
+        Ok(state)
+    }
+
+    /// Where the state is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of an issued secret, for messages, hooks and servers.
+    pub fn secret_path(&self, secret: &NamespacedName) -> Result<PathBuf, StoreError> {
+        Ok(self.path.join(layout::secret(secret)?.iter().collect::<PathBuf>()))
+    }
+
+    /// The folder of presented HTTP-01 tokens.
+    pub fn http01_path(&self) -> PathBuf {
+        self.path.join(layout::HTTP01)
+    }
+
+    /// The last `count` events of a certificate, oldest first.
+    pub fn events(
+        &self,
+        certificate: &NamespacedName,
+        count: usize,
+    ) -> Result<Vec<Event>, StoreError> {
+        let folder = self.find(&layout::certificate(certificate)?)?;
+        folder.map_or_else(|| Ok(Vec::new()), |folder| journal::last_events(&folder, count))
+    }
+
+    /// Forgets a certificate, and the issued secret when it is named, under the certificate's
+    /// lock. `status.json` goes last, so that a killed run is finished by asking again. What is
+    /// owed to the world is forgotten too: that is for the caller to ask about.
+    pub async fn forget(
+        &self,
+        certificate: &NamespacedName,
+        secret: Option<&NamespacedName>,
+        wait: SignedDuration,
+    ) -> Result<(), StoreError> {
+        let _lease = self.lock(&Lock::Certificate(certificate.clone()), wait).await?;
+        if let Some(secret) = secret {
+            self.remove_folder(layout::secret(secret)?, None)?;
+        }
+        self.remove_folder(layout::certificate(certificate)?, Some(layout::STATUS_FILE))
+    }
+
+    fn prepare(&self) -> Result<(), StoreError> {
+        let root = self.writable_root()?;
+        let mode = root.mode()?;
+        if mode & 0o077 != 0 {
+            return Err(StoreError::TooOpen { path: text(&self.path), mode });
+        }
+        check_writable(root)?;
+        check_space(root)?;
+        let tops = [layout::CERTIFICATES, layout::ACCOUNTS, layout::SECRETS, layout::HTTP01];
+        for name in tops.into_iter().chain([layout::LOCKS]) {
+            root.make_child(name)?;
+            if let Some(folder) = root.child(name)? {
+                check_writable(&folder)?;
+                self.durable().insert(folder.path().to_owned());
+            }
+        }
+        root.sync()
+    }
+
+    fn durable(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
+        self.durable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The folder at these names; `None` when there is none.
+    fn find(&self, names: &[String]) -> Result<Option<Folder>, StoreError> {
+        let Some(root) = &self.root else { return Ok(None) };
+        let mut folder = root.duplicate()?;
+        for name in names {
+            match folder.child(name)? {
+                Some(child) => folder = child,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(folder))
+    }
+
+    /// The folder at these names, made durably where it is missing.
+    fn make(&self, names: &[String]) -> Result<Folder, StoreError> {
+        let mut folder = self.writable_root()?.duplicate()?;
+        for name in names {
+            folder.make_child(name)?;
+            let Some(child) = folder.child(name)? else {
+                return Err(io_error(&folder.join(name), "open", Errno::NOENT));
+            };
+            // Also when it was there already: the run that made it may have been killed before
+            // the name was durable.
+            if !self.durable().contains(child.path()) {
+                folder.sync()?;
+                self.durable().insert(child.path().to_owned());
+            }
+            folder = child;
+        }
+        Ok(folder)
+    }
+
+    fn writable_root(&self) -> Result<&Folder, StoreError> {
+        match (self.mode, &self.root) {
+            (OpenMode::ReadWrite, Some(root)) => Ok(root),
+            (OpenMode::ReadOnly, _) => {
+                let why = io::Error::new(
+                    io::ErrorKind::ReadOnlyFilesystem,
+                    "the state was opened for reading only",
+                );
+                Err(io_error(&self.path, "write", why))
+            }
+            (OpenMode::ReadWrite, None) => Err(io_error(&self.path, "open", Errno::NOENT)),
+        }
+    }
+
+    fn read(&self, place: &Place) -> Result<Option<Stored>, StoreError> {
+        let Some(folder) = self.find(&place.folders)? else { return Ok(None) };
+        let bytes = folder.read(&place.file, Guard::Document)?;
+        Ok(bytes.map(|bytes| Stored { revision: revision_of(&bytes), bytes }))
+    }
+
+    fn conflict(&self, place: &Place) -> StoreError {
+        StoreError::Conflict { path: text(&self.path.join(place.relative_path())) }
+    }
+
+    /// The names of the entries of a folder; none when there is no such folder.
+    fn entries(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
+        self.find(names)?.map_or_else(|| Ok(Vec::new()), |folder| folder.entries())
+    }
+
+    /// The names of the folders in a folder; what else is in there is none of ours.
+    fn folders(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
+        let Some(folder) = self.find(names)? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for name in folder.entries()? {
+            if folder.kind(&name)? == Some(FileType::Directory) {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    }
+
+    fn certificates(&self) -> Result<Vec<Key>, StoreError> {
+        let mut keys = Vec::new();
+        let mut names = vec![layout::CERTIFICATES.to_owned()];
+        for namespace in self.folders(&names)? {
+            names.push(namespace.clone());
+            for name in self.folders(&names)? {
+                keys.push(Key::Certificate(NamespacedName::new(namespace.clone(), name)));
+            }
+            names.pop();
+        }
+        keys.retain(|key| self.is_kept(key));
+        Ok(keys)
+    }
+
+    fn accounts(&self) -> Result<Vec<Key>, StoreError> {
+        let digests = self.folders(&[layout::ACCOUNTS.to_owned()])?;
+        let mut keys: Vec<_> = digests.into_iter().map(Key::Account).collect();
+        keys.retain(|key| self.is_kept(key));
+        Ok(keys)
+    }
+
+    /// Whether a document is there. One that cannot be looked at is listed: reading it says why.
+    fn is_kept(&self, key: &Key) -> bool {
+        let Ok(place) = layout::document(key) else { return false };
+        match self.find(&place.folders) {
+            Ok(Some(folder)) => folder.kind(&place.file).map_or(true, |kind| kind.is_some()),
+            Ok(None) => false,
+            Err(_) => true,
+        }
+    }
+
+    fn remove_folder(&self, mut names: Vec<String>, last: Option<&str>) -> Result<(), StoreError> {
+        self.writable_root()?;
+        let Some(folder) = self.find(&names)? else { return Ok(()) };
+        if let Some(last) = last {
+            for name in folder.entries()? {
+                if name != last {
+                    folder.remove_any(&name)?;
+                }
+            }
+            folder.sync()?;
+        }
+        let Some(name) = names.pop() else { return Ok(()) };
+        let Some(parent) = self.find(&names)? else { return Ok(()) };
+        self.durable().clear();
+        parent.remove_tree(&name)?;
+        parent.sync()
+    }
+
+    /// Removes what killed runs left in the folders that a lock guards.
+    fn sweep(&self, lock: &Lock) -> Result<(), StoreError> {
+        let folders = match lock {
+            Lock::Certificate(name) => {
+                vec![layout::certificate(name)?, layout::requests(name)?, layout::orders(name)?]
+            }
+            Lock::Account(digest) => vec![layout::account(digest)?],
+            Lock::Scheduler => Vec::new(),
+        };
+        for names in folders {
+            if let Some(folder) = self.find(&names)? {
+                folder.sweep()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Store for StateDirectory {
+    type Lease = Lease;
+
+    async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        self.read(&layout::document(key)?)
+    }
+
+    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Revision, StoreError> {
+        let place = layout::document(key)?;
+        if atomic::create(&self.make(&place.folders)?, &place.file, bytes)? {
+            Ok(revision_of(bytes))
+        } else {
+            Err(self.conflict(&place))
+        }
+    }
+
+    /// Between the comparison and the write, the lock keeps others out.
+    async fn put_if(
+        &self,
+        key: &Key,
+        bytes: &[u8],
+        expected: &Revision,
+    ) -> Result<Revision, StoreError> {
+        let place = layout::document(key)?;
+        let folder = self.make(&place.folders)?;
+        let found = folder.read(&place.file, Guard::Document)?;
+        if found.is_none_or(|found| revision_of(&found) != *expected) {
+            return Err(self.conflict(&place));
+        }
+        atomic::replace(&folder, &place.file, bytes)?;
+        Ok(revision_of(bytes))
+    }
+
+    async fn quarantine(&self, key: &Key, seen: &Revision) -> Result<String, StoreError> {
+        let place = layout::document(key)?;
+        let Some(folder) = self.find(&place.folders)? else { return Err(self.conflict(&place)) };
+        let found = folder.read(&place.file, Guard::Document)?;
+        if found.is_none_or(|found| revision_of(&found) != *seen) {
+            return Err(self.conflict(&place));
+        }
+        if self.mode == OpenMode::ReadOnly {
+            return Ok(text(&folder.join(&place.file)));
+        }
+        let mut number: u64 = 1;
+        loop {
+            let kept = format!("{}.corrupt-{number}", place.file);
+            if atomic::move_to_free_name(&folder, &place.file, &kept)? {
+                folder.sync()?;
+                return Ok(text(&folder.join(&kept)));
+            }
+            number = number.saturating_add(1);
+        }
+    }
+
+    fn place(&self, key: &Key) -> String {
+        layout::document(key).map_or_else(
+            |error| error.to_string(),
+            |place| text(&self.path.join(place.relative_path())),
+        )
+    }
+
+    async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        let place = layout::document(key)?;
+        self.writable_root()?;
+        if let Some(folder) = self.find(&place.folders)?
+            && folder.remove(&place.file)?
+        {
+            folder.sync()?;
+        }
+        Ok(())
+    }
+
+    async fn list(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        match prefix {
+            Prefix::Certificates => self.certificates(),
+            Prefix::Accounts => self.accounts(),
+            Prefix::Requests(name) => {
+                let files = self.entries(&layout::requests(name)?)?;
+                let mut found: Vec<_> =
+                    files.iter().filter_map(|file| layout::parse_request(file)).collect();
+                found.sort_unstable();
+                Ok(found.into_iter().map(|revision| Key::Request(name.clone(), revision)).collect())
+            }
+            Prefix::Orders(name) => {
+                let files = self.entries(&layout::orders(name)?)?;
+                let mut found: Vec<_> =
+                    files.iter().filter_map(|file| layout::parse_order(file)).collect();
+                found.sort_unstable();
+                Ok(found.into_iter().map(|(r, n)| Key::Order(name.clone(), r, n)).collect())
+            }
+        }
+    }
+
+    async fn lock(&self, lock: &Lock, wait: SignedDuration) -> Result<Lease, StoreError> {
+        let place = layout::lock(lock)?;
+        let folder = self.make(&place.folders)?;
+        let lease = lock::take(&folder, &place.file, layout::lock_title(lock), wait).await?;
+        self.sweep(lock)?;
+        Ok(lease)
+    }
+
+    async fn journal(
+        &self,
+        certificate: &NamespacedName,
+        events: &[Event],
+    ) -> Result<(), StoreError> {
+        journal::append_events(&self.make(&layout::certificate(certificate)?)?, events)
+    }
+
+    async fn log_issuance(&self, line: &str) -> Result<(), StoreError> {
+        journal::log_issuance(self.writable_root()?, line)
+    }
+
+    async fn publish(
+        &self,
+        secret: &NamespacedName,
+        revision: u32,
+        files: &SecretFiles,
+    ) -> Result<(), StoreError> {
+        secret::publish(&self.make(&layout::secret(secret)?)?, revision, files)
+    }
+
+    async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
+        match self.find(&layout::secret(secret)?)? {
+            Some(folder) => secret::published(&folder),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Makes a folder and the missing ones above it, with mode 0700, durably.
+fn make_folders(path: &Path) -> Result<(), StoreError> {
+    match rustix::fs::mkdir(path, Mode::RWXU) {
+        Ok(()) => {}
+        Err(Errno::EXIST) => return Ok(()),
+        Err(Errno::NOENT) if above(path) != path => {
+            make_folders(above(path))?;
+            return make_folders(path);
+        }
+        Err(error) => return Err(io_error(path, "create", error)),
+    }
+    // The umask can only have taken bits away; they are given back when it did.
+    let metadata = std::fs::symlink_metadata(path).map_err(|e| io_error(path, "read", e))?;
+    if std::os::unix::fs::MetadataExt::mode(&metadata) & 0o7777 != 0o700 {
+        rustix::fs::chmod(path, Mode::RWXU)
+            .map_err(|error| io_error(path, "change the mode of", error))?;
+    }
+    Folder::open(above(path))?.map_or(Ok(()), |parent| parent.sync())
+}
+
+fn above(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
+
+fn check_writable(folder: &Folder) -> Result<(), StoreError> {
+    rustix::fs::accessat(folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+        .map_err(|error| io_error(folder.path(), "write", error))
+}
+
+fn check_space(folder: &Folder) -> Result<(), StoreError> {
+    let Ok(space) = rustix::fs::fstatvfs(folder) else { return Ok(()) };
+    // What is kept back for root is there for root.
+    let is_root = rustix::process::geteuid().is_root();
+    let blocks = if is_root { space.f_bfree } else { space.f_bavail };
+    // A file system that counts no blocks says nothing about its space.
+    if space.f_blocks > 0 && blocks.saturating_mul(space.f_frsize) < LEAST_SPACE {
+        let why = io::Error::new(io::ErrorKind::StorageFull, "less than 1 MiB of space left");
+        return Err(io_error(folder.path(), "write", why));
+    }
+    Ok(())
+}
+
+/// SHA-256 over the bytes of a document, lower-case hexadecimal.
+fn revision_of(bytes: &[u8]) -> Revision {
+    use std::fmt::Write as _;
+
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+    let mut hex = String::with_capacity(64);
+    for byte in digest.as_ref() {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    Revision(hex)
+}

@@ -1,0 +1,320 @@
+//! A folder held open: what is in it is reached by a single name through its handle.
+//!
+//! Contract: no symbolic link is followed, nothing blocks (a FIFO is refused, not waited for), and
+//! every entry that is read belongs to the owner of the state. All calls run on the calling thread.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use zeroize::Zeroizing;
+
+use crate::engine::ports::StoreError;
+
+/// The largest file that is read or written, in bytes. An order with 100 challenges has about a
+/// quarter of a megabyte.
+pub(super) const MAX_BYTES: u64 = 4 << 20;
+
+/// How temporary names begin.
+pub(super) const TEMP_PREFIX: &str = ".tmp-";
+
+/// An open folder.
+#[derive(Debug)]
+pub(super) struct Folder {
+    handle: File,
+    path: PathBuf,
+    /// The user that all entries must belong to.
+    owner: u32,
+}
+
+/// What is asked of a file before its content is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// Only the owner may read it, and it has one name.
+    Document,
+    /// Only the owner may read it; a server's chroot may hold a second name of it.
+    Secret,
+    /// Anybody may read it.
+    Public,
+}
+
+impl Folder {
+    /// Opens a folder by path, following links; `None` when there is none.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        match rustix::fs::open(path, folder_flags(), Mode::empty()) {
+            Ok(handle) => Self::of(File::from(handle), path.to_owned(), None).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::NOTDIR) => Err(not_a_folder(path)),
+            Err(error) => Err(io_error(path, "open", error)),
+        }
+    }
+
+    /// A second handle of the same folder.
+    pub(super) fn duplicate(&self) -> Result<Self, StoreError> {
+        let handle = self.handle.try_clone().map_err(|e| io_error(&self.path, "open", e))?;
+        Ok(Self { handle, path: self.path.clone(), owner: self.owner })
+    }
+
+    /// Opens a folder in this one; `None` when there is none.
+    pub(super) fn child(&self, name: &str) -> Result<Option<Self>, StoreError> {
+        self.open_child(name, folder_flags() | OFlags::NOFOLLOW)
+    }
+
+    /// Opens a folder in this one, through a symbolic link if it is one.
+    pub(super) fn linked_child(&self, name: &str) -> Result<Option<Self>, StoreError> {
+        self.open_child(name, folder_flags())
+    }
+
+    fn open_child(&self, name: &str, flags: OFlags) -> Result<Option<Self>, StoreError> {
+        let path = self.join(name);
+        match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
+            Ok(handle) => Self::of(File::from(handle), path, Some(self.owner)).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::NOTDIR | Errno::LOOP) => Err(not_a_folder(&path)),
+            Err(error) => Err(io_error(&path, "open", error)),
+        }
+    }
+
+    /// Makes a folder of mode 0700 in this one; `false` when there is one already.
+    pub(super) fn make_child(&self, name: &str) -> Result<bool, StoreError> {
+        match rustix::fs::mkdirat(&self.handle, name, Mode::RWXU) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Ok(false),
+            Err(error) => return Err(io_error(&self.join(name), "create", error)),
+        }
+        // The umask can only have taken bits away; they are given back when it did.
+        let stat = self.stat(name)?.ok_or_else(|| io_error(&self.join(name), "read", Errno::NOENT));
+        if Mode::from_raw_mode(stat?.st_mode) != Mode::RWXU {
+            rustix::fs::chmodat(&self.handle, name, Mode::RWXU, AtFlags::empty())
+                .map_err(|error| io_error(&self.join(name), "change the mode of", error))?;
+        }
+        Ok(true)
+    }
+
+    fn of(handle: File, path: PathBuf, owner: Option<u32>) -> Result<Self, StoreError> {
+        let found = handle.metadata().map_err(|error| io_error(&path, "read", error))?.uid();
+        let owner = owner.unwrap_or(found);
+        if found != owner {
+            return Err(foreign(&path, found, owner));
+        }
+        Ok(Self { handle, path, owner })
+    }
+
+    /// Reads a file; `None` when there is none.
+    pub(super) fn read(
+        &self,
+        name: &str,
+        guard: Guard,
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+        let path = self.join(name);
+        let Some(mut file) = self.open_file(name, OFlags::RDONLY)? else { return Ok(None) };
+        let metadata = file.metadata().map_err(|error| io_error(&path, "read", error))?;
+        if guard == Guard::Document && metadata.nlink() > 1 {
+            let found = "a file with a second hard link";
+            return Err(StoreError::NotPlain {
+                path: text(&path),
+                found,
+                expected: "a plain file",
+            });
+        }
+        if guard != Guard::Public && metadata.mode() & 0o077 != 0 {
+            return Err(StoreError::TooOpen { path: text(&path), mode: metadata.mode() & 0o7777 });
+        }
+        if metadata.size() > MAX_BYTES {
+            return Err(StoreError::TooLarge { path: text(&path), max: MAX_BYTES });
+        }
+        // Room for everything at once: a vector that grows would leave copies of keys behind.
+        let room = usize::try_from(metadata.size().saturating_add(1)).unwrap_or_default();
+        let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+        (&mut file)
+            .take(MAX_BYTES.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| io_error(&path, "read", error))?;
+        if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_BYTES) {
+            return Err(StoreError::TooLarge { path: text(&path), max: MAX_BYTES });
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Opens a plain file that belongs to the owner; `None` when there is none. With
+    /// `OFlags::CREATE`, it is made with mode 0600.
+    pub(super) fn open_file(&self, name: &str, flags: OFlags) -> Result<Option<File>, StoreError> {
+        let path = self.join(name);
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = match rustix::fs::openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(handle) => File::from(handle),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error @ (Errno::LOOP | Errno::NXIO | Errno::ISDIR)) => {
+                let found = match error {
+                    Errno::LOOP => "a symbolic link",
+                    Errno::ISDIR => "a folder",
+                    _ => "a special file",
+                };
+                let path = text(&path);
+                return Err(StoreError::NotPlain { path, found, expected: "a plain file" });
+            }
+            Err(error) => return Err(io_error(&path, "open", error)),
+        };
+        let metadata = file.metadata().map_err(|error| io_error(&path, "read", error))?;
+        if !metadata.is_file() {
+            let found = if metadata.is_dir() { "a folder" } else { "a special file" };
+            let path = text(&path);
+            return Err(StoreError::NotPlain { path, found, expected: "a plain file" });
+        }
+        if metadata.uid() != self.owner {
+            return Err(foreign(&path, metadata.uid(), self.owner));
+        }
+        Ok(Some(file))
+    }
+
+    /// What is known of an entry, the link itself if it is one; `None` when there is none.
+    pub(super) fn stat(&self, name: &str) -> Result<Option<Stat>, StoreError> {
+        match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(io_error(&self.join(name), "read", error)),
+        }
+    }
+
+    /// What kind of entry it is; `None` when there is none.
+    pub(super) fn kind(&self, name: &str) -> Result<Option<FileType>, StoreError> {
+        Ok(self.stat(name)?.map(|stat| FileType::from_raw_mode(stat.st_mode)))
+    }
+
+    /// Where a symbolic link points; `None` when there is no link of that name.
+    pub(super) fn link_target(&self, name: &str) -> Result<Option<String>, StoreError> {
+        match rustix::fs::readlinkat(&self.handle, name, Vec::new()) {
+            Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
+            Err(Errno::NOENT | Errno::INVAL) => Ok(None),
+            Err(error) => Err(io_error(&self.join(name), "read", error)),
+        }
+    }
+
+    /// The names of the entries, sorted; names that are not UTF-8 are none of ours.
+    pub(super) fn entries(&self) -> Result<Vec<String>, StoreError> {
+        let failed = |error| io_error(&self.path, "list", error);
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.handle).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if let Ok(name) = entry.file_name().to_str()
+                && name != "."
+                && name != ".."
+            {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Removes a file or a link; `false` when there is none.
+    pub(super) fn remove(&self, name: &str) -> Result<bool, StoreError> {
+        match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(io_error(&self.join(name), "remove", error)),
+        }
+    }
+
+    /// Removes a folder with all that is in it; one that is not there is no error.
+    pub(super) fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
+        match std::fs::remove_dir_all(self.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(io_error(&self.join(name), "remove", error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Removes an entry, whatever it is.
+    pub(super) fn remove_any(&self, name: &str) -> Result<(), StoreError> {
+        if self.kind(name)? == Some(FileType::Directory) {
+            self.remove_tree(name)
+        } else {
+            self.remove(name).map(drop)
+        }
+    }
+
+    /// Removes the temporary files of killed runs. The caller holds the lock under which this
+    /// folder is written, so no temporary of a live process can be among them.
+    pub(super) fn sweep(&self) -> Result<(), StoreError> {
+        for name in self.entries()? {
+            if name.starts_with(TEMP_PREFIX) {
+                self.remove_any(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the names in this folder durable.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        self.handle.sync_all().map_err(|error| io_error(&self.path, "sync", error))
+    }
+
+    /// Whether both are the same folder on disk.
+    pub(super) fn is_same(&self, other: &Self) -> Result<bool, StoreError> {
+        let metadata = |folder: &Self| {
+            folder.handle.metadata().map_err(|error| io_error(&folder.path, "read", error))
+        };
+        let (ours, theirs) = (metadata(self)?, metadata(other)?);
+        Ok((ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()))
+    }
+
+    /// The user that all entries must belong to.
+    pub(super) fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    /// The folder's permission bits.
+    pub(super) fn mode(&self) -> Result<u32, StoreError> {
+        let metadata = self.handle.metadata().map_err(|e| io_error(&self.path, "read", e))?;
+        Ok(metadata.mode() & 0o7777)
+    }
+
+    /// The folder's path, for messages.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of an entry, for messages.
+    pub(super) fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+/// An operating system's error with its place and what was tried.
+pub(super) fn io_error(
+    path: &Path,
+    action: &'static str,
+    source: impl Into<io::Error>,
+) -> StoreError {
+    StoreError::Io { path: text(path), action, source: source.into() }
+}
+
+/// A path in a message.
+pub(super) fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn foreign(path: &Path, owner: u32, us: u32) -> StoreError {
+    StoreError::ForeignOwner { path: text(path), owner, us }
+}
+
+fn not_a_folder(path: &Path) -> StoreError {
+    let path = text(path);
+    StoreError::NotPlain { path, found: "a file or a symbolic link", expected: "a folder" }
+}
+
+fn folder_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
+}

@@ -1,0 +1,241 @@
+//! Which file a document, a lock or a secret is.
+//!
+//! Contract: every name is checked to be a single path component here once more, although
+//! manifests are validated before: nothing that comes from outside can lead out of the tree.
+
+use std::path::PathBuf;
+
+use crate::engine::ports::{Key, Lock, StoreError};
+use crate::resource::{NamespacedName, is_dns_subdomain};
+
+pub(super) const CERTIFICATES: &str = "certificates";
+pub(super) const ACCOUNTS: &str = "accounts";
+pub(super) const SECRETS: &str = "secrets";
+pub(super) const HTTP01: &str = "http01";
+pub(super) const LOCKS: &str = "locks";
+pub(super) const REQUESTS: &str = "requests";
+pub(super) const ORDERS: &str = "orders";
+pub(super) const STATUS_FILE: &str = "status.json";
+pub(super) const ACCOUNT_FILE: &str = "account.json";
+pub(super) const ISSUANCE_LOG: &str = "issuance.log";
+
+const NEXT_KEY_FILE: &str = "next-private-key.pem";
+const ACCOUNT_KEY_FILE: &str = "key.pem";
+
+/// A file below the state directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The folders to walk through.
+    pub(super) folders: Vec<String>,
+    /// The file in the last of them.
+    pub(super) file: String,
+}
+
+impl Place {
+    fn new(folders: Vec<String>, file: impl Into<String>) -> Self {
+        Self { folders, file: file.into() }
+    }
+
+    /// The path below the state directory.
+    pub(super) fn relative_path(&self) -> PathBuf {
+        self.folders.iter().chain([&self.file]).collect()
+    }
+}
+
+/// The file of a document.
+pub(super) fn document(key: &Key) -> Result<Place, StoreError> {
+    Ok(match key {
+        Key::Certificate(name) => Place::new(certificate(name)?, STATUS_FILE),
+        Key::Request(name, revision) => Place::new(requests(name)?, format!("{revision}.json")),
+        Key::Order(name, revision, number) => {
+            Place::new(orders(name)?, format!("{revision}-{number}.json"))
+        }
+        Key::NextKey(name) => Place::new(certificate(name)?, NEXT_KEY_FILE),
+        Key::Account(digest) => Place::new(account(digest)?, ACCOUNT_FILE),
+        Key::AccountKey(digest) => Place::new(account(digest)?, ACCOUNT_KEY_FILE),
+    })
+}
+
+/// The file of a lock.
+pub(super) fn lock(lock: &Lock) -> Result<Place, StoreError> {
+    let locks = || LOCKS.to_owned();
+    Ok(match lock {
+        // No ending: a name may have 253 bytes, and a file name ends at 255.
+        Lock::Certificate(name) => {
+            let [namespace, name] = parts(name)?;
+            Place::new(vec![locks(), CERTIFICATES.to_owned(), namespace], name)
+        }
+        Lock::Account(digest) => {
+            Place::new(vec![locks(), ACCOUNTS.to_owned()], digest_component(digest)?)
+        }
+        Lock::Scheduler => Place::new(vec![locks()], "scheduler"),
+    })
+}
+
+/// What a lock is for, for people.
+pub(super) fn lock_title(lock: &Lock) -> String {
+    match lock {
+        Lock::Certificate(name) => format!("certificate {name}"),
+        Lock::Account(digest) => format!("account {digest}"),
+        Lock::Scheduler => "the scheduler".to_owned(),
+    }
+}
+
+/// The folder of a certificate.
+pub(super) fn certificate(name: &NamespacedName) -> Result<Vec<String>, StoreError> {
+    let [namespace, name] = parts(name)?;
+    Ok(vec![CERTIFICATES.to_owned(), namespace, name])
+}
+
+/// The folder of a certificate's requests.
+pub(super) fn requests(name: &NamespacedName) -> Result<Vec<String>, StoreError> {
+    let mut folders = certificate(name)?;
+    folders.push(REQUESTS.to_owned());
+    Ok(folders)
+}
+
+/// The folder of a certificate's orders.
+pub(super) fn orders(name: &NamespacedName) -> Result<Vec<String>, StoreError> {
+    let mut folders = certificate(name)?;
+    folders.push(ORDERS.to_owned());
+    Ok(folders)
+}
+
+/// The folder of an account.
+pub(super) fn account(digest: &str) -> Result<Vec<String>, StoreError> {
+    Ok(vec![ACCOUNTS.to_owned(), digest_component(digest)?])
+}
+
+/// The folder of an issued secret.
+pub(super) fn secret(name: &NamespacedName) -> Result<Vec<String>, StoreError> {
+    let [namespace, name] = parts(name)?;
+    Ok(vec![SECRETS.to_owned(), namespace, name])
+}
+
+/// The revision that a file in `requests/` is of; `None` for any other file.
+pub(super) fn parse_request(file: &str) -> Option<u32> {
+    canonical_number(file.strip_suffix(".json")?)
+}
+
+/// The revision and number that a file in `orders/` is of; `None` for any other file.
+pub(super) fn parse_order(file: &str) -> Option<(u32, u32)> {
+    let (revision, number) = file.strip_suffix(".json")?.split_once('-')?;
+    Some((canonical_number(revision)?, canonical_number(number)?))
+}
+
+/// Whether this can be the name of a file of a Secret.
+pub(super) fn check_secret_file(name: &str) -> Result<(), StoreError> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    if name.is_empty() || name.len() > 200 || name.starts_with('.') || !name.bytes().all(is_plain) {
+        return Err(StoreError::Name { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+fn parts(name: &NamespacedName) -> Result<[String; 2], StoreError> {
+    Ok([component(&name.namespace)?, component(&name.name)?])
+}
+
+fn component(name: &str) -> Result<String, StoreError> {
+    if is_dns_subdomain(name) {
+        Ok(name.to_owned())
+    } else {
+        Err(StoreError::Name { name: name.to_owned() })
+    }
+}
+
+fn digest_component(digest: &str) -> Result<String, StoreError> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    if digest.is_empty() || digest.len() > 128 || !digest.bytes().all(is_plain) {
+        return Err(StoreError::Name { name: digest.to_owned() });
+    }
+    Ok(digest.to_owned())
+}
+
+fn canonical_number(text: &str) -> Option<u32> {
+    let number: u32 = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_document_has_its_file() {
+        let name = || NamespacedName::new("default", "web.tls");
+        let cases = [
+            (Key::Certificate(name()), "certificates/default/web.tls/status.json"),
+            (Key::Request(name(), 7), "certificates/default/web.tls/requests/7.json"),
+            (Key::Order(name(), 7, 2), "certificates/default/web.tls/orders/7-2.json"),
+            (Key::NextKey(name()), "certificates/default/web.tls/next-private-key.pem"),
+            (Key::Account("ab12".into()), "accounts/ab12/account.json"),
+            (Key::AccountKey("ab12".into()), "accounts/ab12/key.pem"),
+        ];
+        for (key, path) in cases {
+            assert_eq!(document(&key).unwrap().relative_path(), PathBuf::from(path), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_tree() {
+        let long = "a".repeat(254);
+        for bad in ["", ".", "..", "../x", "a/b", "/etc", "a\0b", "A", "a b", "a\n", &long] {
+            let names = [NamespacedName::new("default", bad), NamespacedName::new(bad, "web")];
+            for name in names {
+                let found = [
+                    document(&Key::Certificate(name.clone())).is_ok(),
+                    document(&Key::Request(name.clone(), 1)).is_ok(),
+                    document(&Key::Order(name.clone(), 1, 1)).is_ok(),
+                    document(&Key::NextKey(name.clone())).is_ok(),
+                    lock(&Lock::Certificate(name.clone())).is_ok(),
+                    secret(&name).is_ok(),
+                ];
+                assert_eq!(found, [false; 6], "{name:?}");
+            }
+        }
+        for bad in ["", ".", "..", "../x", "a/b", "a.b", "a\0"] {
+            let found = [
+                document(&Key::Account(bad.into())).is_ok(),
+                document(&Key::AccountKey(bad.into())).is_ok(),
+                lock(&Lock::Account(bad.into())).is_ok(),
+            ];
+            assert_eq!(found, [false; 3], "{bad:?}");
+        }
+        for bad in ["", ".", "..", "..data", ".tmp-1", "a/b", "../x", "a\n"] {
+            assert!(check_secret_file(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_longest_name_fits() {
+        let name = NamespacedName::new("a".repeat(63), "a".repeat(253));
+        let places = [
+            document(&Key::Certificate(name.clone())).unwrap(),
+            lock(&Lock::Certificate(name)).unwrap(),
+        ];
+        for place in places {
+            for part in place.folders.iter().chain([&place.file]) {
+                assert!(part.len() <= 255, "{part}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_canonical_numbers_are_documents() {
+        let requests = [("7.json", Some(7)), ("07.json", None), ("+7.json", None), ("7", None)];
+        for (file, expected) in requests {
+            assert_eq!(parse_request(file), expected, "{file}");
+        }
+        let orders = [
+            ("7-1.json", Some((7, 1))),
+            ("7-1.json.corrupt-1", None),
+            ("7.json", None),
+            ("7--1.json", None),
+            ("99999999999-1.json", None),
+        ];
+        for (file, expected) in orders {
+            assert_eq!(parse_order(file), expected, "{file}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Locks between processes, and between tasks of one process.
+//!
+//! Contract: a kernel lock on a file that is never removed, so a holder that dies gives it back at
+//! once. Waiting is polling with an asynchronous sleep. A lock file that an administrator removed
+//! meanwhile is noticed. The handle is not inherited by hooks.
+//!
+//! The file holds the number of acquisitions and the process id of the last holder. It is not
+//! synced: kernel locks do not outlive a power loss either.
+
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::atomic::give_mode;
+use super::folder::{Folder, io_error};
+use crate::engine::ports::StoreError;
+
+/// Length of what is in a lock file, in bytes: always the same, so that it is overwritten whole.
+const LINE_BYTES: usize = 32;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// A lock that is held until this is dropped, or until the process ends.
+#[derive(Debug)]
+#[must_use = "the lock is given back when the lease is dropped"]
+pub struct Lease {
+    /// Keeps the kernel lock.
+    _file: File,
+    fence: u64,
+}
+
+impl Lease {
+    /// Counts the acquisitions of this lock: a later holder has a greater number.
+    pub fn fence(&self) -> u64 {
+        self.fence
+    }
+}
+
+/// Takes the lock on a file, waiting at most `wait`; tries once when that is not positive.
+pub(super) async fn take(
+    folder: &Folder,
+    name: &str,
+    title: String,
+    wait: SignedDuration,
+) -> Result<Lease, StoreError> {
+    let wait = Duration::try_from(wait).unwrap_or_default();
+    let attempts = async {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match attempt(folder, name)? {
+                Attempt::Taken(lease) => return Ok(lease),
+                Attempt::Replaced => {}
+                Attempt::Held => {
+                    tokio::time::sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    };
+    match tokio::time::timeout(wait, attempts).await {
+        Ok(result) => result,
+        Err(_) => Err(StoreError::Locked { what: title, holder: holder(folder, name) }),
+    }
+}
+
+enum Attempt {
+    Taken(Lease),
+    Held,
+    /// The file that was locked is no longer the one under that name.
+    Replaced,
+}
+
+fn attempt(folder: &Folder, name: &str) -> Result<Attempt, StoreError> {
+    let path = folder.join(name);
+    let Some(file) = folder.open_file(name, OFlags::RDWR | OFlags::CREATE)? else {
+        return Err(io_error(&path, "create", Errno::NOENT));
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(Attempt::Held),
+        Err(TryLockError::Error(error)) => return Err(io_error(&path, "lock", error)),
+    }
+    let ours = rustix::fs::fstat(&file).map_err(|error| io_error(&path, "read", error))?;
+    match folder.stat(name)? {
+        Some(there) if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) => {}
+        Some(_) | None => return Ok(Attempt::Replaced),
+    }
+    give_mode(&file, 0o600).map_err(|error| io_error(&path, "change the mode of", error))?;
+    let fence = read_line(&file).map_or(0, |(fence, _)| fence).saturating_add(1);
+    let line = format!("{fence:020} {:010}\n", std::process::id());
+    file.write_all_at(line.as_bytes(), 0).map_err(|error| io_error(&path, "write", error))?;
+    Ok(Attempt::Taken(Lease { _file: file, fence }))
+}
+
+fn holder(folder: &Folder, name: &str) -> String {
+    let line = folder.open_file(name, OFlags::RDONLY).ok().flatten().and_then(|f| read_line(&f));
+    line.map_or_else(|| "another process".to_owned(), |(_, process)| format!("process {process}"))
+}
+
+/// Acquisitions and process id; `None` for a new file.
+fn read_line(file: &File) -> Option<(u64, u32)> {
+    let mut line = [0; LINE_BYTES];
+    file.read_exact_at(&mut line, 0).ok()?;
+    let (fence, process) = std::str::from_utf8(&line).ok()?.trim_end().split_once(' ')?;
+    Some((fence.parse().ok()?, process.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(scratch: &tempfile::TempDir) -> Folder {
+        Folder::open(scratch.path()).unwrap().unwrap()
+    }
+
+    async fn now(folder: &Folder) -> Result<Lease, StoreError> {
+        take(folder, "web", "certificate default/web".into(), SignedDuration::ZERO).await
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_second_task_is_told_who_holds_the_lock() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        let lease = now(&folder).await.unwrap();
+        let error = now(&folder).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("certificate default/web is locked by process {}", std::process::id())
+        );
+        drop(lease);
+        assert_eq!(now(&folder).await.unwrap().fence(), 2);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_waiting_task_gets_the_lock_when_it_is_given_back() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        let lease = now(&folder).await.unwrap();
+        let wait = take(&folder, "web", String::new(), SignedDuration::from_secs(600));
+        let release = async {
+            tokio::task::yield_now().await;
+            drop(lease);
+        };
+        let (second, ()) = tokio::join!(wait, release);
+        assert_eq!(second.unwrap().fence(), 2);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_lock_file_that_was_removed_holds_nobody_back() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        let _old = now(&folder).await.unwrap();
+        folder.remove("web").unwrap();
+        let _new = now(&folder).await.unwrap();
+        assert!(matches!(now(&folder).await, Err(StoreError::Locked { .. })));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_lock_file_never_is_a_link() {
+        let scratch = tempfile::tempdir().unwrap();
+        File::create(scratch.path().join("target")).unwrap();
+        std::os::unix::fs::symlink("target", scratch.path().join("web")).unwrap();
+        assert!(matches!(now(&folder(&scratch)).await, Err(StoreError::NotPlain { .. })));
+        assert_eq!(std::fs::read(scratch.path().join("target")).unwrap(), b"");
+    }
+}

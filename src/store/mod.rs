@@ -1,0 +1,54 @@
+//! The state directory: what certctl remembers, in plain files.
+//!
+//! ```text
+//! <state>/                            0700, one owner
+//!   certificates/<namespace>/<name>/
+//!     status.json                     CertificateRecord
+//!     requests/<revision>.json        CertificateRequest
+//!     orders/<revision>-<n>.json      Order with its challenges; n counts from 1
+//!     next-private-key.pem            the key in flight, PKCS#8
+//!     events.jsonl, events.jsonl.1    for people; never read back to decide
+//!   accounts/<digest>/
+//!     account.json                    Account
+//!     key.pem                         its key, PKCS#8
+//!   secrets/<namespace>/<secretName>/
+//!     tls.crt -> ..data/tls.crt       stable names, one link per file
+//!     ..data -> ..revision-7-0        the one link that moves: the commit point
+//!     ..revision-7-0/{tls.crt,…}      files of revision 7, first try; the previous one stays too
+//!     ..adopted-0/                    files that were here before certctl, kept
+//!   http01/                           presented tokens
+//!   issuance.log                      append-only, synced
+//!   locks/certificates/<namespace>/<name>
+//!   locks/accounts/<digest>
+//!   locks/scheduler                   kernel locks; never removed
+//! ```
+//!
+//! Contract:
+//! - Every file is 0600 in folders of 0700 from its first moment, whatever the umask. A document
+//!   or key that others can read, that is a link, or that another user owns is refused.
+//! - A write that returned is durable; a reader sees the old file or the new one ([`atomic`]).
+//! - JSON documents carry a version. An unknown one is refused and never rewritten; a document
+//!   that cannot be understood is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]).
+//! - `.tmp-*` are temporaries of a run; those of a killed run are swept by the next holder of the
+//!   lock.
+//! - Symbolic links inside the tree are refused, except the ones shown above; the state directory
+//!   itself may be reached through one.
+//! - All file access is on the calling thread; nothing blocks on a lock.
+
+pub mod atomic;
+
+mod adoption;
+mod directory;
+mod envelope;
+mod folder;
+mod immutable;
+mod journal;
+mod layout;
+mod lock;
+mod prune;
+mod records;
+mod secret;
+
+pub use directory::{OpenMode, StateDirectory};
+pub use lock::Lease;
+pub use records::{Kept, Listed, Records};

@@ -1,0 +1,302 @@
+//! The documents with their types, over any [`Store`].
+//!
+//! Contract: a document of another version is refused and left alone. One that cannot be
+//! understood is set aside by [`Store::quarantine`] and reported as [`StoreError::Corrupt`]; the
+//! reader decides what can be made up for it. Keys are bytes here, and never set aside. Reads
+//! that lead to a write are made under the lock of the certificate or account.
+
+use zeroize::Zeroizing;
+
+use super::envelope::{self, Document, Unreadable, VERSION};
+use super::immutable::{changed_in_order, changed_in_request};
+use super::prune;
+use crate::engine::ports::{Key, Prefix, Revision, Store, StoreError, Stored};
+use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
+
+/// A document as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept<T> {
+    /// The document.
+    pub value: T,
+    /// For the next write of it.
+    pub revision: Revision,
+}
+
+/// A document of a list, by what identifies it in there: one that cannot be read hides no other.
+pub type Listed<I, T> = Vec<(I, Result<T, StoreError>)>;
+
+/// The typed documents of a store.
+#[derive(Debug)]
+pub struct Records<'a, S> {
+    store: &'a S,
+}
+
+impl<'a, S: Store> Records<'a, S> {
+    /// The documents of this store.
+    pub fn new(store: &'a S) -> Self {
+        Self { store }
+    }
+
+    /// The record of a certificate.
+    pub async fn certificate(
+        &self,
+        name: &NamespacedName,
+    ) -> Result<Option<Kept<CertificateRecord>>, StoreError> {
+        self.read(&Key::Certificate(name.clone())).await
+    }
+
+    /// Writes the record of a certificate: a new one, or the successor of `expected`.
+    pub async fn put_certificate(
+        &self,
+        name: &NamespacedName,
+        record: &CertificateRecord,
+        expected: Option<&Revision>,
+    ) -> Result<Revision, StoreError> {
+        self.write(&Key::Certificate(name.clone()), record, expected, |_, _| None).await
+    }
+
+    /// The records of all certificates, by name. Nothing is set aside: no lock is held.
+    pub async fn certificates(
+        &self,
+    ) -> Result<Listed<NamespacedName, CertificateRecord>, StoreError> {
+        let mut found = Vec::new();
+        for key in self.store.list(&Prefix::Certificates).await? {
+            let record = self.look(&key).await.transpose();
+            if let (Key::Certificate(name), Some(record)) = (key, record) {
+                found.push((name, record.map(|kept: Kept<CertificateRecord>| kept.value)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The request of one revision.
+    pub async fn request(
+        &self,
+        name: &NamespacedName,
+        revision: u32,
+    ) -> Result<Option<Kept<CertificateRequest>>, StoreError> {
+        self.read(&Key::Request(name.clone(), revision)).await
+    }
+
+    /// Writes a request under its own revision. Refuses a change of its spec, of its revision, and
+    /// of its certificate once set.
+    pub async fn put_request(
+        &self,
+        name: &NamespacedName,
+        request: &CertificateRequest,
+        expected: Option<&Revision>,
+    ) -> Result<Revision, StoreError> {
+        let key = Key::Request(name.clone(), request.revision);
+        self.write(&key, request, expected, changed_in_request).await
+    }
+
+    /// The requests of a certificate, by revision.
+    pub async fn requests(
+        &self,
+        name: &NamespacedName,
+    ) -> Result<Listed<u32, Kept<CertificateRequest>>, StoreError> {
+        let mut found = Vec::new();
+        for key in self.store.list(&Prefix::Requests(name.clone())).await? {
+            let request = self.read(&key).await.transpose();
+            if let (Key::Request(_, revision), Some(request)) = (key, request) {
+                found.push((revision, request));
+            }
+        }
+        Ok(found)
+    }
+
+    /// An order, by revision and number.
+    pub async fn order(
+        &self,
+        name: &NamespacedName,
+        revision: u32,
+        number: u32,
+    ) -> Result<Option<Kept<Order>>, StoreError> {
+        self.read(&Key::Order(name.clone(), revision, number)).await
+    }
+
+    /// Writes an order. Refuses a change of its spec, of its challenges' specs, of what was read
+    /// of its authorizations, and of a URL or the certificate once set.
+    pub async fn put_order(
+        &self,
+        name: &NamespacedName,
+        revision: u32,
+        number: u32,
+        order: &Order,
+        expected: Option<&Revision>,
+    ) -> Result<Revision, StoreError> {
+        let key = Key::Order(name.clone(), revision, number);
+        self.write(&key, order, expected, changed_in_order).await
+    }
+
+    /// All orders of a certificate, by revision and number.
+    pub async fn all_orders(
+        &self,
+        name: &NamespacedName,
+    ) -> Result<Listed<(u32, u32), Kept<Order>>, StoreError> {
+        let mut found = Vec::new();
+        for key in self.store.list(&Prefix::Orders(name.clone())).await? {
+            let order = self.read(&key).await.transpose();
+            if let (Key::Order(_, revision, number), Some(order)) = (key, order) {
+                found.push(((revision, number), order));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The number of the next order of a revision: one more than the greatest, from 1.
+    pub async fn next_order_number(
+        &self,
+        name: &NamespacedName,
+        revision: u32,
+    ) -> Result<u32, StoreError> {
+        let keys = self.store.list(&Prefix::Orders(name.clone())).await?;
+        let numbers = keys.iter().filter_map(|key| match key {
+            Key::Order(_, of, number) if *of == revision => Some(*number),
+            Key::Order(..)
+            | Key::Certificate(_)
+            | Key::Request(..)
+            | Key::NextKey(_)
+            | Key::Account(_)
+            | Key::AccountKey(_) => None,
+        });
+        Ok(numbers.max().unwrap_or_default().saturating_add(1))
+    }
+
+    /// Removes the requests and orders that have outlived their use, and says how many: requests
+    /// beyond `history_limit` (at least 1), orders of removed requests, and failed orders beyond
+    /// the last three. What is current, not final, owed a clean-up or unreadable stays.
+    pub async fn prune(
+        &self,
+        name: &NamespacedName,
+        record: &CertificateRecord,
+        history_limit: usize,
+    ) -> Result<usize, StoreError> {
+        let requests = self.requests(name).await?;
+        let requests: Vec<u32> = requests.into_iter().map(|(revision, _)| revision).collect();
+        let orders = self.all_orders(name).await?.into_iter();
+        let orders: Vec<_> =
+            orders.filter_map(|(id, order)| Some((id, order.ok()?.value))).collect();
+        let keys = prune::superfluous(name, record, history_limit, &requests, &orders);
+        for key in &keys {
+            self.store.delete(key).await?;
+        }
+        Ok(keys.len())
+    }
+
+    /// What is remembered of an account, by the digest of its identity.
+    pub async fn account(&self, digest: &str) -> Result<Option<Kept<Account>>, StoreError> {
+        self.read(&Key::Account(digest.to_owned())).await
+    }
+
+    /// Writes what is remembered of an account.
+    pub async fn put_account(
+        &self,
+        digest: &str,
+        account: &Account,
+        expected: Option<&Revision>,
+    ) -> Result<Revision, StoreError> {
+        self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
+    }
+
+    /// The key in flight of a certificate, PKCS#8 PEM.
+    pub async fn next_key(
+        &self,
+        name: &NamespacedName,
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+        let stored = self.store.get(&Key::NextKey(name.clone())).await?;
+        Ok(stored.map(|stored| stored.bytes))
+    }
+
+    /// Writes the key in flight; there must be none.
+    pub async fn create_next_key(
+        &self,
+        name: &NamespacedName,
+        pem: &[u8],
+    ) -> Result<(), StoreError> {
+        self.store.create(&Key::NextKey(name.clone()), pem).await.map(drop)
+    }
+
+    /// Removes the key in flight, once it is published or of no use.
+    pub async fn delete_next_key(&self, name: &NamespacedName) -> Result<(), StoreError> {
+        self.store.delete(&Key::NextKey(name.clone())).await
+    }
+
+    /// The key of an account, PKCS#8 PEM.
+    pub async fn account_key(
+        &self,
+        digest: &str,
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+        let stored = self.store.get(&Key::AccountKey(digest.to_owned())).await?;
+        Ok(stored.map(|stored| stored.bytes))
+    }
+
+    /// Writes the key of an account; there must be none.
+    pub async fn create_account_key(&self, digest: &str, pem: &[u8]) -> Result<(), StoreError> {
+        self.store.create(&Key::AccountKey(digest.to_owned()), pem).await.map(drop)
+    }
+
+    async fn write<T: Document>(
+        &self,
+        key: &Key,
+        value: &T,
+        expected: Option<&Revision>,
+        changed: impl Fn(&T, &T) -> Option<String>,
+    ) -> Result<Revision, StoreError> {
+        let path = || self.store.place(key);
+        let bytes = envelope::seal(value).map_err(|error| StoreError::Io {
+            path: path(),
+            action: "write",
+            source: error.into(),
+        })?;
+        let Some(expected) = expected else { return self.store.create(key, &bytes).await };
+        match self.read::<T>(key).await? {
+            Some(old) if old.revision == *expected => {
+                if let Some(field) = changed(&old.value, value) {
+                    return Err(StoreError::Immutable { path: path(), field });
+                }
+            }
+            Some(_) | None => return Err(StoreError::Conflict { path: path() }),
+        }
+        self.store.put_if(key, &bytes, expected).await
+    }
+
+    /// Reads a document; one that cannot be understood is set aside.
+    async fn read<T: Document>(&self, key: &Key) -> Result<Option<Kept<T>>, StoreError> {
+        let Some(stored) = self.store.get(key).await? else { return Ok(None) };
+        match self.parse(key, &stored) {
+            Err(StoreError::Corrupt { path, why, .. }) => {
+                let kept_as = match self.store.quarantine(key, &stored.revision).await {
+                    Ok(kept_as) => kept_as,
+                    Err(error @ StoreError::Conflict { .. }) => return Err(error),
+                    Err(error) => {
+                        // What is wrong with the document is the news; it stays where it is.
+                        tracing::warn!(%error, "damaged document not set aside");
+                        path.clone()
+                    }
+                };
+                Err(StoreError::Corrupt { path, why, kept_as })
+            }
+            parsed => parsed.map(Some),
+        }
+    }
+
+    /// Reads a document; one that cannot be understood stays where it is.
+    async fn look<T: Document>(&self, key: &Key) -> Result<Option<Kept<T>>, StoreError> {
+        let stored = self.store.get(key).await?;
+        stored.map(|stored| self.parse(key, &stored)).transpose()
+    }
+
+    fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Kept<T>, StoreError> {
+        let path = || self.store.place(key);
+        match envelope::open(&stored.bytes) {
+            Ok(value) => Ok(Kept { value, revision: stored.revision.clone() }),
+            Err(Unreadable::Version(found)) => {
+                Err(StoreError::Version { path: path(), found, known: VERSION })
+            }
+            Err(Unreadable::Damaged(why)) => {
+                Err(StoreError::Corrupt { path: path(), why, kept_as: path() })
+            }
+        }
+    }
+}
