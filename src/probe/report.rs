@@ -203,3 +203,56 @@ impl fmt::Display for AddressReport {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_wrong_address_blocks_and_an_unreachable_one_does_not() {
+        let wrong = |status| Outcome::Wrong {
+            status,
+            first_bytes: String::new(),
+            remote: "192.0.2.9:80".parse().unwrap(),
+        };
+        let broken = || Outcome::Broken { why: "a circle".to_owned() };
+        let gone = || Outcome::Unreachable { why: "refused".to_owned() };
+        let get = "failed to perform self check GET request 'u'";
+        let unexpected = "did not get expected response \"key\" when querying endpoint";
+        let cases = [
+            (vec![Outcome::Correct], None, None),
+            (vec![gone(), Outcome::Correct], None, None),
+            (vec![Outcome::Correct], Some("AAAA: SERVFAIL"), None),
+            (vec![wrong(200)], None, Some(format!("{unexpected} (192.0.2.0)"))),
+            (
+                vec![gone(), wrong(404), Outcome::Correct],
+                None,
+                Some(
+                    "wrong status code '404', expected '200' (192.0.2.1; 1 of 3 addresses)".into(),
+                ),
+            ),
+            (
+                vec![Outcome::Correct, broken()],
+                None,
+                Some(format!("{get}: a circle (192.0.2.1; 1 of 2 addresses)")),
+            ),
+            (
+                vec![gone(), gone()],
+                None,
+                Some(format!("{get}: 192.0.2.0: refused; 192.0.2.1: refused")),
+            ),
+            (vec![], Some("NXDOMAIN"), Some(format!("{get}: NXDOMAIN"))),
+        ];
+        for (outcomes, dns, expected) in cases {
+            let addresses = (0_u8..).zip(outcomes).map(|(n, outcome)| AddressReport {
+                address: IpAddr::from([192, 0, 2, n]),
+                outcome,
+                redirects: vec![],
+                warnings: vec![],
+            });
+            let found = verdict("u", "key", &addresses.collect::<Vec<_>>(), dns);
+            let expected = expected.map_or(Verdict::Passed, |reason| Verdict::Failed { reason });
+            assert_eq!(found, expected);
+        }
+    }
+}

@@ -185,6 +185,18 @@ async fn redirects_lead_to_other_hosts_ports_and_https() {
 }
 
 #[tokio::test]
+async fn ten_redirects_are_followed() {
+    let server = WebServer::start(|head| {
+        let path = head.split(' ').nth(1).unwrap();
+        let step: u8 = path.strip_prefix("/").unwrap().parse().unwrap_or(0);
+        Some(if step == 10 { page("200 OK", KEY) } else { moved(&format!("/{}", step + 1)) })
+    })
+    .await;
+    let report = check(&["127.0.0.1"], server.address.port()).await;
+    assert_eq!((report.has_passed(), report.addresses[0].redirects.len()), (true, 10));
+}
+
+#[tokio::test]
 async fn redirects_that_lead_nowhere_block() {
     let cases = [
         ("http://gone.example.org/", "gone.example.org does not exist (NXDOMAIN from "),

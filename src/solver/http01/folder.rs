@@ -287,7 +287,8 @@ mod tests {
     fn what_a_crash_cut_short_or_somebody_linked_is_unknown_and_replaced() {
         let (root, path, folder) = scratch();
         let victim = root.path().join("victim");
-        File::create(&victim).unwrap().write_all(b"untouched").unwrap();
+        let tempting = serde_json::to_string(&presented("link", "evil.example", "evil")).unwrap();
+        File::create(&victim).unwrap().write_all(tempting.as_bytes()).unwrap();
         File::create(path.join("short")).unwrap().write_all(b"{\"vers").unwrap();
         symlink(&victim, path.join("link")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
@@ -298,7 +299,7 @@ mod tests {
             let found = folder.get(&token(name)).unwrap();
             assert_eq!(found, Some(presented(name, "example.com", "key")));
         }
-        assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), tempting);
     }
 
     #[test]
