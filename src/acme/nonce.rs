@@ -202,31 +202,31 @@ mod tests {
     }
 
     #[test]
-    fn when_the_last_fetch_fails_all_who_wait_learn_it() {
+    fn a_failed_fetch_is_taken_over_while_another_nonce_circulates() {
         let pool = NoncePool::new(2);
-        let (first, second) = (now(&pool).unwrap(), now(&pool).unwrap());
+        let (first, _second) = (now(&pool).unwrap(), now(&pool).unwrap());
         let mut waiting = Box::pin(pool.take());
         assert!(waiting.as_mut().now_or_never().is_none());
-        let error = AcmeError::Timeout { url: "https://ca.test/nonce".into() };
-        let late = now(&NoncePool::new(1));
-        first.failed(&error);
-        // The second still circulates: the waiter takes over the first one's duty.
-        let mut taken_over = waiting.now_or_never().unwrap().unwrap();
-        assert_eq!(taken_over.nonce(), None);
-        taken_over.fill("x".into());
-        drop((taken_over, late));
-        let last = now(&pool).unwrap();
-        let mut waiting = Box::pin(pool.take());
-        assert!(waiting.as_mut().now_or_never().is_none());
-        drop(second);
-        let again = waiting.now_or_never().unwrap().unwrap();
-        drop(again);
+        first.failed(&error());
+        assert_eq!(waiting.now_or_never().unwrap().unwrap().nonce(), None);
+    }
+
+    #[test]
+    fn when_the_last_fetch_fails_all_who_wait_learn_it() {
         let pool = NoncePool::new(1);
-        drop(last);
         let only = now(&pool).unwrap();
-        let mut waiting = Box::pin(pool.take());
-        assert!(waiting.as_mut().now_or_never().is_none());
-        only.failed(&error);
-        assert_eq!(waiting.now_or_never().unwrap().unwrap_err(), error);
+        let mut waiting = [Box::pin(pool.take()), Box::pin(pool.take())];
+        for one in &mut waiting {
+            assert!(one.as_mut().now_or_never().is_none());
+        }
+        only.failed(&error());
+        for one in waiting {
+            assert_eq!(one.now_or_never().unwrap().unwrap_err(), error());
+        }
+        assert_eq!(now(&pool).unwrap().nonce(), None, "the next one tries again");
+    }
+
+    fn error() -> AcmeError {
+        AcmeError::Timeout { url: "https://ca.test/nonce".into() }
     }
 }

@@ -150,7 +150,8 @@ fn failure(url: &str, error: reqwest::Error) -> AcmeError {
     let error = error.without_url();
     match distrust(&error) {
         Some(message) => AcmeError::Untrusted { url: url.to_owned(), message },
-        None => transport(url, causes(&error)),
+        // The outermost words say only that it was a request.
+        None => transport(url, error.source().map_or_else(|| error.to_string(), causes)),
     }
 }
 
