@@ -4,6 +4,7 @@ pub mod acme;
 pub mod controller;
 pub mod engine;
 pub mod probe;
+pub mod rehearsal;
 pub mod resource;
 pub mod solver;
 pub mod store;

@@ -1,0 +1,47 @@
+//! The directory (RFC 8555 section 7.1.1), newNonce and the terms of service.
+
+use http::header::CACHE_CONTROL;
+use serde_json::json;
+
+use super::Shared;
+use super::reply::{Content, Reply};
+use super::route::Route;
+
+pub(super) fn directory(shared: &Shared) -> Reply {
+    let url = |route| shared.url(route);
+    let mut meta = json!({
+        "termsOfService": url(Route::Terms),
+        "website": url(Route::Terms),
+    });
+    if let Some(fields) = meta.as_object_mut() {
+        if !shared.options.external_account_keys.is_empty() {
+            fields.insert("externalAccountRequired".into(), true.into());
+        }
+        if !shared.options.profiles.is_empty() {
+            fields.insert("profiles".into(), json!(shared.options.profiles));
+        }
+    }
+    Reply::json(
+        200,
+        json!({
+            "newNonce": url(Route::NewNonce),
+            "newAccount": url(Route::NewAccount),
+            "newOrder": url(Route::NewOrder),
+            "revokeCert": url(Route::Revoke),
+            "meta": meta,
+        }),
+    )
+}
+
+/// RFC 8555 section 7.2: 200 for HEAD, 204 for GET; the nonce itself is added to every answer.
+pub(super) fn new_nonce(is_head: bool) -> Reply {
+    let status = if is_head { 200 } else { 204 };
+    Reply::new(status, Content::Empty).header(CACHE_CONTROL, "no-store".into())
+}
+
+pub(super) fn terms() -> Reply {
+    Reply::new(
+        200,
+        Content::Text("This CA is a rehearsal: its certificates are worth nothing to anybody.\n"),
+    )
+}

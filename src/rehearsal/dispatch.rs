@@ -1,0 +1,197 @@
+//! One request: understood, done, logged, and spoiled where rules of misbehaviour say so.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, Method};
+
+use super::faults::{Fault, Stage};
+use super::jws::{self, Signer};
+use super::log::{LogEntry, RequestKind};
+use super::problem::{Problem, ProblemType};
+use super::reply::Reply;
+use super::route::Route;
+use super::spoil::{self, Outcome};
+use super::{Shared, account, authorization, certificate, challenge, directory, finalize};
+use super::{lock, order};
+
+/// A request with its whole body.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) method: Method,
+    pub(super) path: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// Answers, or says how the connection is to be cut.
+pub(super) async fn answer(shared: &Arc<Shared>, asked: Asked) -> Outcome {
+    let route = Route::parse(&asked.path);
+    let names = names(shared, route, &asked.body);
+    let mut played = Vec::new();
+    let mut signer = None;
+    let mut reply = None;
+    // Only a POST has a nonce that could be bad.
+    let is_post = asked.method == Method::POST;
+    let before =
+        |fault: &Fault| fault.stage() == Stage::Before && (is_post || *fault != Fault::BadNonce);
+    for fault in shared.options.faults.draw(route.kind(), &names, before) {
+        played.push(fault.name());
+        if fault == Fault::CloseUnhandled {
+            record(shared, &asked, route, &names, &played, signer, None);
+            return Outcome::Cut;
+        }
+        if let Fault::Delay(delay) = &fault {
+            tokio::time::sleep(*delay).await;
+        }
+        reply = reply.or_else(|| spoil::instead(&fault));
+    }
+    let mut reply = match reply {
+        Some(reply) => reply,
+        None => handle(shared, &asked, route, &mut signer).unwrap_or_else(Reply::from),
+    };
+    if is_post || route == Route::NewNonce {
+        let nonce = lock(&shared.world).nonces.issue();
+        reply = reply.header(HeaderName::from_static("replay-nonce"), nonce);
+    }
+    if route != Route::Directory {
+        reply = reply.link(&shared.url(Route::Directory), "index");
+    }
+    let faults =
+        shared.options.faults.draw(route.kind(), &names, |fault| fault.stage() == Stage::Reply);
+    played.extend(faults.iter().map(Fault::name));
+    let delivered = !faults.contains(&Fault::LoseReply);
+    let done = Done { status: reply.status, problem: reply.problem, delivered };
+    record(shared, &asked, route, &names, &played, signer, Some(&done));
+    spoil::reply(shared, reply, faults)
+}
+
+/// The deed itself.
+fn handle(
+    shared: &Arc<Shared>,
+    asked: &Asked,
+    route: Route,
+    signer: &mut Option<u64>,
+) -> Result<Reply, Problem> {
+    let allowed: &[Method] = match route {
+        Route::Directory | Route::NewNonce | Route::Terms => &[Method::GET, Method::HEAD],
+        Route::NewAccount
+        | Route::Account(_)
+        | Route::NewOrder
+        | Route::Order(_)
+        | Route::Authorization(_)
+        | Route::Challenge(..)
+        | Route::Finalize(_)
+        | Route::Certificate(..)
+        | Route::Revoke => &[Method::POST],
+        Route::Unknown => return Err(Problem::not_found("resource")),
+    };
+    if !allowed.contains(&asked.method) {
+        let detail = format!("{} is not allowed here", asked.method);
+        return Err(Problem::malformed(detail).with_status(405));
+    }
+    match route {
+        Route::Directory => Ok(directory::directory(shared)),
+        Route::NewNonce => Ok(directory::new_nonce(asked.method == Method::HEAD)),
+        Route::Terms => Ok(directory::terms()),
+        Route::Unknown => Err(Problem::not_found("resource")),
+        Route::NewAccount
+        | Route::Account(_)
+        | Route::NewOrder
+        | Route::Order(_)
+        | Route::Authorization(_)
+        | Route::Challenge(..)
+        | Route::Finalize(_)
+        | Route::Certificate(..)
+        | Route::Revoke => signed(shared, asked, route, signer),
+    }
+}
+
+/// A deed that needs a signature.
+fn signed(
+    shared: &Arc<Shared>,
+    asked: &Asked,
+    route: Route,
+    signer: &mut Option<u64>,
+) -> Result<Reply, Problem> {
+    let content_type =
+        asked.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let mut world = lock(&shared.world);
+    let world = &mut *world;
+    let opened = jws::open(world, &shared.base_url, route, content_type, &asked.body)?;
+    if let Signer::Account(id) = opened.signer {
+        *signer = Some(id);
+    }
+    match route {
+        Route::NewAccount => account::new_account(shared, world, &opened),
+        Route::Account(id) => account::account(world, id, &opened),
+        Route::NewOrder => order::new_order(shared, world, &opened),
+        Route::Order(id) => order::order(shared, world, id, &opened),
+        Route::Authorization(id) => authorization::authorization(shared, world, id, &opened),
+        Route::Challenge(id, kind) => challenge::challenge(shared, world, id, kind, &opened),
+        Route::Finalize(id) => finalize::finalize(shared, world, id, &opened),
+        Route::Certificate(id, chain) => {
+            certificate::certificate(shared, world, id, chain, &opened)
+        }
+        Route::Revoke => certificate::revoke(world, &opened),
+        Route::Directory | Route::NewNonce | Route::Terms | Route::Unknown => {
+            Err(Problem::not_found("resource"))
+        }
+    }
+}
+
+/// The names a request is about: from what is known, or from what newOrder asks for.
+fn names(shared: &Shared, route: Route, body: &[u8]) -> Vec<String> {
+    if route.kind() != RequestKind::NewOrder {
+        return lock(&shared.world).names_of(route);
+    }
+    let payload = jws::unchecked_payload(body).unwrap_or_default();
+    let identifiers = payload.get("identifiers").and_then(|list| list.as_array());
+    identifiers
+        .into_iter()
+        .flatten()
+        .filter_map(|identifier| identifier.get("value")?.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// What became of a request that was not dropped unhandled.
+struct Done {
+    status: u16,
+    problem: Option<ProblemType>,
+    delivered: bool,
+}
+
+fn record(
+    shared: &Shared,
+    asked: &Asked,
+    route: Route,
+    names: &[String],
+    played: &[&'static str],
+    signer: Option<u64>,
+    done: Option<&Done>,
+) {
+    let user_agent = asked.headers.get(http::header::USER_AGENT);
+    let problem = done.and_then(|done| done.problem);
+    lock(&shared.log).push(LogEntry {
+        time: shared.now(),
+        method: asked.method.to_string(),
+        path: asked.path.clone(),
+        kind: route.kind(),
+        status: done.map(|done| done.status),
+        delivered: done.is_some_and(|done| done.delivered),
+        account: signer.map(|id| shared.url(Route::Account(id))),
+        problem: problem.map(|kind| kind.as_str().to_owned()),
+        faults: played.to_vec(),
+        names: names.to_vec(),
+        user_agent: user_agent.and_then(|value| value.to_str().ok()).map(str::to_owned),
+    });
+}
+
+/// The answer to a request whose body is too long to be read.
+pub(super) fn too_large(shared: &Shared, asked: &Asked) -> Outcome {
+    let route = Route::parse(&asked.path);
+    let reply = Reply::from(Problem::malformed("the body is over 256 KiB").with_status(413));
+    let done = Done { status: reply.status, problem: reply.problem, delivered: true };
+    record(shared, asked, route, &[], &[], None, Some(&done));
+    spoil::reply(shared, reply, Vec::new())
+}

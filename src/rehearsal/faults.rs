@@ -1,0 +1,377 @@
+//! Misbehaviour on order: rules that say what goes wrong, for which requests and how often.
+//!
+//! A rule is tried on every request of its kind and names; the first rule that fits and whose
+//! turn it is plays. Turns are counted, never drawn by lot, so a test sees the same twice.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::authorization::AuthorizationStatus;
+use super::lock;
+use super::log::RequestKind;
+use super::problem::ProblemType;
+
+/// What goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The nonce is refused whatever it is; the answer carries a fresh one.
+    BadNonce,
+    /// A problem document instead of the deed.
+    Problem {
+        /// HTTP status.
+        status: u16,
+        /// Problem type.
+        kind: ProblemType,
+        /// The text for people.
+        detail: String,
+        /// Retry-After as given: seconds, a date, or nonsense.
+        retry_after: Option<String>,
+    },
+    /// An HTML page instead of the deed.
+    Html {
+        /// HTTP status.
+        status: u16,
+    },
+    /// The answer comes late; the deed is done after the wait.
+    Delay(Duration),
+    /// The connection is closed before anything is done.
+    CloseUnhandled,
+    /// The deed is done, then the connection is closed without an answer.
+    LoseReply,
+    /// The body ends half-way although Content-Length says more.
+    TruncateBody,
+    /// The body is followed by blanks up to this many bytes, sent chunked.
+    HugeBody(u64),
+    /// The body is replaced by this text; the headers stay.
+    ReplaceBody(String),
+    /// This header is left out, e.g. `location` or `replay-nonce`.
+    DropHeader(&'static str),
+    /// This header is set to this value, e.g. `retry-after`.
+    SetHeader(&'static str, String),
+    /// The top-level `status` of a JSON answer reads so.
+    StatusWord(String),
+    /// Every URL of this CA in the answer begins with `http://`.
+    PlainHttpUrls,
+    /// Every URL of this CA in the answer begins with this text instead.
+    ForeignUrls(String),
+    /// An order lists this DNS name too; an authorization is about it instead.
+    ForeignIdentifier(String),
+    /// newOrder refuses the identifier (`rejectedIdentifier`, with subproblems when several).
+    RejectIdentifier {
+        /// The text for people.
+        detail: String,
+    },
+    /// New challenges have this token. Drawn per name, at newOrder.
+    Token(String),
+    /// A new authorization is born in this state. Drawn per name, at newOrder.
+    BornAs(AuthorizationStatus),
+    /// Validation fails without a look. Drawn per name, at the challenge.
+    Refuse {
+        /// Problem type of the challenge.
+        kind: ProblemType,
+        /// The text for people.
+        detail: String,
+    },
+    /// A finalized order stays `processing` for so many reads.
+    SlowFinalize {
+        /// Reads of the order that still say `processing`.
+        polls: u32,
+        /// Retry-After of those answers, as given.
+        retry_after: Option<String>,
+    },
+    /// The certificate is not what was ordered. Drawn at finalize.
+    Certificate(WrongCertificate),
+}
+
+/// How a certificate is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrongCertificate {
+    /// For a key that nobody has.
+    OtherKey,
+    /// For these DNS names instead of those ordered.
+    OtherNames(Vec<String>),
+    /// For one address more than ordered.
+    ExtraAddress(IpAddr),
+    /// Its validity ended an hour ago.
+    Expired,
+    /// Its validity begins in ten days.
+    NotYetValid,
+    /// The intermediate beside it did not sign it.
+    BrokenChain,
+    /// The intermediate comes first.
+    LeafLast,
+    /// Text that is not PEM.
+    Garbage,
+    /// No certificate at all: an empty body.
+    Empty,
+}
+
+impl Fault {
+    /// 429 with this Retry-After.
+    pub fn rate_limited(retry_after: Option<&str>) -> Self {
+        Self::Problem {
+            status: 429,
+            kind: ProblemType::RateLimited,
+            detail: "too many requests of this kind lately".into(),
+            retry_after: retry_after.map(str::to_owned),
+        }
+    }
+
+    /// 503 with this Retry-After.
+    pub fn unavailable(retry_after: Option<&str>) -> Self {
+        Self::Problem {
+            status: 503,
+            kind: ProblemType::ServerInternal,
+            detail: "the service is down for maintenance".into(),
+            retry_after: retry_after.map(str::to_owned),
+        }
+    }
+
+    /// The fault in a word, for the log.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::BadNonce => "bad nonce",
+            Self::Problem { .. } => "problem",
+            Self::Html { .. } => "html",
+            Self::Delay(_) => "delay",
+            Self::CloseUnhandled => "close unhandled",
+            Self::LoseReply => "lose reply",
+            Self::TruncateBody => "truncate body",
+            Self::HugeBody(_) => "huge body",
+            Self::ReplaceBody(_) => "replace body",
+            Self::DropHeader(_) => "drop header",
+            Self::SetHeader(..) => "set header",
+            Self::StatusWord(_) => "status word",
+            Self::PlainHttpUrls => "plain http urls",
+            Self::ForeignUrls(_) => "foreign urls",
+            Self::ForeignIdentifier(_) => "foreign identifier",
+            Self::RejectIdentifier { .. } => "reject identifier",
+            Self::Token(_) => "token",
+            Self::BornAs(_) => "born as",
+            Self::Refuse { .. } => "refuse",
+            Self::SlowFinalize { .. } => "slow finalize",
+            Self::Certificate(_) => "certificate",
+        }
+    }
+
+    /// When in the life of a request the fault is drawn.
+    pub(super) fn stage(&self) -> Stage {
+        match self {
+            Self::BadNonce
+            | Self::Problem { .. }
+            | Self::Html { .. }
+            | Self::Delay(_)
+            | Self::CloseUnhandled => Stage::Before,
+            Self::RejectIdentifier { .. }
+            | Self::Token(_)
+            | Self::BornAs(_)
+            | Self::Refuse { .. }
+            | Self::SlowFinalize { .. }
+            | Self::Certificate(_) => Stage::Deed,
+            Self::LoseReply
+            | Self::TruncateBody
+            | Self::HugeBody(_)
+            | Self::ReplaceBody(_)
+            | Self::DropHeader(_)
+            | Self::SetHeader(..)
+            | Self::StatusWord(_)
+            | Self::PlainHttpUrls
+            | Self::ForeignUrls(_)
+            | Self::ForeignIdentifier(_) => Stage::Reply,
+        }
+    }
+}
+
+/// When a fault is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Before the request is looked at.
+    Before,
+    /// By the deed itself.
+    Deed,
+    /// On the finished answer.
+    Reply,
+}
+
+/// A fault, for which requests, and how often: always, unless said otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    fault: Fault,
+    kind: Option<RequestKind>,
+    name: Option<String>,
+    skip: u32,
+    times: Option<u32>,
+    rate: Option<(u32, u32)>,
+    seen: u32,
+}
+
+impl Rule {
+    /// The fault on every request where it makes sense.
+    pub fn always(fault: Fault) -> Self {
+        Self { fault, kind: None, name: None, skip: 0, times: None, rate: None, seen: 0 }
+    }
+
+    /// The fault on the next `times` requests.
+    pub fn next(times: u32, fault: Fault) -> Self {
+        Self { times: Some(times), ..Self::always(fault) }
+    }
+
+    /// The fault on `hits` of every `of` requests, evenly spread and not the first.
+    pub fn rate(hits: u32, of: u32, fault: Fault) -> Self {
+        Self { rate: Some((hits, of.max(1))), ..Self::always(fault) }
+    }
+
+    /// Only requests of this kind.
+    #[must_use]
+    pub fn on(mut self, kind: RequestKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// Only requests about such a name; `*` stands for any text.
+    #[must_use]
+    pub fn for_name(mut self, pattern: impl Into<String>) -> Self {
+        self.name = Some(pattern.into());
+        self
+    }
+
+    /// Lets so many matching requests pass first.
+    #[must_use]
+    pub fn after(mut self, skip: u32) -> Self {
+        self.skip = skip;
+        self
+    }
+
+    fn matches(&self, kind: RequestKind, names: &[String]) -> bool {
+        self.kind.is_none_or(|wanted| wanted == kind)
+            && self
+                .name
+                .as_deref()
+                .is_none_or(|pattern| names.iter().any(|name| fits(pattern, name)))
+    }
+
+    /// Counts one matching request; whether the fault plays on it.
+    fn turn(&mut self) -> bool {
+        let seen = self.seen;
+        self.seen = seen.saturating_add(1);
+        let Some(turn) = seen.checked_sub(self.skip) else { return false };
+        let in_rate = self.rate.is_none_or(|(hits, of)| {
+            let (turn, hits, of) = (u64::from(turn), u64::from(hits), u64::from(of));
+            (turn * hits) / of != ((turn + 1) * hits) / of
+        });
+        in_rate && self.times.is_none_or(|times| turn < times)
+    }
+}
+
+/// The rules of one CA; clones share them, so they can be changed while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    rules: Arc<Mutex<Vec<Rule>>>,
+}
+
+impl Faults {
+    /// Adds a rule behind those there are.
+    pub fn add(&self, rule: Rule) {
+        lock(&self.rules).push(rule);
+    }
+
+    /// Forgets all rules.
+    pub fn clear(&self) {
+        lock(&self.rules).clear();
+    }
+
+    /// All faults that are wanted and play now, in the order of their rules. Only those count
+    /// a turn.
+    pub(super) fn draw(
+        &self,
+        kind: RequestKind,
+        names: &[String],
+        wanted: impl Fn(&Fault) -> bool,
+    ) -> Vec<Fault> {
+        lock(&self.rules)
+            .iter_mut()
+            .filter(|rule| wanted(&rule.fault) && rule.matches(kind, names))
+            .filter_map(|rule| rule.turn().then(|| rule.fault.clone()))
+            .collect()
+    }
+
+    /// The first fault that `pick` knows and that plays now.
+    pub(super) fn draw_first<T>(
+        &self,
+        kind: RequestKind,
+        names: &[String],
+        pick: impl Fn(&Fault) -> Option<T>,
+    ) -> Option<T> {
+        let played = self.draw(kind, names, |fault| pick(fault).is_some());
+        played.first().and_then(pick)
+    }
+}
+
+/// Whether `name` fits `pattern`, where `*` stands for any text, also none.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, rest)) => name.strip_prefix(head).is_some_and(|tail| {
+            tail.char_indices()
+                .map(|(at, _)| at)
+                .chain([tail.len()])
+                .any(|at| tail.get(at..).is_some_and(|remainder| fits(rest, remainder)))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_follow_from_the_count_alone() {
+        let cases: &[(Rule, &str)] = &[
+            (Rule::always(Fault::BadNonce), "xxxxxxxx"),
+            (Rule::next(2, Fault::BadNonce), "xx......"),
+            (Rule::next(2, Fault::BadNonce).after(3), "...xx..."),
+            (Rule::rate(1, 2, Fault::BadNonce), ".x.x.x.x"),
+            (Rule::rate(3, 4, Fault::BadNonce), ".xxx.xxx"),
+            (Rule::rate(0, 4, Fault::BadNonce), "........"),
+        ];
+        for (rule, expected) in cases {
+            let mut rule = rule.clone();
+            let found: String = (0..8).map(|_| if rule.turn() { 'x' } else { '.' }).collect();
+            assert_eq!(found, *expected, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn rules_play_only_on_their_kind_and_names() {
+        let faults = Faults::default();
+        let on_order = Rule::always(Fault::LoseReply).on(RequestKind::NewOrder);
+        faults.add(on_order.for_name("*.example"));
+        let names = |name: &str| vec!["first.test".to_owned(), name.to_owned()];
+        let of = |stage| move |fault: &Fault| fault.stage() == stage;
+        let draw = |kind, name| faults.draw(kind, &names(name), of(Stage::Reply));
+        assert_eq!(draw(RequestKind::NewOrder, "a.example"), [Fault::LoseReply]);
+        assert_eq!(draw(RequestKind::NewOrder, "a.test"), []);
+        assert_eq!(draw(RequestKind::Order, "a.example"), []);
+        let wrong_stage = of(Stage::Before);
+        assert_eq!(faults.draw(RequestKind::NewOrder, &names("a.example"), wrong_stage), []);
+        faults.clear();
+        assert_eq!(draw(RequestKind::NewOrder, "a.example"), []);
+    }
+
+    #[test]
+    fn a_star_in_a_pattern_stands_for_any_text() {
+        let cases = [
+            ("a.test", "a.test", true),
+            ("a.test", "b.a.test", false),
+            ("*", "", true),
+            ("*.test", "a.test", true),
+            ("*.test", "*.test", true),
+            ("a*c*", "abcd", true),
+            ("a*c", "abcd", false),
+        ];
+        for (pattern, name, expected) in cases {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

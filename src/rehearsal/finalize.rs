@@ -1,0 +1,118 @@
+//! Finalization (RFC 8555 section 7.4): the CSR is checked and signed.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::resource::Identifier;
+
+use super::Shared;
+use super::certificate::Issued;
+use super::csr::Csr;
+use super::faults::Fault;
+use super::issue::Leaf;
+use super::jws::Signed;
+use super::log::RequestKind;
+use super::order::{self, OrderStatus};
+use super::problem::{Problem, ProblemType};
+use super::reply::Reply;
+use super::world::World;
+
+#[derive(Debug, Deserialize)]
+struct Finalize {
+    csr: String,
+}
+
+/// Signs at once; the order shows `processing` for as long as options and faults say.
+pub(super) fn finalize(
+    shared: &Shared,
+    world: &mut World,
+    id: u64,
+    signed: &Signed,
+) -> Result<Reply, Problem> {
+    let account = signed.account()?;
+    world.settle(id, shared.now(), Instant::now());
+    let found = &*world.order_of(account, id)?;
+    if found.status != OrderStatus::Ready {
+        let detail = format!("the order is {}, not ready", found.status.as_str());
+        return Err(Problem::new(ProblemType::OrderNotReady, detail));
+    }
+    let payload: Finalize = signed.parse()?;
+    let der = URL_SAFE_NO_PAD.decode(&payload.csr).map_err(|error| {
+        Problem::new(ProblemType::BadCsr, format!("the CSR is not base64url: {error}"))
+    })?;
+    let csr = Csr::parse(&der)?;
+    let wanted = found.identifiers.clone();
+    check_names(&csr, &wanted)?;
+    let bounds = (found.not_before, found.not_after);
+    if csr.as_account_key.as_ref() == Some(&world.account(account)?.key) {
+        let detail = "the certificate's key is the account's key";
+        return Err(Problem::new(ProblemType::BadCsr, detail));
+    }
+    let names: Vec<String> = wanted.iter().map(Identifier::to_string).collect();
+    let now = shared.now();
+    let not_before = bounds.0.unwrap_or_else(|| super::before(now, BACKDATED));
+    let leaf = Leaf {
+        identifiers: wanted,
+        common_name: csr.common_name.filter(|name| names.contains(&name.to_ascii_lowercase())),
+        not_before,
+        not_after: bounds.1.unwrap_or_else(|| super::after(now, shared.options.leaf_lifetime)),
+    };
+    let faults = &shared.options.faults;
+    let wrong = faults.draw_first(RequestKind::Finalize, &names, |fault| {
+        if let Fault::Certificate(wrong) = fault { Some(wrong.clone()) } else { None }
+    });
+    let slow = faults.draw_first(RequestKind::Finalize, &names, |fault| {
+        if let Fault::SlowFinalize { polls, retry_after } = fault {
+            Some((*polls, retry_after.clone()))
+        } else {
+            None
+        }
+    });
+    let (der, chains) =
+        shared.hierarchy.issue(&csr.key, &leaf, now, wrong.as_ref()).map_err(Problem::internal)?;
+    let certificate = world.next_id();
+    world.certificates.insert(certificate, Issued { account, der, chains, revoked: None });
+    let (polls, retry_after) = slow.unwrap_or_default();
+    let found = world.order_of(account, id)?;
+    found.status = OrderStatus::Processing;
+    found.certificate = Some(certificate);
+    found.polls_left = polls;
+    found.retry_after = retry_after;
+    let delay = shared.options.finalize_delay;
+    found.issued_at = if delay.is_zero() { None } else { Instant::now().checked_add(delay) };
+    order::show(shared, world, account, id, 200)
+}
+
+/// The names must be those of the order, no more and no less (section 7.4). A common name counts
+/// as a name.
+fn check_names(csr: &Csr, wanted: &[Identifier]) -> Result<(), Problem> {
+    let mut asked = csr.identifiers.clone();
+    if let Some(name) = &csr.common_name {
+        let subject = match name.parse() {
+            Ok(address) => Identifier::Ip(address),
+            Err(_) => Identifier::Dns(name.parse().map_err(|error| {
+                Problem::new(ProblemType::BadCsr, format!("common name {name:?}: {error}"))
+            })?),
+        };
+        asked.insert(subject);
+    }
+    let ordered = wanted.iter().cloned().collect();
+    if asked == ordered {
+        return Ok(());
+    }
+    let list = |names: Vec<&Identifier>| {
+        names.into_iter().map(Identifier::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let detail = format!(
+        "the CSR's names are not the order's: missing [{}], not ordered [{}]",
+        list(ordered.difference(&asked).collect()),
+        list(asked.difference(&ordered).collect()),
+    );
+    Err(Problem::new(ProblemType::BadCsr, detail))
+}
+
+const BACKDATED: Duration = Duration::from_hours(1);

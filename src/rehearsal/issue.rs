@@ -1,0 +1,205 @@
+//! Signing: the throw-away roots, the intermediate, leaf certificates and their chains.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SanType,
+    SerialNumber, date_time_ymd,
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use crate::resource::Identifier;
+
+use super::faults::WrongCertificate;
+use super::random;
+
+/// The keys and certificates of one CA.
+pub(super) struct Hierarchy {
+    roots: Vec<Certificate>,
+    /// The same intermediate, signed by each root.
+    intermediates: Vec<Certificate>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// What a leaf certificate is to say.
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    pub(super) identifiers: Vec<Identifier>,
+    pub(super) common_name: Option<String>,
+    pub(super) not_before: Timestamp,
+    pub(super) not_after: Timestamp,
+}
+
+impl Hierarchy {
+    /// New keys; with `alternate` a second root that has signed the same intermediate.
+    pub(super) fn generate(alternate: bool) -> Result<Self, rcgen::Error> {
+        let key = KeyPair::generate()?;
+        let params = authority("certctl rehearsal intermediate", BasicConstraints::Constrained(0));
+        let mut roots = Vec::new();
+        let mut intermediates = Vec::new();
+        let names: &[&str] = if alternate { &[ROOT, ALTERNATE_ROOT] } else { &[ROOT] };
+        for name in names {
+            let root_key = KeyPair::generate()?;
+            let root = authority(name, BasicConstraints::Unconstrained);
+            roots.push(root.self_signed(&root_key)?);
+            let mut params = params.clone();
+            params.use_authority_key_identifier_extension = true;
+            intermediates.push(params.signed_by(&key, &Issuer::new(root, root_key))?);
+        }
+        Ok(Self { roots, intermediates, issuer: Issuer::new(params, key) })
+    }
+
+    /// The roots in PEM; the first one signs the default chain.
+    pub(super) fn root_pems(&self) -> Vec<String> {
+        self.roots.iter().map(Certificate::pem).collect()
+    }
+
+    /// Chain and key of the CA's own HTTPS server. Its validity is that of the roots: what
+    /// connects goes by the real time, whatever the CA's clock says.
+    pub(super) fn server(
+        &self,
+        address: IpAddr,
+    ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), rcgen::Error> {
+        let key = KeyPair::generate()?;
+        let names = ["127.0.0.1".to_owned(), "::1".into(), "localhost".into(), address.to_string()];
+        let mut params = leaf_params(CertificateParams::new(names)?);
+        set_long_validity(&mut params);
+        let leaf = params.signed_by(&key, &self.issuer)?;
+        let intermediates = self.intermediates.iter().take(1).cloned();
+        let chain = std::iter::once(leaf).chain(intermediates).map(CertificateDer::from);
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        Ok((chain.collect(), key))
+    }
+
+    /// Signs a leaf and returns its DER and its chains in PEM, one per root: as ordered, or wrong
+    /// in the way asked for.
+    pub(super) fn issue(
+        &self,
+        key: &impl PublicKeyData,
+        leaf: &Leaf,
+        now: Timestamp,
+        wrong: Option<&WrongCertificate>,
+    ) -> Result<(Vec<u8>, Vec<String>), rcgen::Error> {
+        let leaf = spoiled(leaf, now, wrong);
+        let signed = match wrong {
+            Some(WrongCertificate::OtherKey) => {
+                params_of(&leaf)?.signed_by(&KeyPair::generate()?, &self.issuer)?
+            }
+            Some(WrongCertificate::BrokenChain) => {
+                let stranger = Self::generate(false)?;
+                params_of(&leaf)?.signed_by(key, &stranger.issuer)?
+            }
+            Some(
+                WrongCertificate::OtherNames(_)
+                | WrongCertificate::ExtraAddress(_)
+                | WrongCertificate::Expired
+                | WrongCertificate::NotYetValid
+                | WrongCertificate::LeafLast
+                | WrongCertificate::Garbage
+                | WrongCertificate::Empty,
+            )
+            | None => params_of(&leaf)?.signed_by(key, &self.issuer)?,
+        };
+        let chain = |intermediate: &Certificate| match wrong {
+            Some(WrongCertificate::LeafLast) => intermediate.pem() + &signed.pem(),
+            Some(WrongCertificate::Garbage) => GARBAGE.to_owned(),
+            Some(WrongCertificate::Empty) => String::new(),
+            Some(
+                WrongCertificate::OtherKey
+                | WrongCertificate::OtherNames(_)
+                | WrongCertificate::ExtraAddress(_)
+                | WrongCertificate::Expired
+                | WrongCertificate::NotYetValid
+                | WrongCertificate::BrokenChain,
+            )
+            | None => signed.pem() + &intermediate.pem(),
+        };
+        Ok((signed.der().to_vec(), self.intermediates.iter().map(chain).collect()))
+    }
+}
+
+/// The leaf with the wrong content asked for.
+fn spoiled(leaf: &Leaf, now: Timestamp, wrong: Option<&WrongCertificate>) -> Leaf {
+    let mut leaf = leaf.clone();
+    let hours = |count: i64| jiff::SignedDuration::from_hours(count);
+    match wrong {
+        Some(WrongCertificate::OtherNames(names)) => {
+            let names = names.iter().filter_map(|name| name.parse().ok());
+            leaf.identifiers = names.map(Identifier::Dns).collect();
+            leaf.common_name = None;
+        }
+        Some(WrongCertificate::ExtraAddress(address)) => {
+            leaf.identifiers.push(Identifier::Ip(*address));
+        }
+        Some(WrongCertificate::Expired) => {
+            leaf.not_before = now - hours(48);
+            leaf.not_after = now - hours(1);
+        }
+        Some(WrongCertificate::NotYetValid) => leaf.not_before = now + hours(240),
+        Some(
+            WrongCertificate::OtherKey
+            | WrongCertificate::BrokenChain
+            | WrongCertificate::LeafLast
+            | WrongCertificate::Garbage
+            | WrongCertificate::Empty,
+        )
+        | None => {}
+    }
+    leaf
+}
+
+fn params_of(leaf: &Leaf) -> Result<CertificateParams, rcgen::Error> {
+    let mut params = leaf_params(CertificateParams::default());
+    if let Some(name) = &leaf.common_name {
+        params.distinguished_name.push(DnType::CommonName, name.as_str());
+    }
+    for identifier in &leaf.identifiers {
+        params.subject_alt_names.push(match identifier {
+            Identifier::Dns(name) => SanType::DnsName(name.as_str().try_into()?),
+            Identifier::Ip(address) => SanType::IpAddress(*address),
+        });
+    }
+    let time = |at: Timestamp| {
+        let since_epoch = u64::try_from(at.as_second()).unwrap_or_default();
+        date_time_ymd(1970, 1, 1) + Duration::from_secs(since_epoch.min(END_OF_TIME))
+    };
+    params.not_before = time(leaf.not_before);
+    params.not_after = time(leaf.not_after);
+    Ok(params)
+}
+
+fn leaf_params(mut params: CertificateParams) -> CertificateParams {
+    params.distinguished_name = DistinguishedName::new();
+    params.serial_number = Some(SerialNumber::from_slice(&random::serial()));
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.use_authority_key_identifier_extension = true;
+    params
+}
+
+fn authority(name: &str, constraints: BasicConstraints) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.serial_number = Some(SerialNumber::from_slice(&random::serial()));
+    params.is_ca = IsCa::Ca(constraints);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    set_long_validity(&mut params);
+    params
+}
+
+/// Long enough for whatever time a test plays.
+fn set_long_validity(params: &mut CertificateParams) {
+    params.not_before = date_time_ymd(2000, 1, 1);
+    params.not_after = date_time_ymd(2999, 12, 31);
+}
+
+const ROOT: &str = "certctl rehearsal root X1";
+const ALTERNATE_ROOT: &str = "certctl rehearsal root X2";
+const GARBAGE: &str = "-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydGlmaWNhdGU\n-----END CERT";
+/// 9999-12-31T23:59:59Z, the last moment that X.509 knows.
+const END_OF_TIME: u64 = 253_402_300_799;

@@ -1,0 +1,87 @@
+//! The request log: what was asked, what was answered, and which fault was played.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::Timestamp;
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the resources of RFC 8555 section 7.1, by name")]
+pub enum RequestKind {
+    Directory,
+    NewNonce,
+    NewAccount,
+    Account,
+    NewOrder,
+    Order,
+    Authorization,
+    Challenge,
+    Finalize,
+    Certificate,
+    Revoke,
+    /// The terms of service, and every path that is unknown.
+    Other,
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    /// When it was answered, by the CA's clock.
+    pub time: Timestamp,
+    /// HTTP method.
+    pub method: String,
+    /// Path, with query if there was one.
+    pub path: String,
+    /// What it is about.
+    pub kind: RequestKind,
+    /// The status that the CA decided on; `None` when the connection was closed unhandled.
+    pub status: Option<u16>,
+    /// Whether the answer was sent; false when a fault swallowed it.
+    pub delivered: bool,
+    /// URL of the account that signed, once its signature is checked.
+    pub account: Option<String>,
+    /// Last part of the problem type, e.g. `badNonce`.
+    pub problem: Option<String>,
+    /// The faults played on this request.
+    pub faults: Vec<&'static str>,
+    /// The names it is about, as far as they are known.
+    pub names: Vec<String>,
+    /// The User-Agent header.
+    pub user_agent: Option<String>,
+}
+
+/// The newest requests, and counts over all.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    entries: VecDeque<LogEntry>,
+    requests: usize,
+    created: BTreeMap<RequestKind, usize>,
+}
+
+impl Log {
+    pub(super) fn push(&mut self, entry: LogEntry) {
+        self.requests = self.requests.saturating_add(1);
+        if entry.status == Some(201) {
+            let count = self.created.entry(entry.kind).or_default();
+            *count = count.saturating_add(1);
+        }
+        if self.entries.len() >= MAX_ENTRIES {
+            drop(self.entries.pop_front());
+        }
+        self.entries.push_back(entry);
+    }
+
+    pub(super) fn entries(&self) -> Vec<LogEntry> {
+        self.entries.iter().cloned().collect()
+    }
+
+    pub(super) fn requests(&self) -> usize {
+        self.requests
+    }
+
+    pub(super) fn created(&self, kind: RequestKind) -> usize {
+        self.created.get(&kind).copied().unwrap_or_default()
+    }
+}
+
+const MAX_ENTRIES: usize = 50_000;

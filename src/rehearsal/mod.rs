@@ -1,0 +1,263 @@
+//! A small ACME CA (RFC 8555) in-process: for `certctl rehearse`, the quick start and the tests.
+//!
+//! It serves HTTPS on a loopback port, checks requests as strictly as the RFC allows, really
+//! validates HTTP-01, and signs with a hierarchy that is made at the start and thrown away at the
+//! end. Everything is held in memory and bounded. It reads no clock of its own for dates
+//! ([`CaOptions::clock`]), and misbehaves only as told ([`Faults`]).
+//!
+//! ```text
+//! request → [server] body cap, log ─ faults before ─ [route] → [jws] → directory | account | order
+//!             | authorization | challenge → [validate] | finalize → [issue] | certificate
+//!             → reply ─ faults on it ─ [server] → answer, or a cut connection
+//! ```
+
+mod account;
+mod any_certificate;
+mod authorization;
+mod certificate;
+mod challenge;
+mod csr;
+mod directory;
+mod dispatch;
+mod faults;
+mod finalize;
+mod http01;
+mod identifier;
+mod issue;
+mod jwk;
+mod jws;
+mod log;
+mod nonce;
+mod options;
+mod order;
+mod problem;
+mod random;
+mod redirect;
+mod reply;
+mod route;
+mod server;
+mod spoil;
+mod thread;
+mod validate;
+mod world;
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, JoinSet};
+
+pub use authorization::AuthorizationStatus;
+pub use faults::{Fault, Faults, Rule, WrongCertificate};
+pub use log::{LogEntry, RequestKind};
+pub use options::{CaOptions, Clock, Lookup, Resolver};
+pub use problem::ProblemType;
+pub use thread::CaThread;
+
+use issue::Hierarchy;
+use log::Log;
+use route::Route;
+use world::World;
+
+/// Why a CA does not start.
+#[derive(Debug, Error)]
+pub enum RehearsalError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A certificate of its own cannot be made.
+    #[error("cannot make the CA's own certificates: {0}")]
+    Certificates(#[from] rcgen::Error),
+    /// The TLS server does not take them.
+    #[error("cannot set up the CA's TLS server: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The thread or its runtime cannot be had.
+    #[error("cannot run the CA on a thread of its own: {0}")]
+    Thread(io::Error),
+}
+
+/// A running CA, on the runtime that it was started on. It stops when this is dropped.
+#[derive(Debug)]
+pub struct Ca {
+    handle: CaHandle,
+    server: JoinHandle<()>,
+}
+
+impl Ca {
+    /// Binds, makes the certificates and serves from then on.
+    pub async fn start(options: CaOptions) -> Result<Self, RehearsalError> {
+        let bind = options.bind;
+        let failed = |source| RehearsalError::Bind { address: bind, source };
+        let listener = TcpListener::bind(bind).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let hierarchy = Hierarchy::generate(options.alternate_root)?;
+        let tls = server::tls_config(&hierarchy, address.ip())?;
+        let shared = Arc::new(Shared {
+            base_url: format!("https://{address}"),
+            http01_port: AtomicU16::new(options.http01_port),
+            hierarchy,
+            options,
+            world: Mutex::default(),
+            log: Mutex::default(),
+            tasks: Mutex::default(),
+        });
+        let server = tokio::spawn(server::serve(listener, tls, Arc::clone(&shared)));
+        Ok(Self { handle: CaHandle { shared }, server })
+    }
+
+    /// Stops, and returns once nothing listens any more.
+    pub async fn shutdown(mut self) {
+        self.stop();
+        // It was aborted: that it says so is no news.
+        drop((&mut self.server).await);
+    }
+
+    /// A second way to look at the CA, which does not keep it running.
+    pub fn handle(&self) -> CaHandle {
+        self.handle.clone()
+    }
+
+    fn stop(&self) {
+        self.server.abort();
+        lock(&self.handle.shared.tasks).abort_all();
+    }
+}
+
+impl Drop for Ca {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Deref for Ca {
+    type Target = CaHandle;
+
+    fn deref(&self) -> &CaHandle {
+        &self.handle
+    }
+}
+
+/// What can be asked of a CA while it runs and afterwards.
+#[derive(Clone, Debug)]
+pub struct CaHandle {
+    shared: Arc<Shared>,
+}
+
+impl CaHandle {
+    /// Where ACME begins.
+    pub fn directory_url(&self) -> String {
+        self.shared.url(Route::Directory)
+    }
+
+    /// The root that signs both the default chain and the CA's HTTPS server, in PEM.
+    pub fn root_pem(&self) -> String {
+        self.root_pems().into_iter().next().unwrap_or_default()
+    }
+
+    /// All roots in PEM, that of the default chain first.
+    pub fn root_pems(&self) -> Vec<String> {
+        self.shared.hierarchy.root_pems()
+    }
+
+    /// The newest requests (up to 50 000), oldest first.
+    pub fn log(&self) -> Vec<LogEntry> {
+        lock(&self.shared.log).entries()
+    }
+
+    /// How many requests came in.
+    pub fn requests(&self) -> usize {
+        lock(&self.shared.log).requests()
+    }
+
+    /// How many requests of the kind made something (status 201), whether or not the answer
+    /// reached the client.
+    pub fn created(&self, kind: RequestKind) -> usize {
+        lock(&self.shared.log).created(kind)
+    }
+
+    /// How many certificates were signed.
+    pub fn issued(&self) -> usize {
+        lock(&self.shared.world).certificates.len()
+    }
+
+    /// How many certificates are revoked.
+    pub fn revoked(&self) -> usize {
+        let world = lock(&self.shared.world);
+        world.certificates.values().filter(|issued| issued.revoked.is_some()).count()
+    }
+
+    /// The misbehaviour, to be changed while the CA runs.
+    pub fn faults(&self) -> Faults {
+        self.shared.options.faults.clone()
+    }
+
+    /// Validates HTTP-01 on another port from now on.
+    pub fn set_http01_port(&self, port: u16) {
+        self.shared.http01_port.store(port, Ordering::Relaxed);
+    }
+}
+
+/// What all connections and validations of one CA share.
+struct Shared {
+    options: CaOptions,
+    /// Scheme, host and port; no slash at the end.
+    base_url: String,
+    http01_port: AtomicU16,
+    hierarchy: Hierarchy,
+    world: Mutex<World>,
+    log: Mutex<Log>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Shared {
+    fn url(&self, route: Route) -> String {
+        format!("{}{}", self.base_url, route.path())
+    }
+
+    fn http01_port(&self) -> u16 {
+        self.http01_port.load(Ordering::Relaxed)
+    }
+
+    /// The CA's time, in whole seconds as CAs write it.
+    fn now(&self) -> Timestamp {
+        let now = (self.options.clock)();
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    /// Runs beside the requests, at most until the CA stops.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = lock(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        drop(tasks.spawn(task));
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+fn after(start: Timestamp, span: Duration) -> Timestamp {
+    start.checked_add(span).unwrap_or(Timestamp::MAX)
+}
+
+fn before(end: Timestamp, span: Duration) -> Timestamp {
+    end.checked_sub(span).unwrap_or(Timestamp::MIN)
+}
+
+/// The content of a mutex. A test that panicked while it held one does not matter to others.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,123 @@
+//! What a rehearsal CA can be told before it starts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+
+use super::faults::Faults;
+
+/// Where the CA takes its time from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A lookup of the caller's: all addresses of a name, or why there are none.
+pub type Lookup =
+    Arc<dyn Fn(String) -> BoxFuture<'static, Result<Vec<IpAddr>, String>> + Send + Sync>;
+
+/// How HTTP-01 validation finds the addresses of a name.
+#[derive(Clone)]
+pub enum Resolver {
+    /// Every name has these addresses.
+    Everywhere(Vec<IpAddr>),
+    /// These names have these addresses; others do not exist.
+    Names(BTreeMap<String, Vec<IpAddr>>),
+    /// Whatever this says.
+    Ask(Lookup),
+}
+
+impl Resolver {
+    pub(super) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, String> {
+        match self {
+            Self::Everywhere(addresses) => Ok(addresses.clone()),
+            Self::Names(names) => names.get(name).cloned().ok_or_else(|| "NXDOMAIN".to_owned()),
+            Self::Ask(lookup) => lookup(name.to_owned()).await,
+        }
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everywhere(addresses) => f.debug_tuple("Everywhere").field(addresses).finish(),
+            Self::Names(names) => f.debug_tuple("Names").field(names).finish(),
+            Self::Ask(_) => f.write_str("Ask(..)"),
+        }
+    }
+}
+
+/// The options; begin with [`CaOptions::new`] and change fields.
+#[derive(Clone)]
+pub struct CaOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub bind: SocketAddr,
+    /// The CA's time.
+    pub clock: Clock,
+    /// Addresses for HTTP-01.
+    pub resolver: Resolver,
+    /// The port that stands for 80 in HTTP-01.
+    pub http01_port: u16,
+    /// How long one validation may take.
+    pub validation_timeout: Duration,
+    /// Lifetime of leaf certificates whose order names no end.
+    pub leaf_lifetime: Duration,
+    /// How long an order may take.
+    pub order_lifetime: Duration,
+    /// How long a valid authorization counts.
+    pub authorization_lifetime: Duration,
+    /// Whether a new order takes over the account's valid authorizations, so that it can be
+    /// `ready` at once.
+    pub reuse_authorizations: bool,
+    /// Profiles by name, with their descriptions.
+    pub profiles: BTreeMap<String, String>,
+    /// Key ids and HMAC keys; not empty means that newAccount needs one of them.
+    pub external_account_keys: BTreeMap<String, Vec<u8>>,
+    /// Whether there is a second root, and so an alternate chain.
+    pub alternate_root: bool,
+    /// How long a finalized order stays `processing`, in real time; zero: not at all.
+    pub finalize_delay: Duration,
+    /// Retry-After on what is pending or processing, as given.
+    pub retry_after: Option<String>,
+    /// How many orders, and how many accounts, are held before more are refused.
+    pub max_orders: usize,
+    /// Misbehaviour; the clone kept by the caller changes it later.
+    pub faults: Faults,
+}
+
+impl CaOptions {
+    /// A well-behaved CA on a free port of 127.0.0.1 that validates on port 80.
+    pub fn new(clock: Clock, resolver: Resolver) -> Self {
+        let days = |count: u64| Duration::from_secs(count * 86_400);
+        Self {
+            bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            clock,
+            resolver,
+            http01_port: 80,
+            validation_timeout: Duration::from_secs(10),
+            leaf_lifetime: days(90),
+            order_lifetime: days(7),
+            authorization_lifetime: days(30),
+            reuse_authorizations: false,
+            profiles: BTreeMap::new(),
+            external_account_keys: BTreeMap::new(),
+            alternate_root: false,
+            finalize_delay: Duration::ZERO,
+            retry_after: None,
+            max_orders: 8192,
+            faults: Faults::default(),
+        }
+    }
+}
+
+impl fmt::Debug for CaOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CaOptions")
+            .field("bind", &self.bind)
+            .field("resolver", &self.resolver)
+            .field("http01_port", &self.http01_port)
+            .finish_non_exhaustive()
+    }
+}

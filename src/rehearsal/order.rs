@@ -1,0 +1,286 @@
+//! Orders (RFC 8555 section 7.4): created, read.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::resource::Identifier;
+
+use super::authorization::{Authorization, AuthorizationStatus};
+use super::faults::Fault;
+use super::identifier::{self, WireIdentifier};
+use super::jws::Signed;
+use super::log::RequestKind;
+use super::problem::{Problem, ProblemType};
+use super::reply::Reply;
+use super::route::Route;
+use super::world::World;
+use super::{Shared, random};
+
+/// The states of an order (RFC 8555 section 7.1.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OrderStatus {
+    Pending,
+    Ready,
+    Processing,
+    Valid,
+    Invalid,
+}
+
+impl OrderStatus {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Ready => "ready",
+            Self::Processing => "processing",
+            Self::Valid => "valid",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+/// One order.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) account: u64,
+    pub(super) status: OrderStatus,
+    pub(super) expires: Timestamp,
+    pub(super) identifiers: Vec<Identifier>,
+    pub(super) not_before: Option<Timestamp>,
+    pub(super) not_after: Option<Timestamp>,
+    pub(super) profile: Option<String>,
+    pub(super) authorizations: Vec<u64>,
+    /// Signed already, shown once the order is valid.
+    pub(super) certificate: Option<u64>,
+    /// Until when the order shows `processing`; `None` for no longer than its reads.
+    pub(super) issued_at: Option<Instant>,
+    /// Reads that still show `processing`.
+    pub(super) polls_left: u32,
+    /// Retry-After of those reads.
+    pub(super) retry_after: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NewOrder {
+    identifiers: Vec<WireIdentifier>,
+    not_before: Option<Timestamp>,
+    not_after: Option<Timestamp>,
+    profile: Option<String>,
+}
+
+/// newOrder: 201, with one authorization per identifier.
+pub(super) fn new_order(
+    shared: &Shared,
+    world: &mut World,
+    signed: &Signed,
+) -> Result<Reply, Problem> {
+    let account = signed.account()?;
+    let wanted: NewOrder = signed.parse()?;
+    let now = shared.now();
+    let identifiers = check_identifiers(shared, &wanted.identifiers)?;
+    check_profile(shared, wanted.profile.as_deref())?;
+    if wanted.not_after.is_some_and(|end| end <= wanted.not_before.unwrap_or(now).max(now)) {
+        return Err(Problem::malformed("notAfter is not in the future"));
+    }
+    if world.orders.len() >= shared.options.max_orders {
+        return Err(Problem::new(ProblemType::RateLimited, "this CA has no room for orders"));
+    }
+    let expires = super::after(now, shared.options.order_lifetime);
+    let authorizations = identifiers
+        .iter()
+        .map(|subject| authorize(shared, world, account, subject, now, expires))
+        .collect();
+    let id = world.next_id();
+    world.orders.insert(
+        id,
+        Order {
+            account,
+            status: OrderStatus::Pending,
+            expires,
+            identifiers,
+            not_before: wanted.not_before,
+            not_after: wanted.not_after,
+            profile: wanted.profile,
+            authorizations,
+            certificate: None,
+            issued_at: None,
+            polls_left: 0,
+            retry_after: None,
+        },
+    );
+    show(shared, world, account, id, 201)
+}
+
+/// The order, read.
+pub(super) fn order(
+    shared: &Shared,
+    world: &mut World,
+    id: u64,
+    signed: &Signed,
+) -> Result<Reply, Problem> {
+    if !signed.is_read() {
+        return Err(Problem::malformed("an order is read with an empty payload"));
+    }
+    let account = signed.account()?;
+    let reply = show(shared, world, account, id, 200)?;
+    let order = world.order_of(account, id)?;
+    if order.status == OrderStatus::Processing {
+        order.polls_left = order.polls_left.saturating_sub(1);
+    }
+    Ok(reply)
+}
+
+/// The order as it is now.
+pub(super) fn show(
+    shared: &Shared,
+    world: &mut World,
+    account: u64,
+    id: u64,
+    status: u16,
+) -> Result<Reply, Problem> {
+    world.settle(id, shared.now(), Instant::now());
+    let order = &*world.order_of(account, id)?;
+    let retry_after = match order.status {
+        OrderStatus::Processing => {
+            order.retry_after.clone().or_else(|| shared.options.retry_after.clone())
+        }
+        OrderStatus::Pending if status == 200 => shared.options.retry_after.clone(),
+        OrderStatus::Pending | OrderStatus::Ready | OrderStatus::Valid | OrderStatus::Invalid => {
+            None
+        }
+    };
+    let order = world.orders.get(&id).ok_or_else(|| Problem::not_found("order"))?;
+    let reply = Reply::json(status, to_json(shared, world, id, order));
+    Ok(reply.location(shared.url(Route::Order(id))).retry_after(retry_after))
+}
+
+fn to_json(shared: &Shared, world: &World, id: u64, order: &Order) -> Value {
+    let mut document = json!({
+        "status": order.status.as_str(),
+        "expires": order.expires.to_string(),
+        "identifiers": order.identifiers.iter().map(identifier::to_json).collect::<Value>(),
+        "authorizations": order
+            .authorizations
+            .iter()
+            .map(|id| shared.url(Route::Authorization(*id)))
+            .collect::<Value>(),
+        "finalize": shared.url(Route::Finalize(id)),
+    });
+    let Some(fields) = document.as_object_mut() else { return document };
+    let times = [("notBefore", order.not_before), ("notAfter", order.not_after)];
+    for (field, time) in times {
+        if let Some(time) = time {
+            fields.insert(field.into(), time.to_string().into());
+        }
+    }
+    if let Some(profile) = &order.profile {
+        fields.insert("profile".into(), profile.clone().into());
+    }
+    if let Some(error) = world.error_of(order) {
+        fields.insert("error".into(), error.to_json());
+    }
+    if let Some(certificate) = order.certificate
+        && order.status == OrderStatus::Valid
+    {
+        let url = shared.url(Route::Certificate(certificate, 0));
+        fields.insert("certificate".into(), url.into());
+    }
+    document
+}
+
+/// The identifiers once each, in the order asked for; every faulty one is named.
+fn check_identifiers(
+    shared: &Shared,
+    wanted: &[WireIdentifier],
+) -> Result<Vec<Identifier>, Problem> {
+    if wanted.is_empty() || wanted.len() > MAX_IDENTIFIERS {
+        let detail = format!("{} identifiers: 1 to {MAX_IDENTIFIERS} are allowed", wanted.len());
+        return Err(Problem::malformed(detail));
+    }
+    let mut seen = BTreeSet::new();
+    let mut identifiers = Vec::new();
+    let mut faults = Vec::new();
+    for wire in wanted {
+        let subject = match wire.parse() {
+            Ok(subject) => subject,
+            Err(problem) => {
+                faults.push((wire.to_json(), problem));
+                continue;
+            }
+        };
+        if !seen.insert(subject.clone()) {
+            continue;
+        }
+        let names = [subject.to_string()];
+        match shared.options.faults.draw_first(RequestKind::NewOrder, &names, rejection) {
+            Some(problem) => faults.push((wire.to_json(), problem)),
+            None => identifiers.push(subject),
+        }
+    }
+    match Problem::of_identifiers(faults) {
+        Some(problem) => Err(problem),
+        None => Ok(identifiers),
+    }
+}
+
+fn rejection(fault: &Fault) -> Option<Problem> {
+    if let Fault::RejectIdentifier { detail } = fault {
+        Some(Problem::new(ProblemType::RejectedIdentifier, detail.clone()))
+    } else {
+        None
+    }
+}
+
+fn check_profile(shared: &Shared, profile: Option<&str>) -> Result<(), Problem> {
+    match profile {
+        Some(name) if !shared.options.profiles.contains_key(name) => {
+            let detail = format!("profile {name:?} is not offered");
+            Err(Problem::new(ProblemType::InvalidProfile, detail))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A valid authorization that may be used again, else a new one.
+fn authorize(
+    shared: &Shared,
+    world: &mut World,
+    account: u64,
+    subject: &Identifier,
+    now: Timestamp,
+    order_expires: Timestamp,
+) -> u64 {
+    if shared.options.reuse_authorizations
+        && let Some(id) = world.valid_authorization(account, subject, now)
+    {
+        return id;
+    }
+    let faults = &shared.options.faults;
+    let names = [subject.to_string()];
+    let status = faults.draw_first(RequestKind::NewOrder, &names, |fault| {
+        if let Fault::BornAs(status) = fault { Some(*status) } else { None }
+    });
+    let hostile = faults.draw_first(RequestKind::NewOrder, &names, |fault| {
+        if let Fault::Token(token) = fault { Some(token.clone()) } else { None }
+    });
+    let status = status.unwrap_or(AuthorizationStatus::Pending);
+    let expires = match status {
+        AuthorizationStatus::Valid => super::after(now, shared.options.authorization_lifetime),
+        AuthorizationStatus::Pending
+        | AuthorizationStatus::Invalid
+        | AuthorizationStatus::Deactivated
+        | AuthorizationStatus::Expired
+        | AuthorizationStatus::Revoked => order_expires,
+    };
+    let token = || hostile.clone().unwrap_or_else(|| random::token(32));
+    let id = world.next_id();
+    let made = Authorization::new(account, subject.clone(), status, expires, token);
+    world.authorizations.insert(id, made);
+    id
+}
+
+const MAX_IDENTIFIERS: usize = 100;

@@ -1,0 +1,87 @@
+//! What a request is answered with, before faults and HTTP have their say.
+
+use http::header::{HeaderName, LINK, LOCATION, RETRY_AFTER};
+use serde_json::Value;
+
+use super::problem::{Problem, ProblemType};
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(HeaderName, String)>,
+    pub(super) content: Content,
+    pub(super) problem: Option<ProblemType>,
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub(super) enum Content {
+    Empty,
+    Json(Value),
+    Problem(Value),
+    Chain(String),
+    Html(String),
+    Text(&'static str),
+}
+
+impl Content {
+    pub(super) fn media_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Empty => None,
+            Self::Json(_) => Some("application/json"),
+            Self::Problem(_) => Some("application/problem+json"),
+            Self::Chain(_) => Some("application/pem-certificate-chain"),
+            Self::Html(_) => Some("text/html; charset=utf-8"),
+            Self::Text(_) => Some("text/plain; charset=utf-8"),
+        }
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Empty => Vec::new(),
+            Self::Json(value) | Self::Problem(value) => value.to_string().into_bytes(),
+            Self::Chain(text) | Self::Html(text) => text.into_bytes(),
+            Self::Text(text) => text.as_bytes().to_vec(),
+        }
+    }
+}
+
+impl Reply {
+    pub(super) fn new(status: u16, content: Content) -> Self {
+        Self { status, headers: Vec::new(), content, problem: None }
+    }
+
+    pub(super) fn json(status: u16, value: Value) -> Self {
+        Self::new(status, Content::Json(value))
+    }
+
+    pub(super) fn location(self, url: String) -> Self {
+        self.header(LOCATION, url)
+    }
+
+    pub(super) fn link(self, url: &str, relation: &str) -> Self {
+        self.header(LINK, format!("<{url}>;rel=\"{relation}\""))
+    }
+
+    pub(super) fn retry_after(self, value: Option<String>) -> Self {
+        match value {
+            Some(value) => self.header(RETRY_AFTER, value),
+            None => self,
+        }
+    }
+
+    pub(super) fn header(mut self, name: HeaderName, value: String) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+impl From<Problem> for Reply {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem: Some(problem.kind),
+            ..Self::new(problem.status, Content::Problem(problem.to_json()))
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the CA remembers: accounts, orders, authorizations, certificates, nonces. In memory only.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use crate::resource::Identifier;
+
+use super::account::Account;
+use super::authorization::{Authorization, AuthorizationStatus};
+use super::certificate::Issued;
+use super::identifier;
+use super::nonce::Nonces;
+use super::order::{Order, OrderStatus};
+use super::problem::{Problem, ProblemType};
+use super::route::Route;
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct World {
+    pub(super) nonces: Nonces,
+    pub(super) accounts: BTreeMap<u64, Account>,
+    pub(super) account_of_key: HashMap<String, u64>,
+    pub(super) orders: BTreeMap<u64, Order>,
+    pub(super) authorizations: BTreeMap<u64, Authorization>,
+    pub(super) certificates: BTreeMap<u64, Issued>,
+    last_id: u64,
+}
+
+impl World {
+    /// A number that names nothing yet.
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id = self.last_id.saturating_add(1);
+        self.last_id
+    }
+
+    pub(super) fn account(&self, id: u64) -> Result<&Account, Problem> {
+        self.accounts.get(&id).ok_or_else(unknown_account)
+    }
+
+    pub(super) fn account_by_url(
+        &self,
+        base_url: &str,
+        url: &str,
+    ) -> Result<(u64, &Account), Problem> {
+        let path = url.strip_prefix(base_url).unwrap_or_default();
+        match Route::parse(path) {
+            Route::Account(id) => Ok((id, self.account(id)?)),
+            Route::Directory
+            | Route::NewNonce
+            | Route::NewAccount
+            | Route::NewOrder
+            | Route::Order(_)
+            | Route::Authorization(_)
+            | Route::Challenge(..)
+            | Route::Finalize(_)
+            | Route::Certificate(..)
+            | Route::Revoke
+            | Route::Terms
+            | Route::Unknown => Err(unknown_account()),
+        }
+    }
+
+    /// The order, when it is this account's. Others hear the same as for one that never was.
+    pub(super) fn order_of(&mut self, account: u64, id: u64) -> Result<&mut Order, Problem> {
+        self.orders
+            .get_mut(&id)
+            .filter(|order| order.account == account)
+            .ok_or_else(|| Problem::not_found("order"))
+    }
+
+    /// The authorization, when it is this account's.
+    pub(super) fn authorization_of(
+        &mut self,
+        account: u64,
+        id: u64,
+    ) -> Result<&mut Authorization, Problem> {
+        self.authorizations
+            .get_mut(&id)
+            .filter(|authorization| authorization.account == account)
+            .ok_or_else(|| Problem::not_found("authorization"))
+    }
+
+    /// Brings the states of an order up to date with the time and with its authorizations
+    /// (RFC 8555 section 7.1.6).
+    pub(super) fn settle(&mut self, order: u64, now: Timestamp, instant: Instant) {
+        let Some(order) = self.orders.get_mut(&order) else { return };
+        let mut all_valid = true;
+        let mut any_failed = false;
+        for id in &order.authorizations {
+            let Some(authorization) = self.authorizations.get_mut(id) else { continue };
+            authorization.settle(now);
+            all_valid &= authorization.status == AuthorizationStatus::Valid;
+            any_failed |= authorization.status.is_failure();
+        }
+        order.status = match order.status {
+            OrderStatus::Pending | OrderStatus::Ready if order.expires <= now || any_failed => {
+                OrderStatus::Invalid
+            }
+            OrderStatus::Pending if all_valid => OrderStatus::Ready,
+            OrderStatus::Processing
+                if order.polls_left == 0 && order.issued_at.is_none_or(|at| at <= instant) =>
+            {
+                OrderStatus::Valid
+            }
+            same @ (OrderStatus::Pending
+            | OrderStatus::Ready
+            | OrderStatus::Processing
+            | OrderStatus::Valid
+            | OrderStatus::Invalid) => same,
+        };
+    }
+
+    /// Why an order is invalid: what its authorizations say.
+    pub(super) fn error_of(&self, order: &Order) -> Option<Problem> {
+        if order.status != OrderStatus::Invalid {
+            return None;
+        }
+        let faults = order.authorizations.iter().filter_map(|id| {
+            let authorization = self.authorizations.get(id)?;
+            Some((identifier::to_json(&authorization.identifier), authorization.fault()?))
+        });
+        Problem::of_identifiers(faults.collect())
+    }
+
+    /// The names a request is about, for rules of misbehaviour and the log.
+    pub(super) fn names_of(&self, route: Route) -> Vec<String> {
+        let of_order =
+            |order: &Order| order.identifiers.iter().map(Identifier::to_string).collect();
+        let of_authorization =
+            |id: &u64| self.authorizations.get(id).map(|found| vec![found.identifier.to_string()]);
+        match route {
+            Route::Order(id) | Route::Finalize(id) => self.orders.get(&id).map(of_order),
+            Route::Authorization(id) | Route::Challenge(id, _) => of_authorization(&id),
+            Route::Certificate(id, _) => {
+                self.orders.values().find(|order| order.certificate == Some(id)).map(of_order)
+            }
+            Route::Directory
+            | Route::NewNonce
+            | Route::NewAccount
+            | Route::Account(_)
+            | Route::NewOrder
+            | Route::Revoke
+            | Route::Terms
+            | Route::Unknown => None,
+        }
+        .unwrap_or_default()
+    }
+
+    /// A valid authorization of the account for this identifier.
+    pub(super) fn valid_authorization(
+        &mut self,
+        account: u64,
+        wanted: &Identifier,
+        now: Timestamp,
+    ) -> Option<u64> {
+        self.authorizations.iter_mut().find_map(|(id, found)| {
+            found.settle(now);
+            (found.account == account
+                && found.status == AuthorizationStatus::Valid
+                && identifier::is_wildcard(&found.identifier) == identifier::is_wildcard(wanted)
+                && found.identifier == *wanted)
+                .then_some(*id)
+        })
+    }
+}
+
+fn unknown_account() -> Problem {
+    Problem::new(ProblemType::AccountDoesNotExist, "no account has this URL")
+}
