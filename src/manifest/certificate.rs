@@ -1,0 +1,200 @@
+//! A Certificate out of its node: every field of `cert-manager.io/v1`, checked as cert-manager's
+//! admission checks it, with its words.
+//!
+//! Contract: all mistakes go to the sink; the value is only used when there was none.
+
+use crate::resource::{CertificateSpec, DnsName, Identifier, IssuerKind, IssuerRef};
+
+use super::constraint::name_constraints;
+use super::diagnostic::Draft;
+use super::field::{Field, Fields, REQUIRED, first_line};
+use super::key::{private_key, signature_algorithm, usages};
+use super::name::object_name;
+use super::output::{keystores, output_formats, secret_template};
+use super::sink::Sink;
+use super::subject::{CommonName, common_name, names, other_names, subject};
+use super::suggestion::nearest;
+use super::tree::Span;
+use super::validity::{renewal, renewal_time};
+
+/// Where the parts of a Certificate are that other objects decide about.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// Index of the file among those loaded.
+    pub(crate) file: usize,
+    /// Number of the document in it.
+    pub(crate) document: usize,
+    pub(crate) name: Span,
+    pub(crate) secret_name: Span,
+    pub(crate) issuer_name: Span,
+    pub(crate) issuer_group: Span,
+    /// `spec.issuerRef.kind` as written.
+    pub(crate) written_kind: String,
+    pub(crate) spec: Span,
+    pub(crate) common_name: Option<CommonName>,
+    /// Each name with its field and place.
+    pub(crate) names: Vec<Name>,
+    /// SANs that no public ACME CA certifies: field and place.
+    pub(crate) unusual: Vec<(String, Span)>,
+}
+
+/// A name that must be proven.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) identifier: Identifier,
+    pub(crate) wildcard: bool,
+    pub(crate) field: String,
+    pub(crate) span: Span,
+}
+
+/// Reads `spec` of a Certificate.
+pub(crate) fn spec(
+    object: &mut Fields<'_>,
+    sink: &mut Sink<'_>,
+) -> Option<(CertificateSpec, Places)> {
+    let field = object.require(sink, "spec", REQUIRED)?;
+    let mut fields = field.mapping(sink, "Certificate.spec")?;
+    let secret = fields.require(sink, "secretName", REQUIRED);
+    let issuer = issuer_ref(&mut fields, sink);
+    let mut found_names = names(&mut fields, sink);
+    let common = common_name(&mut fields, sink);
+    let other_names = other_names(&mut fields, sink);
+    let anything = found_names.any || common.is_some() || !other_names.is_empty();
+    if !anything {
+        sink.error("E0101", fields.span(), fields.path(), NO_NAMES);
+    }
+    let (duration, renew_before, renew_before_percentage) = renewal_time(&mut fields, sink);
+    let (private_key, algorithm) = private_key(&mut fields, sink);
+    let is_ca = fields.take("isCA").and_then(|f| f.boolean(sink)).unwrap_or_default();
+    let mut spec = CertificateSpec {
+        secret_name: secret.as_ref().and_then(|f| object_name(f, sink)).unwrap_or_default(),
+        common_name: String::new(),
+        dns_names: std::mem::take(&mut found_names.dns),
+        ip_addresses: std::mem::take(&mut found_names.ips),
+        email_addresses: std::mem::take(&mut found_names.emails),
+        uris: std::mem::take(&mut found_names.uris),
+        other_names,
+        subject: subject(&mut fields, sink),
+        literal_subject: fields
+            .take("literalSubject")
+            .and_then(|field| field.free_text(sink))
+            .unwrap_or_default(),
+        duration,
+        renew_before,
+        renew_before_percentage,
+        renewal: renewal(&mut fields, sink),
+        usages: usages(&mut fields, sink),
+        is_ca,
+        private_key,
+        signature_algorithm: signature_algorithm(&mut fields, algorithm, sink),
+        encode_usages_in_request: fields
+            .take("encodeUsagesInRequest")
+            .and_then(|field| field.boolean(sink)),
+        revision_history_limit: revision_history_limit(&mut fields, sink),
+        secret_template: secret_template(&mut fields, sink),
+        keystores: keystores(&mut fields, sink),
+        additional_output_formats: output_formats(&mut fields, sink),
+        name_constraints: name_constraints(&mut fields, is_ca, sink),
+        ..CertificateSpec::default()
+    };
+    let span_of = |field: Option<&Field<'_>>, or: Span| field.map_or(or, Field::span);
+    let places = Places {
+        file: 0,
+        document: 0,
+        name: Span::default(),
+        secret_name: span_of(secret.as_ref(), first_line(field.span())),
+        issuer_name: issuer.name,
+        issuer_group: issuer.group,
+        written_kind: issuer.written_kind,
+        spec: field.key_span,
+        common_name: common,
+        names: found_names.places,
+        unusual: found_names.unusual,
+    };
+    spec.issuer_ref = issuer.reference;
+    if let Some(common) = places.common_name.as_ref().filter(|common| !common.literal) {
+        spec.common_name = common.stored(&spec.dns_names);
+    }
+    fields.finish(sink);
+    Some((spec, places))
+}
+
+/// `issuerRef` with its places.
+struct Reference {
+    reference: IssuerRef,
+    name: Span,
+    group: Span,
+    written_kind: String,
+}
+
+fn issuer_ref(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Reference {
+    let place = fields.span();
+    let mut found = Reference {
+        reference: IssuerRef::default(),
+        name: place,
+        group: place,
+        written_kind: String::new(),
+    };
+    let Some(field) = fields.take("issuerRef") else {
+        sink.error("E0101", place, "spec.issuerRef.name", REQUIRED);
+        return found;
+    };
+    let place = first_line(field.key_span);
+    (found.name, found.group) = (place, place);
+    let Some(mut inner) = field.mapping(sink, "Certificate.spec.issuerRef") else { return found };
+    if let Some(group) = inner.take("group") {
+        found.group = group.span();
+        found.reference.group = group.text(sink).unwrap_or_default();
+    }
+    let external = !matches!(found.reference.group.as_str(), "" | GROUP);
+    if let Some(name) = inner.require(sink, "name", REQUIRED) {
+        found.name = name.span();
+        let text = if external { name.filled_text(sink) } else { object_name(&name, sink) };
+        found.reference.name = text.unwrap_or_default();
+    }
+    if let Some(kind) = inner.take("kind") {
+        found.written_kind = kind.text(sink).unwrap_or_default();
+        match found.written_kind.as_str() {
+            "" | "Issuer" => {}
+            "ClusterIssuer" => found.reference.kind = IssuerKind::ClusterIssuer,
+            _ if external => {}
+            written => {
+                let mut message = "must be one of Issuer or ClusterIssuer".to_owned();
+                if found.reference.group.is_empty() {
+                    message.push_str(" (did you forget to set spec.issuerRef.kind.group?)");
+                }
+                let draft = Draft::error("E0105", kind.span(), &kind.path, message);
+                let words = ["Issuer", "ClusterIssuer"].into_iter();
+                sink.add(draft.suggest(nearest(written, words)));
+            }
+        }
+    }
+    inner.finish(sink);
+    found
+}
+
+fn revision_history_limit(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Option<i32> {
+    let field = fields.take("revisionHistoryLimit")?;
+    let limit = field.int32(sink)?;
+    if limit < 1 {
+        field.refuse(sink, "must not be less than 1");
+    }
+    Some(limit)
+}
+
+impl CommonName {
+    /// What the CSR carries: as written, but a name with letters beyond ASCII in the form in
+    /// which it stands among the DNS names.
+    fn stored(&self, dns_names: &[DnsName]) -> String {
+        match &self.dns_name {
+            Some(name) if !self.text.is_ascii() && dns_names.contains(name) => name.to_string(),
+            Some(_) | None => self.text.clone(),
+        }
+    }
+}
+
+/// The API group of the objects that certctl reads.
+pub(crate) const GROUP: &str = "cert-manager.io";
+
+const NO_NAMES: &str = "at least one of commonName (from the commonName field or from a \
+    literalSubject), dnsNames, emailSANs, ipAddresses, otherNames, or uriSANs must be set";

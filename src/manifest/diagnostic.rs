@@ -1,0 +1,359 @@
+//! What is wrong in a manifest, and where; and how that looks.
+//!
+//! Contract: rendering is pure, plain text without colour, and never shows a control character of
+//! the manifest. A mistake inside a Secret, or at a password, carries no source line.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde::{Serialize, Serializer};
+use unicode_width::UnicodeWidthChar;
+
+use crate::resource::NamespacedName;
+
+use super::tree::Span;
+
+/// Whether a finding stops something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// What it concerns cannot be used.
+    Error,
+    /// Worth knowing.
+    Warning,
+}
+
+/// What identifies an object among all that were loaded.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    /// `Certificate`, `Issuer`, `ClusterIssuer` or `Secret`.
+    pub kind: String,
+    /// Namespace (empty for a ClusterIssuer) and name.
+    pub key: NamespacedName,
+}
+
+impl std::fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.kind, self.key)
+    }
+}
+
+/// What an error takes out of use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Blocks {
+    /// Nothing: a warning.
+    #[default]
+    Nothing,
+    /// Every document of the file.
+    File,
+    /// The document, which cannot be told apart any further.
+    Document,
+    /// One object.
+    Object(ObjectId),
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// Stable code, such as `E0102`.
+    pub code: &'static str,
+    /// What is wrong; for a field, cert-manager's own words where it has some.
+    pub message: String,
+    /// The file as the user named it; `-` for standard input.
+    pub path: PathBuf,
+    /// The field, such as `spec.dnsNames[0]`; empty when it is about no field.
+    pub field: String,
+    /// Line counted from 1; 0 when it is about the whole file.
+    pub line: usize,
+    /// Column of the first character, counted from 1.
+    pub column: usize,
+    /// Column behind the last character on that line.
+    pub end_column: usize,
+    /// What was probably meant.
+    pub suggestion: Option<String>,
+    /// A further word, without "help:".
+    pub help: Option<String>,
+    /// The line, or a part of a long line; `None` when it must not be shown.
+    pub source_line: Option<String>,
+    /// Column of the first character of `source_line`; 1 unless the line is long.
+    pub source_column: usize,
+    /// Number of the document in its file, counted from 0.
+    pub document: usize,
+    /// What cannot be used because of it.
+    pub blocks: Blocks,
+}
+
+impl Diagnostic {
+    /// A finding about a whole file.
+    pub(crate) fn about_file(path: PathBuf, code: &'static str, message: String) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            message,
+            path,
+            field: String::new(),
+            line: 0,
+            column: 0,
+            end_column: 0,
+            suggestion: None,
+            help: None,
+            source_line: None,
+            source_column: 1,
+            document: 0,
+            blocks: Blocks::File,
+        }
+    }
+
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// The message with its field, unless the message names what it is about itself.
+    pub fn headline(&self) -> String {
+        if self.field.is_empty() || SPEAKS_FOR_ITSELF.contains(&self.code) {
+            self.message.clone()
+        } else {
+            format!("{}: {}", self.field, self.message)
+        }
+    }
+
+    /// The finding as text, in the look of rustc: headline, place, source line, caret, help.
+    pub fn render(&self) -> String {
+        let word = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let mut out = format!("{word}[{}]: {}\n", self.code, printable(&self.headline()));
+        let path = printable(&self.path.to_string_lossy());
+        if self.line == 0 {
+            _ = writeln!(out, "  --> {path}");
+        } else {
+            _ = writeln!(out, "  --> {path}:{}:{}", self.line, self.column);
+        }
+        let number = self.line.to_string();
+        let gutter = " ".repeat(number.len() + 2);
+        if let Some(source) = &self.source_line {
+            let (text, indent, length) = self.underline(source);
+            _ = writeln!(out, "{gutter}|\n {number} | {text}");
+            _ = write!(out, "{gutter}| {}{}", " ".repeat(indent), "^".repeat(length));
+            if let Some(suggestion) = &self.suggestion {
+                _ = write!(out, " did you mean {}?", printable(suggestion));
+            }
+            out.push('\n');
+        } else if let Some(suggestion) = &self.suggestion {
+            _ = writeln!(out, "{gutter}= did you mean {}?", printable(suggestion));
+        }
+        if let Some(help) = &self.help {
+            _ = writeln!(out, "{gutter}= help: {}", printable(help));
+        }
+        out
+    }
+
+    /// The line as it is shown, and how many cells the caret is indented and long.
+    fn underline(&self, source: &str) -> (String, usize, usize) {
+        let mut text = String::new();
+        let (mut before, mut under) = (0, 0);
+        for (column, character) in (self.source_column..).zip(source.chars()) {
+            let cells = match character {
+                '\t' => {
+                    text.push_str("    ");
+                    4
+                }
+                hidden if is_hidden(hidden) => {
+                    text.push('\u{fffd}');
+                    1
+                }
+                shown => {
+                    text.push(shown);
+                    shown.width().unwrap_or(0)
+                }
+            };
+            if column < self.column {
+                before += cells;
+            } else if column < self.end_column {
+                under += cells;
+            }
+        }
+        (text.trim_end().to_owned(), before, under.max(1))
+    }
+}
+
+/// `n errors, m warnings`, as the last line of a report says it.
+pub fn count(diagnostics: &[Diagnostic]) -> (usize, usize) {
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    (errors, diagnostics.len() - errors)
+}
+
+/// The shape of `-o json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    code: &'static str,
+    severity: Severity,
+    file: String,
+    line: usize,
+    column: usize,
+    end_column: usize,
+    path: &'a str,
+    message: &'a str,
+    suggestion: Option<&'a str>,
+}
+
+impl Serialize for Diagnostic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Report {
+            code: self.code,
+            severity: self.severity,
+            file: self.path.to_string_lossy().into_owned(),
+            line: self.line,
+            column: self.column,
+            end_column: self.end_column,
+            path: &self.field,
+            message: &self.message,
+            suggestion: self.suggestion.as_deref(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// A finding before it knows its file: made where the mistake is met, completed by the sink.
+pub(crate) struct Draft {
+    pub(crate) severity: Severity,
+    pub(crate) code: &'static str,
+    pub(crate) span: Span,
+    pub(crate) field: String,
+    pub(crate) message: String,
+    pub(crate) suggestion: Option<String>,
+    pub(crate) help: Option<String>,
+}
+
+impl Draft {
+    /// An error at `span`.
+    pub(crate) fn error(
+        code: &'static str,
+        span: Span,
+        field: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            span,
+            field: field.into(),
+            message: message.into(),
+            suggestion: None,
+            help: None,
+        }
+    }
+
+    /// A warning at `span`.
+    pub(crate) fn warning(
+        code: &'static str,
+        span: Span,
+        field: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, span, field, message) }
+    }
+
+    /// With what was probably meant, when something comes near.
+    pub(crate) fn suggest(self, suggestion: Option<String>) -> Self {
+        Self { suggestion, ..self }
+    }
+
+    /// With a further word.
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+/// Text of a manifest for a message: cut at 80 characters.
+pub(crate) fn short(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// Characters that change how a terminal or a reader sees the rest of the line.
+pub(crate) fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Codes whose messages name the field or object they are about.
+const SPEAKS_FOR_ITSELF: &[&str] =
+    &["E0102", "E0104", "E0106", "E0107", "E0201", "E0202", "E0203", "E0204", "E0205"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(source: &str, column: usize, end_column: usize) -> Diagnostic {
+        Diagnostic {
+            line: 9,
+            column,
+            end_column,
+            field: "spec.dnsName".into(),
+            source_line: Some(source.into()),
+            suggestion: Some("`dnsNames`".into()),
+            help: Some("certctl explain certificate.spec".into()),
+            blocks: Blocks::Document,
+            ..Diagnostic::about_file(
+                "web.yaml".into(),
+                "E0102",
+                "unknown field `dnsName` in Certificate.spec".into(),
+            )
+        }
+    }
+
+    #[test]
+    fn the_caret_stands_under_its_word() {
+        assert_eq!(
+            sample("  dnsName:", 3, 10).render(),
+            "error[E0102]: unknown field `dnsName` in Certificate.spec\n  \
+             --> web.yaml:9:3\n   \
+             |\n 9 |   dnsName:\n   \
+             |   ^^^^^^^ did you mean `dnsNames`?\n   \
+             = help: certctl explain certificate.spec\n"
+        );
+        for (source, column, end, caret) in [
+            ("\tab", 2, 4, "   |     ^^ did"),
+            ("日本: x", 5, 6, "   |       ^ did"),
+            ("x: 日本", 4, 6, "   |    ^^^^ did"),
+            ("e\u{301}: x", 5, 6, "   |    ^ did"),
+            ("a", 2, 2, "   |  ^ did"),
+        ] {
+            let text = sample(source, column, end).render();
+            let line = text.lines().find(|line| line.contains('^')).unwrap();
+            assert!(line.starts_with(caret), "{source}: {line}");
+        }
+    }
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        let mut diagnostic = sample("a\u{1b}[31m\u{202e}b", 1, 2);
+        diagnostic.message = "bad \u{7} bell".into();
+        assert!(!diagnostic.render().contains(['\u{1b}', '\u{7}', '\u{202e}']));
+    }
+
+    #[test]
+    fn json_has_the_documented_keys() {
+        assert_eq!(
+            serde_json::to_string(&sample("  dnsName:", 3, 10)).unwrap(),
+            "{\"code\":\"E0102\",\"severity\":\"error\",\"file\":\"web.yaml\",\"line\":9,\
+             \"column\":3,\"endColumn\":10,\"path\":\"spec.dnsName\",\
+             \"message\":\"unknown field `dnsName` in Certificate.spec\",\
+             \"suggestion\":\"`dnsNames`\"}"
+        );
+    }
+}

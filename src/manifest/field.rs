@@ -1,0 +1,329 @@
+//! Reading a node as what a field wants, with every mistake told to the sink.
+//!
+//! Contract: a method returns `None` (or leaves an item out) exactly when it told the sink why.
+//! `null` is the same as absent, as in Kubernetes.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::diagnostic::{Draft, is_hidden, short};
+use super::sink::Sink;
+use super::suggestion::nearest;
+use super::tree::{Entry, Node, Span, Value};
+
+/// A value with the path that leads to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Field<'n> {
+    pub(crate) node: &'n Node,
+    /// `spec.dnsNames[0]`.
+    pub(crate) path: String,
+    /// The key, or the value itself in a list.
+    pub(crate) key_span: Span,
+}
+
+impl<'n> Field<'n> {
+    /// A document's root, or an item of a List.
+    pub(crate) fn root(node: &'n Node) -> Self {
+        Self { node, path: String::new(), key_span: node.span }
+    }
+
+    /// Where the value is.
+    pub(crate) fn span(&self) -> Span {
+        self.node.span
+    }
+
+    /// Tells the sink that the value is wrong.
+    pub(crate) fn refuse(&self, sink: &mut Sink<'_>, message: impl Into<String>) {
+        sink.error("E0105", self.span(), &self.path, message);
+    }
+
+    /// The same, with what was probably meant.
+    pub(crate) fn refuse_word(&self, sink: &mut Sink<'_>, message: String, words: &[&str]) {
+        let suggestion = self.node.as_text().and_then(|text| nearest(text, words.iter().copied()));
+        let draft = Draft::error("E0105", self.span(), &self.path, message);
+        sink.add(draft.suggest(suggestion));
+    }
+
+    fn wrong_type(&self, sink: &mut Sink<'_>, wanted: &str) {
+        let found = match &self.node.value {
+            Value::Null => "nothing".to_owned(),
+            Value::Scalar { raw, .. } if sink.is_secret() || raw.is_empty() => "text".to_owned(),
+            Value::Scalar { raw, .. } => format!("`{}`", short(raw)),
+            Value::Sequence(_) => "a list".to_owned(),
+            Value::Mapping(_) => "a mapping".to_owned(),
+        };
+        let span = first_line(self.span());
+        sink.error("E0103", span, &self.path, format!("expected {wanted}, found {found}"));
+    }
+
+    /// A mapping; `owner` names it in "unknown field … in `owner`".
+    pub(crate) fn mapping(&self, sink: &mut Sink<'_>, owner: &'static str) -> Option<Fields<'n>> {
+        let Value::Mapping(entries) = &self.node.value else {
+            self.wrong_type(sink, "a mapping");
+            return None;
+        };
+        let path = self.path.clone();
+        Some(Fields { entries, owner, path, span: self.key_span, known: Vec::new() })
+    }
+
+    /// Text in one line: no control characters, nothing that hides from the eye, no template.
+    pub(crate) fn text(&self, sink: &mut Sink<'_>) -> Option<String> {
+        let text = self.free_text(sink)?;
+        if let Some(hidden) = text.chars().find(|c| is_hidden(*c)) {
+            let code = u32::from(hidden);
+            self.refuse(sink, format!("character U+{code:04X} is not allowed here"));
+            return None;
+        }
+        if text.contains("{{") {
+            sink.error("E0008", self.span(), &self.path, TEMPLATE);
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Any text.
+    pub(crate) fn free_text(&self, sink: &mut Sink<'_>) -> Option<String> {
+        let Value::Scalar { raw, plain } = &self.node.value else {
+            self.wrong_type(sink, "text");
+            return None;
+        };
+        if *plain && reads_otherwise(raw) {
+            let message = format!("a cluster does not read `{}` as text", short(raw));
+            let draft = Draft::warning("W0301", self.span(), &self.path, message);
+            sink.add(draft.help(format!("write it in quotes: \"{}\"", short(raw))));
+        }
+        Some(raw.clone())
+    }
+
+    /// Text that is not empty.
+    pub(crate) fn filled_text(&self, sink: &mut Sink<'_>) -> Option<String> {
+        let text = self.text(sink)?;
+        if text.is_empty() {
+            sink.error("E0101", self.span(), &self.path, REQUIRED);
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Text that another type parses; its error is the message.
+    pub(crate) fn parsed<T>(&self, sink: &mut Sink<'_>) -> Option<T>
+    where
+        T: FromStr,
+        T::Err: std::fmt::Display,
+    {
+        // A bare number or boolean is refused by the parser, with the better message.
+        let Value::Scalar { raw, .. } = &self.node.value else {
+            self.wrong_type(sink, "text");
+            return None;
+        };
+        match raw.parse() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.refuse(sink, format!("invalid value `{}`: {error}", short(raw)));
+                None
+            }
+        }
+    }
+
+    /// `true` or `false`, without quotes.
+    pub(crate) fn boolean(&self, sink: &mut Sink<'_>) -> Option<bool> {
+        if let Value::Scalar { raw, plain: true } = &self.node.value {
+            match raw.as_str() {
+                "true" => return Some(true),
+                "false" => return Some(false),
+                _ => {}
+            }
+        }
+        self.wrong_type(sink, "true or false");
+        None
+    }
+
+    /// A decimal integer, without quotes.
+    pub(crate) fn integer(&self, sink: &mut Sink<'_>) -> Option<i64> {
+        if let Value::Scalar { raw, plain: true } = &self.node.value
+            && is_decimal(raw)
+            && let Ok(number) = raw.parse()
+        {
+            return Some(number);
+        }
+        self.wrong_type(sink, "a decimal integer");
+        None
+    }
+
+    /// An integer of 32 bits.
+    pub(crate) fn int32(&self, sink: &mut Sink<'_>) -> Option<i32> {
+        let number = self.integer(sink)?;
+        let narrow = i32::try_from(number).ok();
+        if narrow.is_none() {
+            self.refuse(sink, format!("{number} does not fit into 32 bits"));
+        }
+        narrow
+    }
+
+    /// One word of `words`, as the value beside it.
+    pub(crate) fn word<T: Copy>(&self, sink: &mut Sink<'_>, words: &[(&str, T)]) -> Option<T> {
+        let text = self.text(sink)?;
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(*value);
+        }
+        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let message = format!("unsupported value `{}`: use {}", short(&text), one_of(&names));
+        self.refuse_word(sink, message, &names);
+        None
+    }
+
+    /// The items of a list.
+    pub(crate) fn list(&self, sink: &mut Sink<'_>) -> Vec<Self> {
+        let Value::Sequence(items) = &self.node.value else {
+            self.wrong_type(sink, "a list");
+            return Vec::new();
+        };
+        let item = |(index, node): (usize, &'n Node)| Self {
+            node,
+            path: format!("{}[{index}]", self.path),
+            key_span: first_line(node.span),
+        };
+        items.iter().enumerate().map(item).collect()
+    }
+
+    /// A list of text in one line each.
+    pub(crate) fn texts(&self, sink: &mut Sink<'_>) -> Vec<String> {
+        self.list(sink).iter().filter_map(|item| item.text(sink)).collect()
+    }
+
+    /// The entries of a mapping whose keys are free.
+    pub(crate) fn entries(&self, sink: &mut Sink<'_>) -> Vec<(&'n Entry, Self)> {
+        let Value::Mapping(entries) = &self.node.value else {
+            self.wrong_type(sink, "a mapping");
+            return Vec::new();
+        };
+        let field = |entry: &'n Entry| {
+            let path = format!("{}.{}", self.path, short(&entry.key));
+            (entry, Self { node: &entry.value, path, key_span: entry.key_span })
+        };
+        entries.iter().map(field).collect()
+    }
+
+    /// A mapping from text to any text.
+    pub(crate) fn text_map(&self, sink: &mut Sink<'_>) -> BTreeMap<String, String> {
+        let entries = self.entries(sink);
+        let pair =
+            |(entry, field): &(&Entry, Self)| Some((entry.key.clone(), field.free_text(sink)?));
+        entries.iter().filter_map(pair).collect()
+    }
+}
+
+/// The fields of a mapping, taken one by one by name.
+pub(crate) struct Fields<'n> {
+    entries: &'n [Entry],
+    owner: &'static str,
+    path: String,
+    span: Span,
+    known: Vec<&'static str>,
+}
+
+impl<'n> Fields<'n> {
+    /// The field, unless it is absent or null; either way it is a known one from now on.
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<Field<'n>> {
+        self.known.push(name);
+        let entry = self.entries.iter().find(|entry| entry.key == name)?;
+        if entry.value.value == Value::Null {
+            return None;
+        }
+        Some(Field { node: &entry.value, path: self.at(name), key_span: entry.key_span })
+    }
+
+    /// The field, which must be there; absence is told as `message`.
+    pub(crate) fn require(
+        &mut self,
+        sink: &mut Sink<'_>,
+        name: &'static str,
+        message: &str,
+    ) -> Option<Field<'n>> {
+        let field = self.take(name);
+        if field.is_none() {
+            sink.error("E0101", first_line(self.span), &self.at(name), message);
+        }
+        field
+    }
+
+    /// Accepts fields without reading them.
+    pub(crate) fn ignore(&mut self, names: &[&'static str]) {
+        self.known.extend_from_slice(names);
+    }
+
+    /// Names the mapping anew, once it is known what it is.
+    pub(crate) fn rename(&mut self, owner: &'static str) {
+        self.owner = owner;
+    }
+
+    /// The path of a field of this mapping.
+    pub(crate) fn at(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// Where the mapping's own key is.
+    pub(crate) fn span(&self) -> Span {
+        first_line(self.span)
+    }
+
+    /// The path of the mapping.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Tells the sink of each field that nobody knows.
+    pub(crate) fn finish(self, sink: &mut Sink<'_>) {
+        for entry in self.entries.iter().filter(|e| !self.known.contains(&e.key.as_str())) {
+            let message = format!("unknown field `{}` in {}", short(&entry.key), self.owner);
+            let draft = Draft::error("E0102", entry.key_span, self.at(&short(&entry.key)), message);
+            let suggestion = nearest(&entry.key, self.known.iter().copied());
+            let topic = topic(self.owner);
+            sink.add(draft.suggest(suggestion).help(format!("certctl explain {topic}")));
+        }
+    }
+}
+
+/// cert-manager's words for a field that is empty or absent.
+pub(crate) const REQUIRED: &str = "must be specified";
+/// For text that a template engine has not filled in yet.
+pub(crate) const TEMPLATE: &str =
+    "this is a template: render it first (helm template, kustomize build, envsubst)";
+
+/// The first line of a place: a collection is pointed at by where it begins.
+pub(crate) fn first_line(span: Span) -> Span {
+    if span.end_line > span.line { Span::point(span.line, span.column) } else { span }
+}
+
+/// `a`, `b` or `c`.
+pub(crate) fn one_of(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => format!("`{only}`"),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(|word| format!("`{word}`")).collect();
+            format!("{} or `{last}`", first.join(", "))
+        }
+    }
+}
+
+fn topic(owner: &str) -> String {
+    let (kind, rest) = owner.split_once('.').unwrap_or((owner, ""));
+    if rest.is_empty() { kind.to_lowercase() } else { format!("{}.{rest}", kind.to_lowercase()) }
+}
+
+/// Whether YAML 1.1, as Kubernetes reads it, takes the word for something other than text.
+fn reads_otherwise(raw: &str) -> bool {
+    let word = raw.to_ascii_lowercase();
+    matches!(word.as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n")
+        || (!raw.is_empty() && raw.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn is_decimal(raw: &str) -> bool {
+    let digits = raw.strip_prefix('-').unwrap_or(raw);
+    digits == "0" || (digits.starts_with(|c: char| c != '0') && is_digits(digits))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}

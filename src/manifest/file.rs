@@ -1,0 +1,68 @@
+//! Reading a file that somebody named: a regular file, up to a size, without waiting for anybody.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, open};
+use zeroize::Zeroizing;
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The system says no.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// A directory, a FIFO, a socket or a device.
+    #[error("not a regular file")]
+    NotRegular,
+    /// Larger than allowed.
+    #[error("larger than {limit} bytes")]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+}
+
+/// Reads a regular file of at most `limit` bytes, and hands out what it was opened as.
+///
+/// A FIFO would block an ordinary open until somebody writes: it is opened without waiting, and
+/// then refused.
+pub(crate) fn read_regular(
+    path: &Path,
+    limit: usize,
+) -> Result<(Zeroizing<Vec<u8>>, std::fs::Metadata), ReadError> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = File::from(open(path, flags, Mode::empty()).map_err(std::io::Error::from)?);
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(ReadError::NotRegular);
+    }
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Zeroizing::new(Vec::new());
+    file.take(most).read_to_end(&mut bytes)?;
+    if bytes.len() > limit {
+        return Err(ReadError::TooLarge { limit });
+    }
+    Ok((bytes, metadata))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_up_to_the_limit_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a");
+        std::io::Write::write_all(&mut File::create(&file).unwrap(), b"12345").unwrap();
+        assert_eq!(*read_regular(&file, 5).unwrap().0, b"12345");
+        assert!(matches!(read_regular(&file, 4), Err(ReadError::TooLarge { limit: 4 })));
+        assert!(matches!(read_regular(folder.path(), 5), Err(ReadError::NotRegular)));
+        let fifo = folder.path().join("fifo");
+        let status = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+        assert!(status.success());
+        assert!(matches!(read_regular(&fifo, 5), Err(ReadError::NotRegular)));
+        assert!(matches!(read_regular(&folder.path().join("none"), 5), Err(ReadError::Io(_))));
+    }
+}

@@ -1,0 +1,320 @@
+//! From files to objects: which files, which documents, and what each became.
+//!
+//! Contract: nothing stops at the first mistake; a file, a document or an object that cannot be
+//! used takes nothing else with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use crate::resource::{Certificate, Issuer, NamespacedName, Origin};
+
+use super::certificate::Places;
+use super::diagnostic::{Diagnostic, Draft, ObjectId};
+use super::file::{ReadError, read_regular};
+use super::object::{Context, Object, Skipped, holds_secret, may_be_secret, objects};
+use super::secret::SecretManifest;
+use super::sink::Sink;
+use super::text::{Document, MAX_BYTES, MAX_DOCUMENTS, Text, decode, documents};
+use super::tree::{Located, Span, TreeError, Value, parse};
+use super::trust::check_trust;
+
+/// Where manifests come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file that somebody named.
+    File(PathBuf),
+    /// Every `*.yaml`, `*.yml` and `*.json` right in a folder, except hidden ones, by name.
+    Directory(PathBuf),
+    /// What standard input held; its path is `-`.
+    Stdin(Vec<u8>),
+}
+
+/// How manifests are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The namespace of objects that name none.
+    pub default_namespace: String,
+    /// Whether files must be safe from anybody but root (see [`check_trust`]).
+    pub check_trust: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { default_namespace: "default".to_owned(), check_trust: false }
+    }
+}
+
+/// Everything that was found.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// Valid Certificates, in the order written.
+    pub certificates: Vec<Certificate>,
+    /// Valid Issuers and ClusterIssuers of type acme.
+    pub issuers: Vec<Issuer>,
+    /// Secrets.
+    pub secrets: Vec<SecretManifest>,
+    /// Objects that certctl has no use for.
+    pub skipped: Vec<Skipped>,
+    /// All mistakes and warnings, by file and document.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files read, as named.
+    pub files: Vec<PathBuf>,
+    /// How many documents they held.
+    pub documents: usize,
+    /// Objects that must not be used: their own document has errors, or what they refer to.
+    pub blocked: BTreeSet<ObjectId>,
+    /// Secrets that several Certificates want, for the caller to decide about.
+    pub conflicts: Vec<Conflict>,
+    pub(crate) texts: Vec<Zeroizing<String>>,
+    pub(crate) places: BTreeMap<PlaceKey, Places>,
+}
+
+/// Path, line and column of an object's name.
+pub(crate) type PlaceKey = (PathBuf, usize, usize);
+
+/// Several Certificates of one namespace with one secretName.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Namespace and name of the Secret.
+    pub secret: NamespacedName,
+    /// The Certificates, in the order written.
+    pub certificates: Vec<NamespacedName>,
+}
+
+impl Loaded {
+    /// Whether anything is wrong: the all-or-nothing policy stops here.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// The Certificates that can be worked on, each error blocking no more than what it is about:
+    /// the isolating policy. Of the Certificates that want one Secret, `owner` names the one that
+    /// may have it.
+    pub fn usable(&self, owner: impl Fn(&Conflict) -> Option<NamespacedName>) -> Vec<&Certificate> {
+        let losers: BTreeSet<NamespacedName> = self
+            .conflicts
+            .iter()
+            .flat_map(|conflict| {
+                let owner = owner(conflict);
+                let loses = move |name: &&NamespacedName| Some(*name) != owner.as_ref();
+                conflict.certificates.iter().filter(loses).cloned().collect::<Vec<_>>()
+            })
+            .collect();
+        let is_usable = |certificate: &&Certificate| {
+            let key = certificate.metadata.key();
+            !losers.contains(&key) && !self.is_blocked("Certificate", key)
+        };
+        self.certificates.iter().filter(is_usable).collect()
+    }
+
+    /// Whether an object must not be used.
+    pub fn is_blocked(&self, kind: &str, key: NamespacedName) -> bool {
+        self.blocked.contains(&ObjectId { kind: kind.to_owned(), key })
+    }
+}
+
+/// The key under which the places of an object are kept.
+pub(crate) fn place_key(origin: &Origin) -> PlaceKey {
+    (origin.path.clone(), origin.line, origin.column)
+}
+
+/// Reads all sources; a file that was read already is not read twice.
+pub fn load(sources: &[Source], options: &Options) -> Loaded {
+    let mut loader = Loader { options, loaded: Loaded::default(), seen: BTreeSet::new() };
+    for source in sources {
+        match source {
+            Source::File(path) => loader.file(path),
+            Source::Directory(path) => match listing(path) {
+                Ok(files) => files.iter().for_each(|file| loader.file(file)),
+                Err(error) => loader.refuse(path, "E0001", format!("cannot read: {error}")),
+            },
+            Source::Stdin(bytes) => loader.bytes(Path::new("-"), bytes),
+        }
+    }
+    loader.loaded
+}
+
+/// The manifests of a folder, by name.
+fn listing(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let manifest = matches!(extension, Some("yaml" | "yml" | "json"));
+        if manifest && !hidden && !path.is_dir() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+struct Loader<'o> {
+    options: &'o Options,
+    loaded: Loaded,
+    /// Device and inode of each file read.
+    seen: BTreeSet<(u64, u64)>,
+}
+
+impl Loader<'_> {
+    fn refuse(&mut self, path: &Path, code: &'static str, message: String) {
+        let diagnostic = Diagnostic::about_file(path.to_path_buf(), code, message);
+        self.loaded.diagnostics.push(diagnostic);
+    }
+
+    fn file(&mut self, path: &Path) {
+        let (bytes, metadata) = match read_regular(path, MAX_BYTES) {
+            Ok(read) => read,
+            Err(ReadError::TooLarge { .. }) => {
+                let limit = MAX_BYTES / 1024;
+                return self.refuse(path, "E0002", format!("the file is larger than {limit} KiB"));
+            }
+            Err(error @ (ReadError::Io(_) | ReadError::NotRegular)) => {
+                return self.refuse(path, "E0001", format!("cannot read: {error}"));
+            }
+        };
+        if !self.seen.insert((metadata.dev(), metadata.ino())) {
+            return;
+        }
+        if self.options.check_trust
+            && let Err(error) = check_trust(path, true)
+        {
+            let mut diagnostic =
+                Diagnostic::about_file(path.to_path_buf(), "E0011", error.to_string());
+            diagnostic.help = error.command();
+            self.loaded.diagnostics.push(diagnostic);
+            return;
+        }
+        self.bytes(path, &bytes);
+    }
+
+    fn bytes(&mut self, path: &Path, bytes: &[u8]) {
+        let content = match decode(path, bytes) {
+            Ok(content) => content,
+            Err(diagnostic) => return self.loaded.diagnostics.push(*diagnostic),
+        };
+        let documents = match documents(content) {
+            Ok(documents) => documents,
+            Err(line) => {
+                let message = format!("more than {MAX_DOCUMENTS} documents in one file");
+                let diagnostic = Diagnostic::about_file(path.to_path_buf(), "E0005", message);
+                let place = Diagnostic { line, column: 1, end_column: 4, ..diagnostic };
+                return self.loaded.diagnostics.push(place);
+            }
+        };
+        let file = self.loaded.files.len();
+        self.loaded.files.push(path.to_path_buf());
+        self.loaded.documents += documents.len();
+        let text = Text::new(path, content);
+        for (number, document) in documents.iter().enumerate() {
+            let mut sink = Sink::new(&text, number, may_be_secret(document.text));
+            let context = Context {
+                path,
+                default_namespace: &self.options.default_namespace,
+                file,
+                document: number,
+                flaws: &[],
+            };
+            for object in read(*document, context, &mut sink) {
+                self.keep(object);
+            }
+            self.loaded.diagnostics.extend(sink.into_found());
+        }
+        self.loaded.texts.push(Zeroizing::new(content.to_owned()));
+    }
+
+    fn keep(&mut self, object: Object) {
+        let loaded = &mut self.loaded;
+        match object {
+            Object::Certificate(read) => {
+                let (certificate, places) = *read;
+                loaded.places.insert(place_key(&certificate.origin), places);
+                loaded.certificates.push(certificate);
+            }
+            Object::Issuer(issuer) => loaded.issuers.push(*issuer),
+            Object::Secret(secret) => loaded.secrets.push(secret),
+            Object::Skipped(skipped) => loaded.skipped.push(skipped),
+            Object::Broken(id) => {
+                loaded.blocked.insert(id);
+            }
+        }
+    }
+}
+
+/// Reads one document.
+fn read(document: Document<'_>, context: Context<'_>, sink: &mut Sink<'_>) -> Vec<Object> {
+    if let Some(span) = control_character(document) {
+        sink.error("E0009", span, "", "control characters are not allowed in YAML");
+        return Vec::new();
+    }
+    let mut errors = Vec::new();
+    let root = match parse(document.text, document.first_line, &mut errors) {
+        Ok(root) => root,
+        Err(error) => {
+            errors.push(error);
+            None
+        }
+    };
+    let unreadable = |error: &Located| matches!(error.1, TreeError::Syntax(_) | TreeError::Key);
+    if errors.iter().any(unreadable)
+        && let Some(span) = template(document)
+    {
+        sink.error("E0008", span, "", super::field::TEMPLATE);
+        return Vec::new();
+    }
+    let flaws: Vec<Span> = errors.iter().map(|(span, _)| *span).collect();
+    if root.as_ref().is_some_and(holds_secret) {
+        sink.keep_secret();
+    }
+    for (span, error) in errors {
+        sink.add(Draft::error(code_of(&error), span, "", error.to_string()));
+    }
+    match root {
+        Some(root) if root.value != Value::Null => {
+            objects(&root, &Context { flaws: &flaws, ..context }, sink)
+        }
+        Some(_) | None => Vec::new(),
+    }
+}
+
+fn code_of(error: &TreeError) -> &'static str {
+    match error {
+        TreeError::Syntax(_) | TreeError::Key | TreeError::Merge => "E0004",
+        TreeError::Depth => "E0006",
+        TreeError::Nodes | TreeError::Aliases | TreeError::Recursive => "E0007",
+        TreeError::Duplicate(_) => "E0104",
+        TreeError::Tag(_) => "E0010",
+    }
+}
+
+/// The first control character that YAML does not have (YAML 1.2.2 section 5.1).
+fn control_character(document: Document<'_>) -> Option<Span> {
+    let refused = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}');
+    let at = document.text.find(refused)?;
+    Some(place_of(document, at, 1))
+}
+
+/// The first `{{`, outside of comments.
+fn template(document: Document<'_>) -> Option<Span> {
+    let mut offset = 0;
+    for line in document.text.split_inclusive('\n') {
+        if !line.trim_start().starts_with('#')
+            && let Some(at) = line.find("{{")
+        {
+            return Some(place_of(document, offset + at, 2));
+        }
+        offset += line.len();
+    }
+    None
+}
+
+fn place_of(document: Document<'_>, at: usize, length: usize) -> Span {
+    let before = document.text.get(..at).unwrap_or_default().replace("\r\n", "\n");
+    let line = document.first_line + before.matches(['\n', '\r']).count();
+    let column = before.rsplit(['\n', '\r']).next().unwrap_or_default().chars().count() + 1;
+    Span { line, column, end_line: line, end_column: column + length }
+}

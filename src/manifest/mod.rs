@@ -1,0 +1,53 @@
+//! YAML text becomes validated resources; every mistake carries file, line and column.
+//!
+//! ```text
+//! files → text (documents) → tree (nodes with places) → object (kind) → resource, or findings
+//!                                                        load ──→ check_references
+//! ```
+//!
+//! Contract: all mistakes of all documents come in one go; nothing in a manifest can make this
+//! panic, hang or take unbounded memory; what is valid is valid for a cluster as well. The YAML
+//! crate is used in here and nowhere else.
+
+mod builder;
+mod certificate;
+mod cloud;
+mod constraint;
+mod cron;
+mod diagnostic;
+mod field;
+mod file;
+mod issuer;
+mod json;
+mod key;
+mod literal_subject;
+mod load;
+mod metadata;
+mod name;
+mod object;
+mod output;
+mod provider;
+mod reference;
+mod secret;
+mod secret_source;
+mod settings;
+mod sink;
+mod solver;
+mod subject;
+mod suggestion;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tree;
+mod trust;
+mod validity;
+
+pub use diagnostic::{Blocks, Diagnostic, ObjectId, Severity, count};
+pub use file::ReadError;
+pub use load::{Conflict, Loaded, Options, Source, load};
+pub use name::is_secret_key;
+pub use object::{SkipReason, Skipped};
+pub use reference::check_references;
+pub use secret::SecretManifest;
+pub use secret_source::{SecretError, SecretSource};
+pub use trust::{TrustError, check_secret, check_trust};

@@ -1,0 +1,309 @@
+//! What objects say about each other: references, names without a solver, Secrets wanted twice.
+//!
+//! Contract: everything here is found before any ACME call; each finding is located, and says
+//! through [`Loaded::blocked`] and [`Loaded::conflicts`] what it takes out of use.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::resource::{
+    Certificate, ChallengeType, Identifier, Issuer, IssuerKind, NamespacedName, Origin, pick_solver,
+};
+
+use super::certificate::{GROUP, Name, Places};
+use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId};
+use super::load::{Conflict, Loaded, place_key};
+use super::object::SkipReason;
+use super::sink::Sink;
+use super::suggestion::nearest_by;
+use super::text::Text;
+use super::tree::Span;
+
+/// Checks all references, and adds what it finds.
+pub fn check_references(loaded: &mut Loaded) {
+    let mut found = Vec::new();
+    duplicates(loaded, &mut found);
+    for finding in &found {
+        if let Blocks::Object(id) = &finding.blocks {
+            loaded.blocked.insert(id.clone());
+        }
+    }
+    let mut blocked = Vec::new();
+    for certificate in &loaded.certificates {
+        let Some(places) = loaded.places.get(&place_key(&certificate.origin)) else { continue };
+        let path = loaded.files.get(places.file).map(PathBuf::as_path).unwrap_or(Path::new(""));
+        let content = loaded.texts.get(places.file).map_or("", |text| text.as_str());
+        let text = Text::new(path, content);
+        let secret = super::object::may_be_secret(content);
+        let mut sink = Sink::new(&text, places.document, secret);
+        Check { loaded, certificate, places }.all(&mut sink);
+        let key = certificate.metadata.key();
+        let id = ObjectId { kind: "Certificate".to_owned(), key };
+        sink.block(0, &Blocks::Object(id.clone()));
+        if sink.errors() > 0 {
+            blocked.push(id);
+        }
+        found.extend(sink.into_found());
+    }
+    loaded.blocked.extend(blocked);
+    conflicts(loaded, &mut found);
+    loaded.diagnostics.extend(found);
+}
+
+/// `web.yaml:4`.
+fn place(origin: &Origin) -> String {
+    format!("{}:{}", origin.path.display(), origin.line)
+}
+
+/// A finding at the name of an object.
+fn at_name(
+    loaded: &Loaded,
+    id: &ObjectId,
+    origin: &Origin,
+    code: &'static str,
+    message: String,
+) -> Diagnostic {
+    let span = Span {
+        line: origin.line,
+        column: origin.column,
+        end_line: origin.line,
+        end_column: origin.column + id.key.name.len(),
+    };
+    let draft = Draft::error(code, span, "metadata.name", message);
+    let file = loaded.files.iter().position(|path| *path == origin.path);
+    let content = file.and_then(|file| loaded.texts.get(file)).map_or("", |text| text.as_str());
+    let text = Text::new(&origin.path, content);
+    let secret = super::object::may_be_secret(content);
+    let blocks = Blocks::Object(id.clone());
+    Diagnostic { blocks, ..Sink::new(&text, 0, secret).complete(draft) }
+}
+
+fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
+    let certificates = loaded.certificates.iter().map(|certificate| {
+        ("Certificate".to_owned(), certificate.metadata.key(), &certificate.origin)
+    });
+    let issuers = loaded
+        .issuers
+        .iter()
+        .map(|issuer| (issuer.kind.to_string(), issuer.metadata.key(), &issuer.origin));
+    let others = loaded.skipped.iter().filter(|skipped| skipped.reason != SkipReason::OtherKind);
+    let others = others.map(|other| (other.kind.clone(), other.key.clone(), &other.origin));
+    let secrets =
+        loaded.secrets.iter().map(|secret| ("Secret".to_owned(), secret.key(), &secret.origin));
+    let mut first: BTreeMap<ObjectId, &Origin> = BTreeMap::new();
+    for (kind, key, origin) in certificates.chain(issuers).chain(others).chain(secrets) {
+        let id = ObjectId { kind, key };
+        if let Some(earlier) = first.get(&id) {
+            let message = format!("{id} is defined already ({})", place(earlier));
+            found.push(at_name(loaded, &id, origin, "E0204", message));
+        } else {
+            first.insert(id, origin);
+        }
+    }
+}
+
+fn conflicts(loaded: &mut Loaded, found: &mut Vec<Diagnostic>) {
+    let mut wanted: BTreeMap<NamespacedName, Vec<&Certificate>> = BTreeMap::new();
+    for certificate in &loaded.certificates {
+        let namespace = certificate.metadata.namespace.clone();
+        let secret = NamespacedName { namespace, name: certificate.spec.secret_name.clone() };
+        let certificates = wanted.entry(secret).or_default();
+        if certificates.iter().all(|other| other.metadata.key() != certificate.metadata.key()) {
+            certificates.push(certificate);
+        }
+    }
+    let mut conflicts = Vec::new();
+    for (secret, certificates) in wanted {
+        let [first, later @ ..] = certificates.as_slice() else { continue };
+        if later.is_empty() {
+            continue;
+        }
+        for certificate in later {
+            let Some(places) = loaded.places.get(&place_key(&certificate.origin)) else { continue };
+            let id = ObjectId { kind: "Certificate".to_owned(), key: certificate.metadata.key() };
+            let (name, owner) = (&secret.name, first.metadata.key());
+            let message = format!(
+                "secretName `{name}` belongs to Certificate {owner} already ({})",
+                place(&first.origin)
+            );
+            let mut finding = at_name(loaded, &id, &certificate.origin, "E0205", message);
+            let span = places.secret_name;
+            let path = loaded.files.get(places.file).cloned().unwrap_or_default();
+            let content = loaded.texts.get(places.file).map_or("", |text| text.as_str());
+            if finding.source_line.is_some() {
+                let (line, column) = Text::new(&path, content).shown(span.line, span.column);
+                (finding.source_line, finding.source_column) = (Some(line), column);
+            }
+            (finding.line, finding.column) = (span.line, span.column);
+            (finding.end_column, finding.document) = (span.end_column, places.document);
+            finding.field = "spec.secretName".to_owned();
+            found.push(finding);
+        }
+        let certificates = certificates.iter().map(|each| each.metadata.key()).collect();
+        conflicts.push(Conflict { secret, certificates });
+    }
+    loaded.conflicts.extend(conflicts);
+}
+
+/// The checks of one Certificate.
+struct Check<'l> {
+    loaded: &'l Loaded,
+    certificate: &'l Certificate,
+    places: &'l Places,
+}
+
+impl Check<'_> {
+    fn all(&self, sink: &mut Sink<'_>) {
+        let Some(issuer) = self.issuer(sink) else { return };
+        for (field, span) in &self.places.unusual {
+            let message = "public ACME CAs do not certify these names";
+            sink.add(Draft::warning("W0303", *span, field, message));
+        }
+        self.common_name(sink);
+        if self.places.names.is_empty() && self.places.common_name.is_none() {
+            let message = "an ACME issuer needs dnsNames or ipAddresses";
+            sink.error("E0206", super::field::first_line(self.places.spec), "spec", message);
+        }
+        for name in &self.places.names {
+            self.solver(issuer, name, sink);
+        }
+    }
+
+    /// The issuer, when it is there and can be used.
+    fn issuer(&self, sink: &mut Sink<'_>) -> Option<&Issuer> {
+        let reference = &self.certificate.spec.issuer_ref;
+        if !matches!(reference.group.as_str(), "" | GROUP) {
+            let group = &reference.group;
+            let kind = &self.places.written_kind;
+            let message = format!(
+                "issuers of group `{group}` (kind `{kind}`) are not served: only {GROUP} is"
+            );
+            let field = "spec.issuerRef.group";
+            sink.error("E0203", self.places.issuer_group, field, message);
+            return None;
+        }
+        let id = ObjectId { kind: reference.kind.to_string(), key: self.issuer_key() };
+        let field = "spec.issuerRef.name";
+        if self.loaded.blocked.contains(&id) {
+            let message = format!("{id} has errors of its own");
+            sink.error("E0202", self.places.issuer_name, field, message);
+            return None;
+        }
+        let found = self
+            .loaded
+            .issuers
+            .iter()
+            .find(|issuer| issuer.kind == reference.kind && issuer.metadata.key() == id.key);
+        if found.is_none() {
+            let other = self
+                .loaded
+                .skipped
+                .iter()
+                .find(|other| other.kind == id.kind && other.key == id.key);
+            match other.map(|other| (&other.reason, place(&other.origin))) {
+                Some((reason @ SkipReason::UnsupportedIssuerType(_), place)) => {
+                    let message = format!("{id} ({place}): {reason}");
+                    sink.error("E0203", self.places.issuer_name, field, message);
+                }
+                Some((SkipReason::OtherKind, _)) | None => self.not_found(&id, sink),
+            }
+        }
+        found
+    }
+
+    fn issuer_key(&self) -> NamespacedName {
+        let reference = &self.certificate.spec.issuer_ref;
+        let namespace = match reference.kind {
+            IssuerKind::Issuer => self.certificate.metadata.namespace.clone(),
+            IssuerKind::ClusterIssuer => String::new(),
+        };
+        NamespacedName { namespace, name: reference.name.clone() }
+    }
+
+    fn not_found(&self, id: &ObjectId, sink: &mut Sink<'_>) {
+        let name = &id.key.name;
+        let word = if id.kind == "Issuer" { "issuer" } else { "cluster issuer" };
+        let message = format!("{word} `{name}` not found");
+        let draft = Draft::error("E0201", self.places.issuer_name, "spec.issuerRef.name", message);
+        let issuers = || self.loaded.issuers.iter();
+        let in_reach = issuers().filter(|issuer| {
+            issuer.kind.to_string() == id.kind && issuer.metadata.namespace == id.key.namespace
+        });
+        if let Some(near) = nearest_by(name, in_reach, |issuer| &issuer.metadata.name) {
+            let meant = format!("`{}` ({})", near.metadata.name, place(&near.origin));
+            return sink.add(draft.suggest(Some(meant)));
+        }
+        let same_name = || issuers().filter(|issuer| issuer.metadata.name == *name);
+        let reachable = |issuer: &&Issuer| {
+            issuer.kind == IssuerKind::ClusterIssuer
+                || issuer.metadata.namespace == self.certificate.metadata.namespace
+        };
+        if let Some(other) = same_name().find(reachable) {
+            let meant = format!("kind: {} ({})", other.kind, place(&other.origin));
+            return sink.add(draft.suggest(Some(meant)));
+        }
+        if let Some(other) = same_name().next() {
+            let namespace = &other.metadata.namespace;
+            let (at, own) = (place(&other.origin), &self.certificate.metadata.namespace);
+            return sink.add(draft.help(format!(
+                "there is one in namespace {namespace} ({at}), this Certificate is in {own}"
+            )));
+        }
+        sink.add(draft);
+    }
+
+    fn common_name(&self, sink: &mut Sink<'_>) {
+        let Some(common) = &self.places.common_name else { return };
+        let spec = &self.certificate.spec;
+        let is_name = common.dns_name.as_ref().is_some_and(|name| spec.dns_names.contains(name));
+        let is_address =
+            common.text.parse().is_ok_and(|address| spec.ip_addresses.contains(&address));
+        if is_name || is_address {
+            return;
+        }
+        let names: Vec<&str> = spec.dns_names.iter().map(|name| name.as_str()).collect();
+        let addresses: Vec<String> = spec.ip_addresses.iter().map(ToString::to_string).collect();
+        let message = format!(
+            "The CSR PEM requests a commonName that is not present in the list of dnsNames or \
+             ipAddresses. If a commonName is set, ACME requires that the value is also present in \
+             the list of dnsNames or ipAddresses: \"{}\" does not exist in [{}] or [{}]",
+            common.text,
+            names.join(" "),
+            addresses.join(" ")
+        );
+        let draft = Draft::error("E0206", common.span, &common.field, message);
+        sink.add(draft.help(format!("add `{}` to dnsNames, or remove it here", common.text)));
+    }
+
+    fn solver(&self, issuer: &Issuer, name: &Name, sink: &mut Sink<'_>) {
+        use ChallengeType::{Dns01, Http01};
+        let pick = |offered: &[ChallengeType]| {
+            let labels = &self.certificate.metadata.labels;
+            let solvers = &issuer.acme.solvers;
+            pick_solver(solvers, &name.identifier, name.wildcard, labels, offered).is_some()
+        };
+        let is_address = matches!(name.identifier, Identifier::Ip(_));
+        let offered: &[ChallengeType] = match (is_address, name.wildcard) {
+            (true, _) => &[Http01],
+            (false, true) => &[Dns01],
+            (false, false) => &[Http01, Dns01],
+        };
+        if pick(offered) {
+            return;
+        }
+        let star = if name.wildcard { "*." } else { "" };
+        let full = format!("{star}{}", name.identifier);
+        let whose = format!("{} {}", issuer.kind, issuer.metadata.key());
+        let (code, message) = if name.wildcard && pick(&[Http01]) {
+            ("E0208", format!("{full} needs a dns01 solver, and {whose} has only http01 for it"))
+        } else if is_address && pick(&[Dns01]) {
+            ("E0209", format!("{full} needs an http01 solver, and {whose} has only dns01 for it"))
+        } else if issuer.acme.solvers.is_empty() {
+            ("E0207", format!("no solver for {full}: {whose} has no solvers"))
+        } else {
+            ("E0207", format!("no solver for {full}: none of {whose} matches"))
+        };
+        let at = format!("solvers are defined at {}", place(&issuer.origin));
+        sink.add(Draft::error(code, name.span, &name.field, message).help(at));
+    }
+}

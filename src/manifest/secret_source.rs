@@ -1,0 +1,135 @@
+//! Where the bytes behind a secret reference come from.
+//!
+//! Contract: `kind: Secret` manifests first, then `<secrets>/<namespace>/<name>/<key>`, then
+//! `<secrets>/<name>/<key>`, then `<credentials>/<name>.<key>`; the first that is there decides,
+//! even when it is then refused. A file loses exactly one trailing newline. No environment.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use crate::resource::{NamespacedName, is_dns_label, is_dns_subdomain};
+
+use super::file::{ReadError, read_regular};
+use super::name::is_secret_key;
+use super::secret::SecretManifest;
+use super::trust::{TrustError, check_secret, check_trust};
+
+/// The largest secret, in bytes: what a cluster allows.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Resolves references to Secrets.
+#[derive(Clone, Debug, Default)]
+pub struct SecretSource {
+    manifests: BTreeMap<NamespacedName, SecretManifest>,
+    secrets: Option<PathBuf>,
+    credentials: Option<PathBuf>,
+    is_root: bool,
+}
+
+/// Why a secret cannot be had.
+#[derive(Debug, Error)]
+pub enum SecretError {
+    /// A part of the reference could lead out of its place.
+    #[error("`{text}` is not the name of a Secret or of an entry in one")]
+    Name {
+        /// The part.
+        text: String,
+    },
+    /// Nowhere to be found.
+    #[error("secret {secret} has no `{key}`; tried {}", tried.join(", "))]
+    Missing {
+        /// Namespace and name.
+        secret: NamespacedName,
+        /// The entry.
+        key: String,
+        /// Each place, in the order tried.
+        tried: Vec<String>,
+    },
+    /// It is there and cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ReadError,
+    },
+    /// It is there and others can read or change it.
+    #[error(transparent)]
+    Loose(#[from] TrustError),
+}
+
+impl SecretSource {
+    /// A source over manifests, the folder of secrets and systemd's credentials.
+    ///
+    /// `is_root`: whether files must belong to root (see [`check_trust`]).
+    pub fn new(
+        manifests: Vec<SecretManifest>,
+        secrets: Option<PathBuf>,
+        credentials: Option<PathBuf>,
+        is_root: bool,
+    ) -> Self {
+        let manifests = manifests.into_iter().map(|secret| (secret.key(), secret)).collect();
+        Self { manifests, secrets, credentials, is_root }
+    }
+
+    /// The bytes of one entry of a Secret.
+    pub fn resolve(
+        &self,
+        secret: &NamespacedName,
+        key: &str,
+    ) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+        let NamespacedName { namespace, name } = secret;
+        let named = |good: bool, text: &str| {
+            if good { Ok(()) } else { Err(SecretError::Name { text: text.to_owned() }) }
+        };
+        named(is_dns_label(namespace), namespace)?;
+        named(is_dns_subdomain(name), name)?;
+        named(is_secret_key(key), key)?;
+        let mut tried = vec![format!("a Secret manifest {secret}")];
+        if let Some(manifest) = self.manifests.get(secret) {
+            if let Some(bytes) = manifest.data.get(key) {
+                return Ok(bytes.clone());
+            }
+            let origin = &manifest.origin;
+            tried = vec![format!("{}:{} (no such key)", origin.path.display(), origin.line)];
+        }
+        let folder = self.secrets.iter();
+        let paths = folder
+            .flat_map(|folder| {
+                [folder.join(namespace).join(name).join(key), folder.join(name).join(key)]
+            })
+            .map(|path| (path, self.is_root))
+            // systemd makes this folder for the unit alone: its owner is the unit's user.
+            .chain(self.credentials.iter().map(|c| (c.join(format!("{name}.{key}")), false)));
+        for (path, is_root) in paths {
+            match read_regular(&path, MAX_BYTES) {
+                Ok((bytes, metadata)) => {
+                    check_secret(&path, &metadata)?;
+                    check_trust(&path, is_root)?;
+                    return Ok(without_newline(bytes));
+                }
+                Err(ReadError::Io(error)) if is_absent(&error) => {
+                    tried.push(path.display().to_string());
+                }
+                Err(source) => return Err(SecretError::Read { path, source }),
+            }
+        }
+        Err(SecretError::Missing { secret: secret.clone(), key: key.to_owned(), tried })
+    }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    error.kind() == NotFound || error.kind() == NotADirectory
+}
+
+/// Editors end a file with a newline that is no part of the secret.
+fn without_newline(mut bytes: Zeroizing<Vec<u8>>) -> Zeroizing<Vec<u8>> {
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    bytes
+}

@@ -1,0 +1,196 @@
+//! The `certctl.io/` annotations of a Certificate or an Issuer.
+//!
+//! Contract: nothing here runs a command or leaves its place: hooks are names of files in the
+//! operator's folder, paths are absolute and do not climb.
+
+use std::net::SocketAddr;
+
+use crate::resource::Settings;
+
+use super::diagnostic::{Draft, is_hidden, short};
+use super::field::one_of;
+use super::name::is_component;
+use super::sink::Sink;
+use super::suggestion::nearest;
+use super::tree::Node;
+
+/// Reads the settings out of `metadata.annotations`.
+pub(crate) fn settings(object: &Node, sink: &mut Sink<'_>) -> Settings {
+    let mut settings = Settings::default();
+    let annotations = object.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    for entry in annotations.map(Node::entries).unwrap_or_default() {
+        let Some(key) = entry.key.strip_prefix(PREFIX) else { continue };
+        if !KEYS.contains(&key) {
+            let full: Vec<String> = KEYS.iter().map(|key| format!("{PREFIX}{key}")).collect();
+            let suggestion = nearest(key, KEYS.iter().copied())
+                .map(|key| format!("`{PREFIX}{}`", key.trim_matches('`')));
+            let message = format!("unknown annotation `{}`", short(&entry.key));
+            let full: Vec<&str> = full.iter().map(String::as_str).collect();
+            let draft = Draft::error("E0111", entry.key_span, "metadata.annotations", message);
+            sink.add(draft.suggest(suggestion).help(format!("known are {}", one_of(&full))));
+            continue;
+        }
+        // What is no text was told when the annotations were read.
+        let Some(text) = entry.value.as_text() else { continue };
+        if let Err(reason) = set(&mut settings, key, text) {
+            let message = format!("invalid value `{}`: {reason}", short(text));
+            let path = format!("metadata.annotations.{}", entry.key);
+            sink.error("E0111", entry.value.span, &path, message);
+        }
+    }
+    settings
+}
+
+fn set(settings: &mut Settings, key: &str, text: &str) -> Result<(), &'static str> {
+    let owned = || Some(text.to_owned());
+    match key {
+        "http01-listen" => settings.http01_listen = addresses(text)?,
+        "http01-webroot" => {
+            absolute(text)?;
+            settings.http01_webroot = owned();
+        }
+        "http01-check-port" => {
+            let port = text.parse().ok().filter(|port| *port != 0);
+            settings.http01_check_port = Some(port.ok_or("a port is a number from 1 to 65535")?);
+        }
+        "output-dir" => {
+            absolute(text)?;
+            settings.output_dir = owned();
+        }
+        "output-owner" => {
+            account(text)?;
+            settings.output_owner = owned();
+        }
+        "output-group" => {
+            account(text)?;
+            settings.output_group = owned();
+        }
+        "output-mode" => settings.output_mode = Some(mode(text)?),
+        "deploy-hook" => {
+            hook(text)?;
+            settings.deploy_hook = owned();
+        }
+        "reload" => {
+            hook(text)?;
+            settings.reload = owned();
+        }
+        "ca-crt" => {
+            if text != "from-ca-bundle" {
+                return Err("the only value is `from-ca-bundle`");
+            }
+            settings.ca_crt_from_bundle = true;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn addresses(text: &str) -> Result<Vec<String>, &'static str> {
+    let address = |part: &str| {
+        let part = part.trim();
+        let good = part.parse::<SocketAddr>().is_ok_and(|address| address.port() != 0);
+        good.then(|| part.to_owned())
+    };
+    let found: Option<Vec<String>> = text.split(',').map(address).collect();
+    found.ok_or("write addresses with ports, such as `[::]:80` or `192.0.2.1:8080`, with commas")
+}
+
+fn absolute(text: &str) -> Result<(), &'static str> {
+    if !text.starts_with('/') {
+        return Err("the path must be absolute");
+    }
+    if text.split('/').any(|part| part == "..") {
+        return Err("`..` is not allowed in the path");
+    }
+    if text.chars().any(is_hidden) {
+        return Err("control characters are not allowed in the path");
+    }
+    Ok(())
+}
+
+fn account(text: &str) -> Result<(), &'static str> {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    let stem = text.strip_suffix('$').unwrap_or(text);
+    if is_component(stem) && stem.bytes().all(inner) && stem.len() <= 32 {
+        Ok(())
+    } else {
+        Err("not the name or number of an account")
+    }
+}
+
+fn mode(text: &str) -> Result<u32, &'static str> {
+    let octal = matches!(text.len(), 3 | 4) && text.bytes().all(|b| matches!(b, b'0'..=b'7'));
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| octal && *mode <= 0o777);
+    let mode = mode.ok_or("write the mode in octal digits, such as 0640")?;
+    if mode & 0o007 != 0 {
+        return Err("private keys must not be open to others: the last digit must be 0");
+    }
+    Ok(mode)
+}
+
+fn hook(text: &str) -> Result<(), &'static str> {
+    if is_component(text) {
+        Ok(())
+    } else {
+        Err("name a file in hooks.d, without `/`, made of letters, digits, '-', '_' and '.'")
+    }
+}
+
+const PREFIX: &str = "certctl.io/";
+
+const KEYS: &[&str] = &[
+    "http01-listen",
+    "http01-webroot",
+    "http01-check-port",
+    "output-dir",
+    "output-owner",
+    "output-group",
+    "output-mode",
+    "deploy-hook",
+    "reload",
+    "ca-crt",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_annotation_is_checked() {
+        for (key, good, bad) in [
+            ("http01-listen", "[::]:80, 192.0.2.1:8080", "localhost:80"),
+            ("http01-listen", "0.0.0.0:1", "0.0.0.0:0"),
+            ("http01-listen", "0.0.0.0:1", ""),
+            ("http01-webroot", "/srv/www", "srv/www"),
+            ("output-dir", "/etc/nginx/tls", "/etc/../root"),
+            ("output-dir", "/a..b", "/a\nb"),
+            ("http01-check-port", "5002", "0"),
+            ("http01-check-port", "65535", "65536"),
+            ("output-owner", "www-data", "-x"),
+            ("output-group", "33", "a:b"),
+            ("output-mode", "0640", "0644"),
+            ("output-mode", "600", "0x1ff"),
+            ("output-mode", "0600", "4600"),
+            ("deploy-hook", "reload-nginx", "../x"),
+            ("reload", "nginx.sh", "/bin/sh"),
+            ("reload", "nginx", "nginx -s reload"),
+            ("ca-crt", "from-ca-bundle", "yes"),
+        ] {
+            let mut settings = Settings::default();
+            assert_eq!(set(&mut settings, key, good), Ok(()), "{key}: {good}");
+            assert_ne!(settings, Settings::default(), "{key}: {good}");
+            assert!(set(&mut Settings::default(), key, bad).is_err(), "{key}: {bad}");
+        }
+    }
+
+    #[test]
+    fn every_key_sets_something() {
+        for key in KEYS {
+            let mut settings = Settings::default();
+            for text in ["/a", "0600", "600", "a", "[::]:80", "from-ca-bundle"] {
+                _ = set(&mut settings, key, text);
+            }
+            assert_ne!(settings, Settings::default(), "{key}");
+        }
+    }
+}

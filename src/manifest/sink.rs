@@ -1,0 +1,119 @@
+//! Where the findings of one document are gathered, each completed with its file and line.
+
+use super::diagnostic::{Blocks, Diagnostic, Draft, Severity};
+use super::text::Text;
+use super::tree::Span;
+
+/// The most findings that are kept for one document.
+const MAX_FINDINGS: usize = 200;
+
+/// Gathers the findings of one document.
+pub(crate) struct Sink<'t> {
+    text: &'t Text<'t>,
+    document: usize,
+    /// Whether source lines may hold secrets.
+    secret: bool,
+    found: Vec<Diagnostic>,
+    errors: usize,
+}
+
+impl<'t> Sink<'t> {
+    /// An empty sink for document number `document`.
+    pub(crate) fn new(text: &'t Text<'t>, document: usize, secret: bool) -> Self {
+        Self { text, document, secret, found: Vec::new(), errors: 0 }
+    }
+
+    /// Takes a finding.
+    pub(crate) fn add(&mut self, draft: Draft) {
+        let is_error = draft.severity == Severity::Error;
+        self.errors += usize::from(is_error);
+        if self.found.len() > MAX_FINDINGS {
+            return;
+        }
+        let mut finding = self.complete(draft);
+        if self.found.len() == MAX_FINDINGS {
+            finding.message = "too many mistakes in this document: the rest is not listed".into();
+            finding.field = String::new();
+        }
+        self.found.push(finding);
+    }
+
+    /// An error of a field.
+    pub(crate) fn error(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        field: &str,
+        message: impl Into<String>,
+    ) {
+        self.add(Draft::error(code, span, field, message));
+    }
+
+    /// From here on no source line is kept.
+    pub(crate) fn keep_secret(&mut self) {
+        self.secret = true;
+    }
+
+    /// Whether source lines are kept out.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.secret
+    }
+
+    /// How many errors there were so far.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    /// How many findings are kept so far.
+    pub(crate) fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Says of the errors kept since `from` what they block.
+    pub(crate) fn block(&mut self, from: usize, blocks: &Blocks) {
+        for finding in self.found.iter_mut().skip(from).filter(|finding| finding.is_error()) {
+            finding.blocks = blocks.clone();
+        }
+    }
+
+    /// The findings.
+    pub(crate) fn into_found(self) -> Vec<Diagnostic> {
+        self.found
+    }
+
+    /// A finding with its file and line, for whoever keeps it elsewhere.
+    pub(crate) fn complete(&self, draft: Draft) -> Diagnostic {
+        let Draft { severity, code, span, field, message, suggestion, help } = draft;
+        let end_column = if span.end_line > span.line {
+            self.text.length(span.line) + 1
+        } else {
+            span.end_column
+        };
+        let hide = self.secret || field.ends_with(".password");
+        let (source_line, source_column) = if hide || span.line == 0 {
+            (None, 1)
+        } else {
+            let (line, column) = self.text.shown(span.line, span.column);
+            (Some(line), column)
+        };
+        Diagnostic {
+            severity,
+            code,
+            message,
+            path: self.text.path(),
+            field,
+            line: span.line,
+            column: span.column,
+            end_column: end_column.max(span.column + 1),
+            suggestion,
+            help,
+            source_line,
+            source_column,
+            document: self.document,
+            blocks: match severity {
+                Severity::Error => Blocks::Document,
+                Severity::Warning => Blocks::Nothing,
+            },
+        }
+    }
+}

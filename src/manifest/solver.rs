@@ -1,0 +1,105 @@
+//! `spec.acme.solvers`: selectors, HTTP-01 as written, DNS-01 with its provider.
+
+use crate::resource::{DnsName, GoDuration, Http01, Selector, Solver, SolverKind};
+
+use super::field::Field;
+use super::json::to_object;
+use super::metadata::labels;
+use super::name::dns_name;
+use super::provider::dns01;
+use super::sink::Sink;
+
+/// Reads the solvers.
+pub(crate) fn solvers(field: &Field<'_>, sink: &mut Sink<'_>) -> Vec<Solver> {
+    field.list(sink).iter().filter_map(|item| solver(item, sink)).collect()
+}
+
+fn solver(item: &Field<'_>, sink: &mut Sink<'_>) -> Option<Solver> {
+    let mut fields = item.mapping(sink, "Issuer.spec.acme.solvers")?;
+    let selector = fields.take("selector").and_then(|field| selector(&field, sink));
+    let wait = fields.take("waitInsteadOfSelfCheck").and_then(|field| {
+        let wait = field.parsed::<GoDuration>(sink)?;
+        if wait < GoDuration::default() {
+            field.refuse(sink, "waitInsteadOfSelfCheck must not be negative");
+        }
+        Some(wait)
+    });
+    let http01 = fields.take("http01");
+    let dns01_field = fields.take("dns01");
+    match (&http01, &dns01_field) {
+        (Some(_), Some(second)) => {
+            let message = "may not specify more than one solver type in a single solver";
+            sink.error("E0108", second.key_span, &item.path, message);
+        }
+        (None, None) => {
+            sink.error("E0101", item.key_span, &item.path, "no solver type configured");
+        }
+        (Some(_), None) | (None, Some(_)) => {}
+    }
+    fields.finish(sink);
+    let http01 = http01.map(|field| http01_solver(&field, sink));
+    let dns01 = dns01_field.map(|field| dns01(&field, sink));
+    let kind = match (http01, dns01) {
+        (Some(http01), None) => SolverKind::Http01(http01?),
+        (None, Some(dns01)) => SolverKind::Dns01(Box::new(dns01?)),
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    Some(Solver { selector, wait_instead_of_self_check: wait, kind })
+}
+
+fn selector(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Selector> {
+    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.selector")?;
+    let match_labels = fields.take("matchLabels").map(|field| labels(&field, sink));
+    let mut names = |name| -> Vec<DnsName> {
+        let items = fields.take(name).map(|field| field.list(sink)).unwrap_or_default();
+        items.iter().filter_map(|item| dns_name(item, sink)).collect()
+    };
+    let dns_names = names("dnsNames");
+    let dns_zones = names("dnsZones");
+    fields.finish(sink);
+    Some(Selector { match_labels: match_labels.unwrap_or_default(), dns_names, dns_zones })
+}
+
+/// Cluster plumbing inside is kept as written: whatever it says, the answer is served in-process.
+fn http01_solver(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Http01> {
+    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.http01")?;
+    let ingress = fields.take("ingress");
+    let gateway = fields.take("gatewayHTTPRoute");
+    match (&ingress, &gateway) {
+        (Some(_), Some(second)) => {
+            let message = "only 1 HTTP01 solver type may be configured";
+            sink.error("E0108", second.key_span, &field.path, message);
+        }
+        (None, None) => {
+            let draft = super::diagnostic::Draft::error(
+                "E0101",
+                super::field::first_line(field.key_span),
+                &field.path,
+                "no HTTP01 solver type configured",
+            );
+            sink.add(draft.help("write `http01: {ingress: {}}`: it is served in-process"));
+        }
+        (Some(_), None) | (None, Some(_)) => {}
+    }
+    fields.finish(sink);
+    if let Some(field) = ingress {
+        let mut inner = field.mapping(sink, "Issuer.spec.acme.solvers.http01.ingress")?;
+        let ways = ["ingressClassName", "name", "class"];
+        let set = ways.into_iter().filter_map(|way| {
+            let text = inner.take(way)?.text(sink)?;
+            (!text.is_empty()).then_some(())
+        });
+        if set.count() > 1 {
+            let message = "only one of 'ingressClassName', 'name' or 'class' should be specified";
+            sink.error("E0108", field.key_span, &field.path, message);
+        }
+        inner.ignore(&["podTemplate", "ingressTemplate", "serviceType"]);
+        inner.finish(sink);
+    }
+    if let Some(field) = gateway {
+        let mut inner = field.mapping(sink, "Issuer.spec.acme.solvers.http01.gatewayHTTPRoute")?;
+        inner.ignore(&["labels", "parentRefs", "podTemplate", "serviceType"]);
+        inner.finish(sink);
+    }
+    Some(Http01(to_object(field.node)))
+}

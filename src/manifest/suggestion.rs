@@ -1,0 +1,49 @@
+//! "did you mean".
+
+/// How alike two words must be, by Jaro and Winkler.
+const ALIKE: f64 = 0.8;
+
+/// The word most like `text`, in backticks, when one is alike enough.
+pub(crate) fn nearest<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<String> {
+    nearest_by(text, words, |word| word).map(|word| format!("`{word}`"))
+}
+
+/// The item whose word is most like `text`.
+pub(crate) fn nearest_by<T>(
+    text: &str,
+    items: impl Iterator<Item = T>,
+    word: impl Fn(&T) -> &str,
+) -> Option<T> {
+    // Nothing that a person mistyped is longer; the cost grows with the square of the length.
+    if text.is_empty() || text.len() > 100 {
+        return None;
+    }
+    let text = text.to_lowercase();
+    items
+        .map(|item| (strsim::jaro_winkler(&text, &word(&item).to_lowercase()), item))
+        .filter(|(likeness, _)| *likeness > ALIKE)
+        .fold(None, |best: Option<(f64, T)>, next| match best {
+            Some(best) if best.0 >= next.0 => Some(best),
+            Some(_) | None => Some(next),
+        })
+        .map(|(_, item)| item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_alike_word_is_meant() {
+        let words = ["dnsNames", "dnsZones", "duration", "commonName"];
+        for (text, meant) in [
+            ("dnsName", Some("`dnsNames`")),
+            ("dnsnames", Some("`dnsNames`")),
+            ("comonName", Some("`commonName`")),
+            ("zzz", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(text, words.into_iter()).as_deref(), meant, "{text}");
+        }
+    }
+}
