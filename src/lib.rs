@@ -4,6 +4,7 @@ pub mod acme;
 pub mod controller;
 pub mod engine;
 pub mod manifest;
+pub mod pki;
 pub mod probe;
 pub mod rehearsal;
 pub mod resource;

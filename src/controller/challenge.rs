@@ -227,7 +227,7 @@ fn absorb_one(
         }
         (Phase::Accepting, Outcome::Accepted(seen)) => {
             challenge.phase = Phase::Accepted;
-            challenge.reason = "Waiting for the CA to look".to_owned();
+            "Waiting for the CA to look".clone_into(&mut challenge.reason);
             Ok(settle(challenge, &seen, now))
         }
         (Phase::Accepting, Outcome::Failed(error)) => {
@@ -333,6 +333,7 @@ pub fn absorb_clean_up(
             let message = format!("Error cleaning up challenge: {error}");
             Ok(Record::default().warning(now, Reason::CleanUpError, message))
         }
+        #[expect(clippy::wildcard_enum_match_arm, reason = "refused, not kept")]
         other => Err(IllegalOutcome::new("clean-up owed", &other)),
     }
 }

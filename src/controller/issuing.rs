@@ -31,9 +31,8 @@ pub fn absorb(
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    let leaf = match outcome {
-        Outcome::Published(leaf) => leaf,
-        other => return Err(IllegalOutcome::new("issuing", &other)),
+    let Outcome::Published(leaf) = outcome else {
+        return Err(IllegalOutcome::new("issuing", &outcome));
     };
     let (Some(request), Some(order)) = (&snapshot.next_request, snapshot.current_order()) else {
         return Err(IllegalOutcome::new("no request", &Outcome::Published(leaf)));
@@ -90,7 +89,7 @@ fn published_record(
 }
 
 /// The pair as it is now that it was published.
-fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
+pub fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
     PublishedPair {
         key: snapshot.next_key.clone(),
         certificate: Some(Ok(leaf.clone())),

@@ -107,27 +107,25 @@ pub fn absorb(
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    match outcome {
-        Outcome::Key(pem, facts) => {
-            let name = next_key_name(snapshot);
-            let (reason, message) = if is_live(snapshot, &facts) {
-                let secret = &snapshot.certificate.spec.secret_name;
-                (
-                    Reason::Reused,
-                    format!("Reusing private key stored in existing Secret resource \"{secret}\""),
-                )
-            } else {
-                (
-                    Reason::Generated,
-                    format!("Stored new private key in temporary Secret resource \"{name}\""),
-                )
-            };
-            let mut record = name_recorded(snapshot);
-            record.changes.insert(0, Change::NextKey(pem, facts));
-            Ok(record.normal(now, reason, message))
-        }
-        other => Err(IllegalOutcome::new("keymanager", &other)),
-    }
+    let Outcome::Key(pem, facts) = outcome else {
+        return Err(IllegalOutcome::new("keymanager", &outcome));
+    };
+    let name = next_key_name(snapshot);
+    let (reason, message) = if is_live(snapshot, &facts) {
+        let secret = &snapshot.certificate.spec.secret_name;
+        (
+            Reason::Reused,
+            format!("Reusing private key stored in existing Secret resource \"{secret}\""),
+        )
+    } else {
+        (
+            Reason::Generated,
+            format!("Stored new private key in temporary Secret resource \"{name}\""),
+        )
+    };
+    let mut record = name_recorded(snapshot);
+    record.changes.insert(0, Change::NextKey(pem, facts));
+    Ok(record.normal(now, reason, message))
 }
 
 fn is_live(snapshot: &Snapshot, facts: &KeyFacts) -> bool {

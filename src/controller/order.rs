@@ -15,14 +15,16 @@
 //!
 //! An order found expired or gone between runs is replaced at once and not counted.
 
+use std::net::IpAddr;
+
 use jiff::Timestamp;
 
 use super::order_absorb::failure_of;
 pub use super::order_absorb::{absorb, absorb_authorization};
 use super::{Change, Deferral, Effect, Failure, Poll, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    AuthorizationState, Challenge, Deed, FailureClass, Identifier, Order, OrderSpec, OrderState,
-    Phase, Reason,
+    AuthorizationState, Challenge, Deed, DnsName, FailureClass, Identifier, Order, OrderSpec,
+    OrderState, Phase, Reason,
 };
 
 /// How often the CSR is posted in one run before a refusal is final.
@@ -123,10 +125,9 @@ pub fn identifiers(snapshot: &Snapshot) -> Vec<Identifier> {
     let spec = &snapshot.certificate.spec;
     let mut names: Vec<_> = spec.dns_names.clone();
     let mut addresses: Vec<_> = spec.ip_addresses.clone();
-    if let Ok(address) = spec.common_name.parse() {
-        addresses.push(address);
-    } else if let Ok(name) = spec.common_name.parse() {
-        names.push(name);
+    match spec.common_name.parse::<IpAddr>() {
+        Ok(address) => addresses.push(address),
+        Err(_) => names.extend(spec.common_name.parse::<DnsName>()),
     }
     names.sort();
     names.dedup();
@@ -174,7 +175,7 @@ fn solve(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
         return Step::Settled;
     }
     let looks = snapshot.run.poll.looks;
-    let beside = if looks >= PATIENCE && looks % 4 == 0 {
+    let beside = if looks >= PATIENCE && looks.is_multiple_of(4) {
         authorizations_of(undecided())
     } else {
         Vec::new()

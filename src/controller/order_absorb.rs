@@ -45,6 +45,7 @@ pub fn absorb(
             ))
         }
         Outcome::Failed(error) => Ok(refused(order, effect, &error)),
+        #[expect(clippy::wildcard_enum_match_arm, reason = "refused, not kept")]
         other => Err(IllegalOutcome::new(format!("{:?}", order.deed), &other)),
     }
 }
@@ -139,16 +140,19 @@ fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
             order.deed = Deed::Await;
             return Record::of(Change::Order(Box::new(order)));
         }
-        // Not there yet: the order is kept, and the run says so.
-        (Effect::Download, DeedErrorKind::Gone | DeedErrorKind::Transient) => {
+        // The certificate is not there yet, the reply may be lost, or the server is away: nothing
+        // is known, nothing changes.
+        (Effect::Download, DeedErrorKind::Gone)
+        | (_, DeedErrorKind::Transient | DeedErrorKind::State | DeedErrorKind::Precondition) => {
             return Record::default();
         }
-        // The reply may be lost, or the server is away: nothing is known, nothing changes.
-        (_, DeedErrorKind::Transient | DeedErrorKind::State | DeedErrorKind::Precondition) => {
-            return Record::default();
-        }
-        (_, DeedErrorKind::Refused | DeedErrorKind::Unusable | DeedErrorKind::Local)
-        | (_, DeedErrorKind::Gone) => order.state = OrderState::Errored,
+        (
+            _,
+            DeedErrorKind::Refused
+            | DeedErrorKind::Unusable
+            | DeedErrorKind::Local
+            | DeedErrorKind::Gone,
+        ) => order.state = OrderState::Errored,
     }
     order.deed = Deed::Nothing;
     order.reason = if looked { format!("{error}") } else { format!("{}: {error}", doing(effect)) };

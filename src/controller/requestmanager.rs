@@ -55,49 +55,47 @@ pub fn absorb(
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    match outcome {
-        Outcome::Request(pem, public_key) => {
-            let certificate = &snapshot.certificate;
-            let revision = snapshot.next_revision();
-            let name = format!("{}-{revision}", certificate.metadata.name);
-            let spec = &certificate.spec;
-            let request = CertificateRequest {
-                metadata: Metadata {
-                    name: name.clone(),
-                    namespace: certificate.metadata.namespace.clone(),
-                    labels: certificate.metadata.labels.clone(),
-                    annotations: inherited_annotations(&certificate.metadata),
-                },
-                revision,
-                creation_timestamp: now,
-                spec: CertificateRequestSpec {
-                    request: pem,
-                    public_key,
-                    duration: spec.duration,
-                    is_ca: spec.is_ca,
-                    usages: spec.effective_usages().to_vec(),
-                    issuer_ref: spec.issuer_ref.clone(),
-                },
-                certificate_spec: spec.clone(),
-                conditions: vec![Condition {
-                    kind: ConditionType::Ready,
-                    status: ConditionStatus::False,
-                    reason: Reason::Pending,
-                    message: "Waiting on certificate issuance".to_owned(),
-                    last_transition_time: now,
-                    observed_generation: None,
-                }],
-                certificate: None,
-                failure_time: None,
-            };
-            Ok(Record::of(Change::Request(Box::new(request))).normal(
-                now,
-                Reason::Requested,
-                format!("Created new CertificateRequest resource \"{name}\""),
-            ))
-        }
-        other => Err(IllegalOutcome::new("requestmanager", &other)),
-    }
+    let Outcome::Request(pem, public_key) = outcome else {
+        return Err(IllegalOutcome::new("requestmanager", &outcome));
+    };
+    let certificate = &snapshot.certificate;
+    let revision = snapshot.next_revision();
+    let name = format!("{}-{revision}", certificate.metadata.name);
+    let spec = &certificate.spec;
+    let request = CertificateRequest {
+        metadata: Metadata {
+            name: name.clone(),
+            namespace: certificate.metadata.namespace.clone(),
+            labels: certificate.metadata.labels.clone(),
+            annotations: inherited_annotations(&certificate.metadata),
+        },
+        revision,
+        creation_timestamp: now,
+        spec: CertificateRequestSpec {
+            request: pem,
+            public_key,
+            duration: spec.duration,
+            is_ca: spec.is_ca,
+            usages: spec.effective_usages().to_vec(),
+            issuer_ref: spec.issuer_ref.clone(),
+        },
+        certificate_spec: spec.clone(),
+        conditions: vec![Condition {
+            kind: ConditionType::Ready,
+            status: ConditionStatus::False,
+            reason: Reason::Pending,
+            message: "Waiting on certificate issuance".to_owned(),
+            last_transition_time: now,
+            observed_generation: None,
+        }],
+        certificate: None,
+        failure_time: None,
+    };
+    Ok(Record::of(Change::Request(Box::new(request))).normal(
+        now,
+        Reason::Requested,
+        format!("Created new CertificateRequest resource \"{name}\""),
+    ))
 }
 
 /// Annotations of other tools stay with the Certificate (cert-manager's list of prefixes).

@@ -10,6 +10,10 @@ use crate::resource::{AuthorizationState, OrderState};
 
 /// What has happened in this run. Gone when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says whether one deed was done in this run"
+)]
 pub struct Run {
     /// `Prepare` has succeeded.
     pub prepared: bool,

@@ -1,3 +1,117 @@
-//! The shell around the rooms: load, decide, act, record.
+//! The shell around the rooms, and the only loop: load → decide → act → record, until settled,
+//! waiting or failed.
+//!
+//! Certificates of one run go on side by side on one thread; one failing never stops the others.
+//! Everything is written down before the deed that needs it is started, and an outcome is
+//! absorbed by the same code whether the deed was begun in this run or an earlier one.
 
+mod drive;
+pub mod effect;
+mod ending;
+mod gather;
+pub mod inputs;
+mod perform;
 pub mod ports;
+mod schedule;
+mod session;
+
+use std::rc::Rc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::controller::{Effect, Intervals, Outcome, Snapshot};
+use crate::resource::{Event, NamespacedName};
+
+pub use ending::{Ended, Ending, Issued};
+pub use gather::published_pair;
+pub use perform::{SecretLookup, World, WorldOptions};
+use ports::{Clock, Store};
+use schedule::Schedule;
+pub use session::Task;
+
+/// Does the deeds. Replaced by tests.
+pub trait Performer {
+    /// Does one deed; every trouble is an outcome.
+    fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> impl Future<Output = Outcome>;
+
+    /// When the HTTP-01 responder was last asked for a token, by somebody else than us.
+    fn last_hit(&self, token: &str) -> Option<Timestamp>;
+
+    /// How often the responder was asked, in all.
+    fn hits(&self) -> u64;
+
+    /// Waits until it was asked more often than `seen`.
+    fn hit_after(&self, seen: u64) -> impl Future<Output = ()>;
+}
+
+/// Hears what happens, to show it. Never asked anything.
+pub trait Observer {
+    /// Something happened.
+    fn event(&self, certificate: &NamespacedName, event: &Event);
+
+    /// A certificate's work goes on with this.
+    fn stage(&self, certificate: &NamespacedName, stage: &str);
+}
+
+/// What a run may do, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Certificates at once.
+    pub parallel: usize,
+    /// Challenges at once.
+    pub max_concurrent_challenges: usize,
+    /// For each certificate, from its first slot.
+    pub timeout: SignedDuration,
+    /// For a lock that somebody else holds.
+    pub lock_timeout: SignedDuration,
+    /// How often things are looked at.
+    pub intervals: Intervals,
+    /// Nobody watches: a challenge that was pending before gets at most a minute of probing.
+    pub unattended: bool,
+}
+
+/// The longest wait for a verdict after the timeout.
+const GRACE: SignedDuration = SignedDuration::from_secs(60);
+/// An order younger than this is pending; an older one is a failure to look at.
+const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
+
+/// A run over some certificates.
+pub struct Engine<'a, C, S: Store, P, O> {
+    /// The time.
+    pub clock: &'a C,
+    /// The state.
+    pub store: &'a S,
+    /// The deeds.
+    pub performer: &'a P,
+    /// Who hears of it.
+    pub observer: &'a O,
+    /// How long, how many.
+    pub options: Options,
+    /// The signal that ends the run, once there is one.
+    pub shutdown: tokio::sync::watch::Receiver<Option<i32>>,
+}
+
+impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
+    /// Makes these certificates true, as far as they are due. One entry for each task, in the
+    /// order in which they ended.
+    pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
+        let schedule = Schedule::new(self.options.max_concurrent_challenges);
+        let accounts = drive::AccountGates::default();
+        let shared = drive::Shared { schedule: &schedule, accounts: &accounts };
+        let mut waiting = tasks.iter();
+        let mut running = FuturesUnordered::new();
+        let mut ended = Vec::with_capacity(tasks.len());
+        loop {
+            while running.len() < self.options.parallel.max(1) {
+                let Some(task) = waiting.next() else { break };
+                running.push(drive::certificate(self, shared, task));
+            }
+            match running.next().await {
+                Some(end) => ended.push(end),
+                None => return ended,
+            }
+        }
+    }
+}

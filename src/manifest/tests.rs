@@ -14,15 +14,16 @@ fn loaded(text: &str) -> Loaded {
 
 /// Each finding as `code line:column field: message`.
 fn findings(loaded: &Loaded) -> Vec<String> {
-    let line = |d: &Diagnostic| {
-        format!("{} {}:{} {}: {}", d.code, d.line, d.column, d.field, d.message)
-    };
+    let line =
+        |d: &Diagnostic| format!("{} {}:{} {}: {}", d.code, d.line, d.column, d.field, d.message);
     loaded.diagnostics.iter().map(line).collect()
 }
 
 fn certificate(spec: &str) -> String {
     let spec: String = spec.lines().map(|line| format!("  {line}\n")).collect();
-    format!("apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: web\nspec:\n{spec}")
+    format!(
+        "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: web\nspec:\n{spec}"
+    )
 }
 
 fn issuer(acme: &str) -> String {
@@ -48,7 +49,8 @@ fn check_table(base: &str, wrap: fn(&str) -> String, table: &[(&str, &[&str])]) 
             let key = line.split(':').next().unwrap();
             !more.lines().any(|own| own.split(':').next() == Some(key))
         });
-        let spec: Vec<&str> = kept.chain(more.lines().filter(|l| !l.ends_with("!absent"))).collect();
+        let spec: Vec<&str> =
+            kept.chain(more.lines().filter(|l| !l.ends_with("!absent"))).collect();
         let found = alone(&wrap(&spec.join("\n")));
         let without_place: Vec<&str> =
             found.iter().map(|f| f.splitn(3, ' ').nth(2).unwrap()).collect();
@@ -59,7 +61,11 @@ fn check_table(base: &str, wrap: fn(&str) -> String, table: &[(&str, &[&str])]) 
 #[test]
 fn a_first_look() {
     for spec in [GOOD] {
-        let text = format!("{}---\n{}", certificate(spec), issuer(&format!("{ACME}\nsolvers: [{{http01: {{ingress: {{}}}}}}]")));
+        let text = format!(
+            "{}---\n{}",
+            certificate(spec),
+            issuer(&format!("{ACME}\nsolvers: [{{http01: {{ingress: {{}}}}}}]"))
+        );
         let l = loaded(&text);
         assert_eq!(findings(&l), Vec::<String>::new());
         assert_eq!(l.certificates.len(), 1);

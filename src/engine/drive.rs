@@ -1,0 +1,549 @@
+//! One certificate through the pipeline.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Mutex;
+
+use super::effect::InFlight;
+use super::ports::{Clock, Lock, Store, StoreError};
+use super::schedule::Schedule;
+use super::session::{Session, Task};
+use super::{Ended, Ending, Engine, GRACE, Issued, OVERDUE, Observer, Performer};
+use crate::controller::{
+    Change, Deferral, Effect, Failure, Outcome, Record, Step, Wake, absorb, account, backoff,
+    challenge, next_step,
+};
+use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
+
+/// Outcomes that come in quick succession are written together.
+const GATHER: SignedDuration = SignedDuration::from_millis(20);
+/// How long a run that is ending waits for clean-ups.
+const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
+
+/// What the certificates of one run share.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a> {
+    pub(super) schedule: &'a Schedule,
+    pub(super) accounts: &'a AccountGates,
+}
+
+/// One certificate at a time works on an account, in this process; the file lock keeps others out.
+#[derive(Default)]
+pub(super) struct AccountGates(RefCell<HashMap<String, Rc<Mutex<()>>>>);
+
+impl AccountGates {
+    fn gate(&self, id: &str) -> Rc<Mutex<()>> {
+        Rc::clone(self.0.borrow_mut().entry(id.to_owned()).or_default())
+    }
+}
+
+/// Works on one certificate until it is settled, waits or has failed.
+pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    shared: Shared<'_>,
+    task: &Task,
+) -> Ended {
+    let certificate = task.certificate.metadata.key();
+    let ending = match begin(engine, shared, task).await {
+        Ok(ending) => ending,
+        Err(StoreError::Locked { holder, .. }) => Ending::Locked { holder },
+        Err(error) => state_failure(&error),
+    };
+    shared.schedule.leave(&certificate);
+    Ended { certificate, ending }
+}
+
+fn state_failure(error: &StoreError) -> Ending {
+    let failure = Failure {
+        class: FailureClass::State,
+        reason: Reason::Failed,
+        message: error.to_string(),
+        retry_after: None,
+    };
+    Ending::Failed { failure, attempts: None, next_attempt: None }
+}
+
+/// Looks without a lock first: what is not due costs no lock and no write.
+async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    shared: Shared<'_>,
+    task: &Task,
+) -> Result<Ending, StoreError> {
+    let intervals = engine.options.intervals;
+    let now = engine.clock.now();
+    let session = Session::load(engine.store, task, intervals, now).await?;
+    let (owed, step) = next_step(&session.snapshot, now);
+    if owed.is_empty() && session.is_known() && !session.is_unsaved() {
+        match step {
+            Step::Settled => return Ok(unchanged(&session)),
+            Step::Wait {
+                until,
+                why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter),
+                ..
+            } => return Ok(deferred(&session, until, &why, now)),
+            Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_) => {}
+        }
+    }
+    let lock = Lock::Certificate(session.name.clone());
+    drop(session);
+    let _lease = engine.store.lock(&lock, engine.options.lock_timeout).await?;
+    let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
+    session.resume();
+    let mut drive = Drive {
+        engine,
+        shared,
+        session,
+        in_flight: InFlight::default(),
+        deeds: FuturesUnordered::new(),
+        deadline: None,
+        extended: false,
+        hits_seen: 0,
+        revision_before: None,
+    };
+    drive.revision_before = drive.session.snapshot.record.status.revision;
+    drive.to_the_end().await
+}
+
+fn unchanged<S: Store>(session: &Session<'_, S>) -> Ending {
+    let status = &session.snapshot.record.status;
+    Ending::Unchanged { not_after: status.not_after, renewal_time: status.renewal_time }
+}
+
+fn deferred<S: Store>(
+    session: &Session<'_, S>,
+    until: Option<Timestamp>,
+    why: &Deferral,
+    now: Timestamp,
+) -> Ending {
+    let record = &session.snapshot.record;
+    let time = until.map_or_else(String::new, |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let why = match why {
+        Deferral::Backoff { .. } => format!(
+            "Backing off from issuance due to previously failed issuance(s). Issuance will next \
+             be attempted at {time}"
+        ),
+        Deferral::RetryAfter => format!("the CA asked to be left alone until {time}"),
+        Deferral::Progress(what) => what.clone(),
+    };
+    let urgent = backoff::is_urgent(record, now).then(|| backoff::class_of_last_failure(record));
+    Ending::Deferred { until, why, urgent }
+}
+
+type Deeds<'a> = FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>;
+
+struct Drive<'a, C, S: Store, P, O> {
+    engine: &'a Engine<'a, C, S, P, O>,
+    shared: Shared<'a>,
+    session: Session<'a, S>,
+    in_flight: InFlight,
+    deeds: Deeds<'a>,
+    deadline: Option<Timestamp>,
+    extended: bool,
+    hits_seen: u64,
+    revision_before: Option<u32>,
+}
+
+/// Why a wait was over.
+enum Woken {
+    Outcome(Effect, Box<Outcome>),
+    Time,
+    Deadline,
+    Signal(i32),
+}
+
+impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
+    async fn to_the_end(&mut self) -> Result<Ending, StoreError> {
+        let ending = self.pipeline().await?;
+        self.finish_clean_ups().await?;
+        self.session.prune().await?;
+        Ok(ending)
+    }
+
+    async fn pipeline(&mut self) -> Result<Ending, StoreError> {
+        loop {
+            self.flush().await?;
+            let now = self.engine.clock.now();
+            self.look_around();
+            let (owed, step) = next_step(&self.session.snapshot, now);
+            if self.needs_the_account(&step) {
+                self.settle_the_account().await?;
+                continue;
+            }
+            self.start(owed);
+            let wait = match step {
+                Step::Record(record) => {
+                    self.session.apply(record);
+                    continue;
+                }
+                Step::Act(effects) => {
+                    self.start(effects);
+                    None
+                }
+                Step::Settled if self.deeds.is_empty() => {
+                    if self.session.is_unsaved() {
+                        let record = Box::new(self.session.snapshot.record.clone());
+                        self.session.apply(Record::of(Change::Certificate(record)));
+                        self.flush().await?;
+                    }
+                    return Ok(self.settled());
+                }
+                Step::Settled => None,
+                Step::Wait {
+                    until,
+                    why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter),
+                    ..
+                } => return Ok(deferred(&self.session, until, &why, now)),
+                Step::Wait { until, wake, why: Deferral::Progress(what) } => {
+                    self.engine.observer.stage(&self.session.name, &what);
+                    Some((until, wake))
+                }
+                Step::Fail(failure) => return self.fail(failure, now).await,
+            };
+            match self.wait(wait).await {
+                Woken::Outcome(effect, outcome) => self.absorb_all(effect, *outcome).await,
+                Woken::Time => {}
+                Woken::Deadline if self.may_wait_for_the_verdict() => {
+                    self.extended = true;
+                    self.deadline = self.engine.clock.now().checked_add(GRACE).ok();
+                }
+                Woken::Deadline => return self.leave_pending().await,
+                Woken::Signal(signal) => {
+                    self.park();
+                    self.flush().await?;
+                    return Ok(Ending::Interrupted { signal });
+                }
+            }
+        }
+    }
+
+    /// Takes in what happened outside: the responder's hits and the scheduler's grants.
+    fn look_around(&mut self) {
+        self.hits_seen = self.engine.performer.hits();
+        let snapshot = &mut self.session.snapshot;
+        if let Some(order) = &snapshot.order {
+            for challenge in &order.challenges {
+                if let Some(at) = self.engine.performer.last_hit(&challenge.spec.token) {
+                    snapshot.run.note_hit(&challenge.spec.url, at);
+                }
+            }
+        }
+        self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
+        if self.deadline.is_none() && !self.session.snapshot.run.granted.is_empty() {
+            let timeout = self.timeout();
+            self.deadline = self.engine.clock.now().checked_add(timeout).ok();
+        }
+    }
+
+    /// A challenge that was pending in an earlier run gets at most a minute when nobody watches.
+    fn timeout(&self) -> SignedDuration {
+        let options = &self.engine.options;
+        let order = self.session.snapshot.current_order();
+        let pending_before = order.is_some_and(|order| {
+            order.challenges.iter().any(|challenge| challenge.presented_at.is_some())
+        });
+        if pending_before && options.unattended {
+            options.timeout.min(GRACE)
+        } else {
+            options.timeout
+        }
+    }
+
+    fn start(&mut self, effects: Vec<Effect>) {
+        let fresh: Vec<Effect> =
+            effects.into_iter().filter(|effect| self.in_flight.start(effect)).collect();
+        if fresh.is_empty() {
+            return;
+        }
+        let snapshot = Rc::new(self.session.snapshot.clone());
+        for effect in fresh {
+            self.engine.observer.stage(&self.session.name, stage_of(&effect));
+            let deed = self.engine.performer.perform(Rc::clone(&snapshot), effect.clone());
+            self.deeds.push(deed.map(move |outcome| (effect, outcome)).boxed_local());
+        }
+    }
+
+    /// Waits for an outcome, a time, an event, the deadline, or a signal.
+    async fn wait(&mut self, wait: Option<(Option<Timestamp>, Wake)>) -> Woken {
+        let clock = self.engine.clock;
+        let performer = self.engine.performer;
+        let schedule = self.shared.schedule;
+        let seen = self.hits_seen;
+        let now = clock.now();
+        let until = wait.and_then(|(until, _)| until);
+        let wake = wait.map_or(Wake::Time, |(_, wake)| wake);
+        let sleep = |time: Option<Timestamp>| async move {
+            match time {
+                Some(time) => clock.sleep(now.duration_until(time)).await,
+                None => std::future::pending().await,
+            }
+        };
+        let event = async {
+            match wake {
+                Wake::Time | Wake::Lock => std::future::pending().await,
+                Wake::Slot => schedule.changed().await,
+                Wake::ChallengeHit => performer.hit_after(seen).await,
+            }
+        };
+        let mut shutdown = self.engine.shutdown.clone();
+        let signal = async {
+            match shutdown.wait_for(Option::is_some).await {
+                Ok(signal) => signal.unwrap_or(0),
+                Err(_) => std::future::pending().await,
+            }
+        };
+        let deeds = &mut self.deeds;
+        let outcome = async {
+            match deeds.next().await {
+                Some(outcome) => outcome,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            signal = signal => Woken::Signal(signal),
+            (effect, outcome) = outcome => Woken::Outcome(effect, Box::new(outcome)),
+            () = event => Woken::Time,
+            () = sleep(until) => Woken::Time,
+            () = sleep(self.deadline) => Woken::Deadline,
+        }
+    }
+
+    /// Absorbs an outcome, and those that come right behind it.
+    async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
+        self.absorb(effect, outcome);
+        let clock = self.engine.clock;
+        let window = clock.sleep(GATHER).fuse();
+        futures_util::pin_mut!(window);
+        while !self.deeds.is_empty() {
+            let more = tokio::select! {
+                biased;
+                more = self.deeds.next() => more,
+                () = &mut window => None,
+            };
+            match more {
+                Some((effect, outcome)) => self.absorb(effect, outcome),
+                None => return,
+            }
+        }
+    }
+
+    fn absorb(&mut self, effect: Effect, outcome: Outcome) {
+        self.in_flight.end(&effect);
+        let now = self.engine.clock.now();
+        let snapshot = &mut self.session.snapshot;
+        snapshot.run.note(&effect, &outcome, snapshot.intervals, now);
+        let live = if let Outcome::Published(leaf) = &outcome { Some(leaf.clone()) } else { None };
+        match absorb(snapshot, &effect, outcome, now) {
+            Ok(record) => {
+                if let Some(leaf) = live {
+                    self.session.now_live(&leaf);
+                }
+                self.session.apply(record);
+            }
+            Err(illegal) => {
+                tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
+                let error = crate::controller::DeedError {
+                    kind: crate::controller::DeedErrorKind::Local,
+                    message: illegal.to_string(),
+                    problem: None,
+                    retry_after: None,
+                };
+                self.session.snapshot.run.trouble = Some((String::new(), error));
+            }
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), StoreError> {
+        for event in self.session.flush().await? {
+            self.engine.observer.event(&self.session.name, &event);
+        }
+        Ok(())
+    }
+
+    fn needs_the_account(&self, step: &Step) -> bool {
+        let of_account = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::ObtainAccountKey
+                    | Effect::FindAccount
+                    | Effect::RegisterAccount
+                    | Effect::UpdateContacts
+            )
+        };
+        match step {
+            Step::Act(effects) => effects.iter().any(of_account),
+            Step::Record(record) => {
+                record.changes.iter().any(|change| matches!(change, Change::Account(_)))
+            }
+            Step::Settled | Step::Wait { .. } | Step::Fail(_) => false,
+        }
+    }
+
+    /// Works on the account until its room is settled, with everybody else kept out.
+    async fn settle_the_account(&mut self) -> Result<(), StoreError> {
+        let id = self.session.account_id();
+        let gate = self.shared.accounts.gate(&id);
+        let _turn = gate.lock().await;
+        self.session.load_account().await?;
+        if matches!(account::decide(&self.session.snapshot, self.engine.clock.now()), Step::Settled)
+        {
+            return Ok(());
+        }
+        let wait = self.engine.options.lock_timeout;
+        let _lease = self.engine.store.lock(&Lock::Account(id), wait).await?;
+        self.session.load_account().await?;
+        while self.session.snapshot.run.trouble.is_none() {
+            self.flush().await?;
+            match account::decide(&self.session.snapshot, self.engine.clock.now()) {
+                Step::Record(record) => self.session.apply(record),
+                Step::Act(effects) => {
+                    for effect in effects {
+                        let snapshot = Rc::new(self.session.snapshot.clone());
+                        self.engine.observer.stage(&self.session.name, stage_of(&effect));
+                        let outcome = self.engine.performer.perform(snapshot, effect.clone()).await;
+                        self.absorb(effect, outcome);
+                    }
+                }
+                Step::Settled | Step::Wait { .. } | Step::Fail(_) => break,
+            }
+        }
+        self.flush().await
+    }
+
+    fn settled(&self) -> Ending {
+        let snapshot = &self.session.snapshot;
+        let status = &snapshot.record.status;
+        let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.as_ref());
+        match (status.revision, leaf) {
+            (Some(revision), Some(Ok(leaf))) if Some(revision) != self.revision_before => {
+                Ending::Issued(Box::new(Issued {
+                    revision,
+                    leaf: leaf.clone(),
+                    renewal_time: status.renewal_time,
+                    secret_name: snapshot.certificate.spec.secret_name.clone(),
+                }))
+            }
+            _ => unchanged(&self.session),
+        }
+    }
+
+    async fn fail(&mut self, failure: Failure, now: Timestamp) -> Result<Ending, StoreError> {
+        self.deeds.clear();
+        self.in_flight = InFlight::default();
+        let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
+        if !failure.counts() {
+            self.park();
+            // What the failure says stays with it; the order is gone on with.
+            record.events.clear();
+        }
+        self.session.apply(record);
+        self.flush().await?;
+        let record = &self.session.snapshot.record;
+        let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
+        let next_attempt = backoff::next_attempt(record).filter(|time| *time > now);
+        Ok(Ending::Failed { failure, attempts, next_attempt })
+    }
+
+    /// Everything the CA needs from here has been done: its verdict may still come.
+    fn may_wait_for_the_verdict(&self) -> bool {
+        let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c.phase));
+        let order = self.session.snapshot.current_order();
+        !self.extended && order.is_some_and(|order| order.deed != Deed::Solve || !undone(order))
+    }
+
+    async fn leave_pending(&mut self) -> Result<Ending, StoreError> {
+        let now = self.engine.clock.now();
+        let run = &self.session.snapshot.run;
+        let report = run.reports.values().cloned().collect::<Vec<_>>().join("\n");
+        let order = self.session.snapshot.current_order().cloned();
+        self.park();
+        self.flush().await?;
+        let Some(order) = order else { return Ok(unchanged(&self.session)) };
+        let waiting = order.challenges.iter().find(|c| !is_past_accept(c.phase));
+        let why = waiting.or(order.challenges.first()).map_or_else(
+            || format!("the CA says the order is {}", order.state.as_str()),
+            |challenge| format!("{}: {}", challenge.spec.identifier, challenge.reason),
+        );
+        Ok(Ending::Pending {
+            since: order.creation_timestamp,
+            overdue: order.creation_timestamp.duration_until(now) >= OVERDUE,
+            order: order.name,
+            why,
+            report,
+        })
+    }
+
+    /// Leaves the order so that the next run goes on with it.
+    fn park(&mut self) {
+        self.deeds.clear();
+        self.in_flight = InFlight::default();
+        if let Some(order) = self.session.snapshot.current_order() {
+            let parked = challenge::parked(order.clone());
+            if &parked != order {
+                self.session.apply(Record::of(Change::Order(Box::new(parked))));
+            }
+        }
+        self.session.snapshot.run.granted.clear();
+        self.shared.schedule.leave(&self.session.name);
+    }
+
+    /// Takes back what is owed, for at most half a minute; the rest is left to the next run.
+    async fn finish_clean_ups(&mut self) -> Result<(), StoreError> {
+        let clock = self.engine.clock;
+        let limit = clock.sleep(CLEAN_UP).fuse();
+        futures_util::pin_mut!(limit);
+        loop {
+            self.flush().await?;
+            let owed = challenge::clean_ups(&self.session.snapshot);
+            if owed.is_empty() && self.deeds.is_empty() {
+                return Ok(());
+            }
+            self.start(owed);
+            let done = tokio::select! {
+                biased;
+                done = self.deeds.next() => done,
+                () = &mut limit => None,
+            };
+            let Some((effect, outcome)) = done else { return Ok(()) };
+            self.absorb(effect, outcome);
+            while let Some(Some((effect, outcome))) = self.deeds.next().now_or_never() {
+                self.absorb(effect, outcome);
+            }
+        }
+    }
+}
+
+fn is_past_accept(phase: Phase) -> bool {
+    match phase {
+        Phase::Accepted | Phase::Final => true,
+        Phase::Queued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => false,
+    }
+}
+
+fn stage_of(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Prepare { .. } => "checking what is needed",
+        Effect::GenerateKey { .. } => "making a private key",
+        Effect::ReuseKey => "taking the live private key",
+        Effect::BuildRequest => "building the CSR",
+        Effect::ObtainAccountKey
+        | Effect::FindAccount
+        | Effect::RegisterAccount
+        | Effect::UpdateContacts => "account",
+        Effect::CreateOrder | Effect::ReadOrder => "order",
+        Effect::ReadAuthorization { .. } => "authorizations",
+        Effect::Present { .. } => "presenting",
+        Effect::SelfCheck { .. } => "self-check",
+        Effect::Accept { .. } => "asking the CA to look",
+        Effect::CleanUp { .. } => "cleaning up",
+        Effect::Finalize => "sending the CSR",
+        Effect::Download => "fetching the certificate",
+        Effect::Publish => "publishing",
+    }
+}

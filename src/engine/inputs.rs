@@ -1,0 +1,104 @@
+//! Digests: of everything whose edit may bypass the backoff, and of a spec.
+
+use aws_lc_rs::digest;
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use crate::resource::{
+    Account, AccountIdentity, Certificate, CertificateSpec, ChallengeType, Identifier, Issuer,
+    Solver, pick_solver,
+};
+
+/// SHA-256 over bytes, in lower-case hexadecimal.
+pub fn digest_of(bytes: &[u8]) -> String {
+    let digest = digest::digest(&digest::SHA256, bytes);
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Digest over a spec: another one is another generation.
+pub fn spec_digest(spec: &CertificateSpec) -> String {
+    digest_of(&serde_json::to_vec(spec).unwrap_or_default())
+}
+
+/// Under which name an account is stored.
+pub fn account_id(identity: &AccountIdentity) -> String {
+    let whole = digest_of(&serde_json::to_vec(identity).unwrap_or_default());
+    whole.chars().take(32).collect()
+}
+
+/// The account's own id.
+pub fn id_of(account: &Account) -> String {
+    account_id(&account.identity)
+}
+
+/// What an attempt was made with: the fields that go to the CA, the issuer's server, profile, EAB
+/// and the solvers chosen for the names, and the bytes of the secrets those use.
+///
+/// Not in it: account key, keystore passwords, labels, output settings; their edit bypasses no
+/// backoff.
+pub fn input_digest(
+    certificate: &Certificate,
+    issuer: &Issuer,
+    secrets: &[Zeroizing<Vec<u8>>],
+) -> String {
+    let spec = CertificateSpec {
+        secret_name: String::new(),
+        renew_before: None,
+        renew_before_percentage: None,
+        renewal: None,
+        revision_history_limit: None,
+        secret_template: None,
+        keystores: None,
+        additional_output_formats: Vec::new(),
+        ..certificate.spec.clone()
+    };
+    let solvers: Vec<Option<&Solver>> =
+        names_of(certificate).iter().map(|name| solver_for(issuer, certificate, name)).collect();
+    let inputs = Inputs {
+        spec: &spec,
+        server: &issuer.acme.server,
+        profile: &issuer.acme.profile,
+        eab: issuer.acme.external_account_binding.as_ref().map(|eab| eab.key_id.as_str()),
+        solvers,
+        secrets: secrets.iter().map(|bytes| digest_of(bytes)).collect(),
+    };
+    digest_of(&serde_json::to_vec(&inputs).unwrap_or_default())
+}
+
+#[derive(Serialize)]
+struct Inputs<'a> {
+    spec: &'a CertificateSpec,
+    server: &'a str,
+    profile: &'a str,
+    eab: Option<&'a str>,
+    solvers: Vec<Option<&'a Solver>>,
+    secrets: Vec<String>,
+}
+
+/// The names a certificate is for, as identifiers.
+pub fn names_of(certificate: &Certificate) -> Vec<Identifier> {
+    let spec = &certificate.spec;
+    let names = spec.dns_names.iter().cloned().map(Identifier::Dns);
+    names.chain(spec.ip_addresses.iter().copied().map(Identifier::Ip)).collect()
+}
+
+/// The solver for one of the names, as far as it can be known before the CA has spoken: wildcards
+/// are proven by DNS-01, addresses by HTTP-01, other names by either.
+pub fn solver_for<'a>(
+    issuer: &'a Issuer,
+    certificate: &Certificate,
+    name: &Identifier,
+) -> Option<&'a Solver> {
+    let (identifier, wildcard, offered) = match name {
+        Identifier::Dns(dns) if dns.is_wildcard() => {
+            let base = dns.base().parse().map_or_else(|_| name.clone(), Identifier::Dns);
+            (base, true, vec![ChallengeType::Dns01])
+        }
+        Identifier::Dns(_) => {
+            (name.clone(), false, vec![ChallengeType::Http01, ChallengeType::Dns01])
+        }
+        Identifier::Ip(_) => (name.clone(), false, vec![ChallengeType::Http01]),
+    };
+    let labels = &certificate.metadata.labels;
+    pick_solver(&issuer.acme.solvers, &identifier, wildcard, labels, &offered)
+}

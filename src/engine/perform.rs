@@ -1,0 +1,152 @@
+//! Effect → acme / solver / probe / pki / store call → Outcome.
+//!
+//! The real world behind [`Performer`]. Every trouble becomes an outcome; what it means is for
+//! the rooms to say. Requests of one order go one after another, orders side by side.
+
+mod ca;
+mod local;
+mod trouble;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+use zeroize::Zeroizing;
+
+use super::Performer;
+use super::ports::{Clock, Store};
+use crate::acme::{AccountKey, Client, Limits};
+use crate::controller::{Effect, Outcome, Snapshot};
+use crate::probe::{CheckOptions, Resolver};
+use crate::resource::NamespacedName;
+use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
+
+/// Finds an entry of a Secret that a manifest refers to: (namespace, name, key). `Ok(None)` when
+/// there is no such Secret; an error is told to the user as it is.
+pub type SecretLookup =
+    Box<dyn Fn(&NamespacedName, &str) -> Result<Option<Zeroizing<Vec<u8>>>, String>>;
+
+/// How the world is reached.
+pub struct WorldOptions {
+    /// Where the HTTP-01 listener listens, unless an annotation says otherwise.
+    pub http01_listen: Vec<SocketAddr>,
+    /// The port the self-check asks, unless an annotation says otherwise.
+    pub http01_check_port: u16,
+    /// The namespace of a ClusterIssuer's secrets.
+    pub cluster_resource_namespace: String,
+    /// Sent to CAs.
+    pub user_agent: String,
+    /// The bounds of the ACME client.
+    pub limits: Limits,
+    /// Which verb runs, for `issuance.log`.
+    pub verb: &'static str,
+}
+
+/// The real world.
+pub struct World<'a, C, S> {
+    clock: &'a C,
+    store: &'a S,
+    tokens: TokenFolder,
+    hits: Hits,
+    resolver: Resolver,
+    secrets: SecretLookup,
+    options: WorldOptions,
+    listeners: RefCell<HashMap<Vec<SocketAddr>, Listener>>,
+    clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
+    account_keys: RefCell<HashMap<String, Rc<AccountKey>>>,
+    turns: RefCell<HashMap<NamespacedName, Rc<Mutex<()>>>>,
+}
+
+/// What makes two issuers share one client: directory URL, bundle, skipTLSVerify.
+type ClientKey = (String, Option<String>, bool);
+
+impl<'a, C: Clock, S: Store> World<'a, C, S> {
+    /// The world, with the folder that presented tokens are kept in. `hits` counts the requests
+    /// that the listener answers.
+    pub fn new(
+        clock: &'a C,
+        store: &'a S,
+        token_folder: &Path,
+        hits: Hits,
+        resolver: Resolver,
+        secrets: SecretLookup,
+        options: WorldOptions,
+    ) -> Result<Self, FolderError> {
+        Ok(Self {
+            clock,
+            store,
+            tokens: TokenFolder::open(token_folder)?,
+            hits,
+            resolver,
+            secrets,
+            options,
+            listeners: RefCell::default(),
+            clients: RefCell::default(),
+            account_keys: RefCell::default(),
+            turns: RefCell::default(),
+        })
+    }
+
+    /// Requests sent to all CAs so far.
+    pub fn requests(&self) -> u64 {
+        self.clients.borrow().values().map(|client| client.requests()).sum()
+    }
+
+    /// Requests of one order go one after another: each answer brings the next nonce.
+    fn turn(&self, certificate: &NamespacedName) -> Rc<Mutex<()>> {
+        Rc::clone(self.turns.borrow_mut().entry(certificate.clone()).or_default())
+    }
+
+    fn check_options(&self, snapshot: &Snapshot) -> CheckOptions {
+        let port = snapshot.settings.http01_check_port.unwrap_or(self.options.http01_check_port);
+        CheckOptions { port, ..CheckOptions::default() }
+    }
+}
+
+impl<C: Clock, S: Store> Performer for World<'_, C, S> {
+    async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
+        let done = match effect {
+            Effect::Prepare { solving } => self.prepare(&snapshot, solving),
+            Effect::GenerateKey { algorithm, size } => local::generate_key(algorithm, size).await,
+            Effect::ReuseKey => self.reuse_key(&snapshot).await,
+            Effect::BuildRequest => self.build_request(&snapshot).await,
+            Effect::Present { url } => self.present(&snapshot, &url),
+            Effect::SelfCheck { url } => self.self_check(&snapshot, &url).await,
+            Effect::CleanUp { order, url } => self.clean_up(&snapshot, &order, &url),
+            Effect::Publish => self.publish(&snapshot).await,
+            effect @ (Effect::ObtainAccountKey
+            | Effect::FindAccount
+            | Effect::RegisterAccount
+            | Effect::UpdateContacts
+            | Effect::CreateOrder
+            | Effect::ReadOrder
+            | Effect::ReadAuthorization { .. }
+            | Effect::Accept { .. }
+            | Effect::Finalize
+            | Effect::Download) => {
+                let turn = self.turn(&snapshot.certificate.metadata.key());
+                let _turn = turn.lock().await;
+                self.ask_the_ca(&snapshot, effect).await
+            }
+        };
+        done.unwrap_or_else(Outcome::Failed)
+    }
+
+    fn last_hit(&self, token: &str) -> Option<Timestamp> {
+        let token: Token = token.parse().ok()?;
+        self.hits.of(&token).map(|hit| hit.last)
+    }
+
+    fn hits(&self) -> u64 {
+        self.hits.total()
+    }
+
+    async fn hit_after(&self, seen: u64) {
+        self.hits.after(seen).await;
+    }
+}

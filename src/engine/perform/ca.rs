@@ -1,0 +1,369 @@
+//! Deeds at the CA.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use zeroize::Zeroizing;
+
+use super::{World, trouble};
+use crate::acme::{
+    AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, Eab,
+    Endpoint, NewOrder, OrderView, Session,
+};
+use crate::controller::{
+    AuthorizationSeen, ChallengeSeen, DeedError, Effect, OrderSeen, Outcome, Secret, Snapshot,
+    account,
+};
+use crate::engine::inputs::{account_id, digest_of};
+use crate::engine::ports::{Clock, Store};
+use crate::pki;
+use crate::resource::{
+    NamespacedName, OfferedChallenge, Order, PublicKeyDigest, SecretKeySelector,
+};
+use crate::store::Records;
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    pub(super) async fn ask_the_ca(
+        &self,
+        snapshot: &Snapshot,
+        effect: Effect,
+    ) -> Result<Outcome, DeedError> {
+        match effect {
+            Effect::ObtainAccountKey => return self.obtain_account_key(snapshot).await,
+            Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
+                return self.account(snapshot, &effect).await;
+            }
+            Effect::CreateOrder => return self.create_order(snapshot).await,
+            Effect::ReadOrder
+            | Effect::ReadAuthorization { .. }
+            | Effect::Accept { .. }
+            | Effect::Finalize
+            | Effect::Download
+            | Effect::Prepare { .. }
+            | Effect::GenerateKey { .. }
+            | Effect::ReuseKey
+            | Effect::BuildRequest
+            | Effect::Present { .. }
+            | Effect::SelfCheck { .. }
+            | Effect::CleanUp { .. }
+            | Effect::Publish => {}
+        }
+        let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
+        let (session, key) = self.session(snapshot, &order.spec.account_url).await?;
+        let url = order.url.clone().unwrap_or_default();
+        match effect {
+            Effect::ReadOrder => Ok(order_seen(session.order(&url).await)?),
+            Effect::ReadAuthorization { url } => {
+                let seen = session.authorization(&url).await.map_err(|e| trouble::ca(&e))?;
+                Ok(Outcome::Authorization(Box::new(authorization_seen(seen, &key))))
+            }
+            Effect::Accept { url } => {
+                let seen = session.accept(&url).await.map_err(|e| trouble::ca(&e))?;
+                Ok(Outcome::Accepted(challenge_seen(seen)))
+            }
+            Effect::Finalize => {
+                let csr = csr_der(&order.spec.request)?;
+                let finalize_url = order.finalize_url.clone().unwrap_or_default();
+                Ok(order_seen(session.finalize(&url, &finalize_url, &csr).await)?)
+            }
+            Effect::Download => self.download(snapshot, order, &session).await,
+            Effect::ObtainAccountKey
+            | Effect::FindAccount
+            | Effect::RegisterAccount
+            | Effect::UpdateContacts
+            | Effect::CreateOrder
+            | Effect::Prepare { .. }
+            | Effect::GenerateKey { .. }
+            | Effect::ReuseKey
+            | Effect::BuildRequest
+            | Effect::Present { .. }
+            | Effect::SelfCheck { .. }
+            | Effect::CleanUp { .. }
+            | Effect::Publish => Err(trouble::local("not a deed at the CA")),
+        }
+    }
+
+    fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, DeedError> {
+        let acme = &snapshot.issuer.acme;
+        let key = (acme.server.clone(), acme.ca_bundle.clone(), acme.skip_tls_verify);
+        if let Some(client) = self.clients.borrow().get(&key) {
+            return Ok(Arc::clone(client));
+        }
+        let endpoint = Endpoint {
+            directory_url: acme.server.clone(),
+            ca_bundle: acme.ca_bundle.clone(),
+            skip_tls_verify: acme.skip_tls_verify,
+            user_agent: self.options.user_agent.clone(),
+        };
+        let client =
+            Client::new(endpoint, self.options.limits.clone()).map_err(|e| trouble::ca(&e))?;
+        self.clients.borrow_mut().insert(key, Arc::clone(&client));
+        Ok(client)
+    }
+
+    async fn session(
+        &self,
+        snapshot: &Snapshot,
+        account_url: &str,
+    ) -> Result<(Session, Rc<AccountKey>), DeedError> {
+        let key = self.account_key(snapshot).await?;
+        Ok((self.client(snapshot)?.account(&key, account_url), key))
+    }
+
+    async fn account_key(&self, snapshot: &Snapshot) -> Result<Rc<AccountKey>, DeedError> {
+        let id = account_id(&account::identity(snapshot));
+        if let Some(key) = self.account_keys.borrow().get(&id) {
+            return Ok(Rc::clone(key));
+        }
+        let pem = Records::new(self.store).account_key(&id).await;
+        let pem = pem.map_err(|e| trouble::state(&e))?.ok_or_else(|| {
+            trouble::precondition(format!(
+                "the account key of {} is gone from the state; put it back from a backup",
+                snapshot.issuer.acme.server
+            ))
+        })?;
+        let text = std::str::from_utf8(&pem).map_err(trouble::precondition)?;
+        let key = Rc::new(AccountKey::from_pem(text).map_err(|e| trouble::ca(&e))?);
+        self.account_keys.borrow_mut().insert(id, Rc::clone(&key));
+        Ok(key)
+    }
+
+    /// The key of the referenced secret if there is one, else the one an interrupted run made, else
+    /// a new one.
+    async fn obtain_account_key(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let acme = &snapshot.issuer.acme;
+        let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
+        let id = account_id(&account::identity(snapshot));
+        let kept =
+            Records::new(self.store).account_key(&id).await.map_err(|e| trouble::state(&e))?;
+        let pem = match self.secret(snapshot, &reference)?.or(kept) {
+            Some(bytes) => {
+                let text = std::str::from_utf8(&bytes).map_err(trouble::precondition)?;
+                Zeroizing::new(text.to_owned())
+            }
+            None if acme.disable_account_key_generation => {
+                return Err(trouble::precondition(format!(
+                    "the account key secret \"{}\" does not exist, and \
+                     disableAccountKeyGeneration forbids to make one",
+                    reference.name
+                )));
+            }
+            None => {
+                AccountKey::generate().and_then(|key| key.to_pem()).map_err(|e| trouble::ca(&e))?
+            }
+        };
+        // Whatever it is, it must be usable before it is kept.
+        let key = AccountKey::from_pem(&pem).map_err(|e| trouble::ca(&e))?;
+        let digest = PublicKeyDigest(digest_of(key.thumbprint().as_bytes()));
+        Ok(Outcome::AccountKey(Secret(pem), digest))
+    }
+
+    async fn account(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
+        let client = self.client(snapshot)?;
+        let key = self.account_key(snapshot).await?;
+        let wanted = account::contacts(snapshot);
+        let url = snapshot.account.as_ref().and_then(|account| account.url.clone());
+        let answer = match (effect, url) {
+            (Effect::FindAccount, _) => client.find_account(&key).await,
+            (Effect::UpdateContacts, Some(url)) => {
+                client.update_contacts(&key, &url, &wanted).await.map(Some)
+            }
+            _ => {
+                let eab = self.external_account_binding(snapshot)?;
+                client.register(&key, &wanted, eab.as_ref()).await.map(Some)
+            }
+        };
+        let Some(answer) = answer.map_err(|e| trouble::ca(&e))? else {
+            return Ok(Outcome::NoAccount);
+        };
+        usable(&answer)?;
+        let told = answer.created || matches!(effect, Effect::UpdateContacts);
+        let directory = client.directory().await.map_err(|e| trouble::ca(&e))?;
+        Ok(Outcome::Account {
+            url: answer.url,
+            contacts: if told { wanted } else { answer.contacts },
+            terms_of_service: directory.terms_of_service.clone(),
+        })
+    }
+
+    /// The EAB key, decoded from unpadded base64url.
+    pub(super) fn external_account_binding(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Option<Eab>, DeedError> {
+        let Some(eab) = &snapshot.issuer.acme.external_account_binding else { return Ok(None) };
+        let bytes = self.secret(snapshot, &eab.key_secret_ref)?.ok_or_else(|| {
+            trouble::precondition(format!(
+                "the secret \"{}\" of externalAccountBinding does not exist",
+                eab.key_secret_ref.name
+            ))
+        })?;
+        let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
+        let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+            trouble::precondition(format!(
+                "the secret \"{}\", key \"{}\" is not unpadded base64url: {error}",
+                eab.key_secret_ref.name, eab.key_secret_ref.key
+            ))
+        })?;
+        Ok(Some(Eab { key_id: eab.key_id.clone(), hmac_key: Zeroizing::new(hmac_key) }))
+    }
+
+    /// An entry of a secret in the namespace of the issuer's secrets.
+    pub(super) fn secret(
+        &self,
+        snapshot: &Snapshot,
+        reference: &SecretKeySelector,
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, DeedError> {
+        let namespace = &snapshot.issuer.metadata.namespace;
+        let namespace =
+            if namespace.is_empty() { &self.options.cluster_resource_namespace } else { namespace };
+        let name = NamespacedName::new(namespace, &reference.name);
+        (self.secrets)(&name, &reference.key).map_err(trouble::precondition)
+    }
+
+    async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
+        let spec = &order.spec;
+        if !spec.profile.is_empty() {
+            let directory = self.client(snapshot)?.directory().await;
+            let directory = directory.map_err(|e| trouble::ca(&e))?;
+            offers_profile(directory.profiles.as_ref(), &spec.profile)?;
+        }
+        let (session, _) = self.session(snapshot, &spec.account_url).await?;
+        let new = NewOrder {
+            identifiers: spec.identifiers.clone(),
+            profile: Some(spec.profile.clone()).filter(|profile| !profile.is_empty()),
+            not_after: spec.not_after,
+        };
+        order_seen(session.new_order(&new).await)
+    }
+
+    /// Fetches the chain, takes the preferred one among the alternates, and verifies it.
+    async fn download(
+        &self,
+        snapshot: &Snapshot,
+        order: &Order,
+        session: &Session,
+    ) -> Result<Outcome, DeedError> {
+        let url = order.certificate_url.clone().unwrap_or_default();
+        let downloaded = session.certificate(&url).await.map_err(|e| trouble::ca(&e))?;
+        let invalid = |error: &dyn std::fmt::Display| {
+            trouble::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
+        };
+        let mut chain = pki::Chain::from_pem(&downloaded.pem).map_err(|e| invalid(&e))?;
+        let preferred = &snapshot.issuer.acme.preferred_chain;
+        if !preferred.is_empty() && chain.topmost_issuer_common_name() != preferred {
+            for url in &downloaded.alternates {
+                let pem = session.alternate(url).await.map_err(|e| trouble::ca(&e))?;
+                let other = pki::Chain::from_pem(&pem).map_err(|e| invalid(&e))?;
+                if other.topmost_issuer_common_name() == preferred {
+                    chain = other;
+                    break;
+                }
+            }
+            if chain.topmost_issuer_common_name() != preferred {
+                tracing::warn!(
+                    preferred,
+                    topmost = chain.topmost_issuer_common_name(),
+                    "the CA offers no chain with the preferred topmost issuer; taking its default"
+                );
+            }
+        }
+        let public_key = snapshot.next_request.as_ref().map(|r| r.spec.public_key.clone());
+        let public_key = public_key.ok_or_else(|| trouble::local("there is no request"))?;
+        let now = self.clock.now();
+        pki::verify_issued(&chain, &public_key, &order.spec.identifiers, now)
+            .map_err(|error| trouble::unusable(&error))?;
+        Ok(Outcome::Certificate { pem: chain.to_pem(), leaf: Box::new(chain.leaf().clone()) })
+    }
+}
+
+/// The reference, with the field's own default for its key.
+fn with_default_key(reference: &SecretKeySelector, default: &str) -> SecretKeySelector {
+    let key = if reference.key.is_empty() { default } else { &reference.key };
+    SecretKeySelector { name: reference.name.clone(), key: key.to_owned() }
+}
+
+fn usable(answer: &AccountAnswer) -> Result<(), DeedError> {
+    match &answer.status {
+        AccountStatus::Valid | AccountStatus::Other(_) => Ok(()),
+        AccountStatus::Deactivated => {
+            Err(trouble::refused(format!("the account {} was deactivated", answer.url)))
+        }
+        AccountStatus::Revoked => {
+            Err(trouble::refused(format!("the account {} was revoked by the CA", answer.url)))
+        }
+    }
+}
+
+fn offers_profile(
+    profiles: Option<&std::collections::BTreeMap<String, String>>,
+    wanted: &str,
+) -> Result<(), DeedError> {
+    match profiles {
+        None => Err(trouble::refused(format!(
+            "the CA has no profiles, and the issuer asks for \"{wanted}\""
+        ))),
+        Some(profiles) if !profiles.contains_key(wanted) => {
+            let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
+            Err(trouble::refused(format!(
+                "the CA has no profile \"{wanted}\"; it has: {}",
+                known.join(", ")
+            )))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, DeedError> {
+    let view = answer.map_err(|error| trouble::ca(&error))?;
+    Ok(Outcome::Order(Box::new(OrderSeen {
+        url: view.url,
+        state: view.state,
+        authorizations: view.authorizations,
+        finalize_url: view.finalize_url.unwrap_or_default(),
+        certificate_url: view.certificate_url,
+        expires: view.expires,
+        problem: view.problem,
+        retry_after: view.retry_after,
+    })))
+}
+
+fn authorization_seen(view: AuthorizationView, key: &AccountKey) -> AuthorizationSeen {
+    let mut challenges = Vec::new();
+    let mut seen = Vec::new();
+    for challenge in view.challenges {
+        let offered = OfferedChallenge {
+            kind: challenge.kind.clone(),
+            url: challenge.url.clone(),
+            token: challenge.token.clone(),
+        };
+        let authorization = key.key_authorization(&challenge.token);
+        challenges.push((offered, authorization));
+        seen.push((challenge.url.clone(), challenge_seen(challenge)));
+    }
+    AuthorizationSeen {
+        identifier: view.identifier,
+        wildcard: view.wildcard,
+        state: view.state,
+        challenges,
+        seen,
+    }
+}
+
+fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
+    ChallengeSeen { state: view.state, problem: view.problem }
+}
+
+/// The DER inside a CSR's PEM.
+fn csr_der(pem: &str) -> Result<Vec<u8>, DeedError> {
+    let body: String =
+        pem.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
+    base64::prelude::BASE64_STANDARD.decode(body).map_err(|error| {
+        trouble::local(format!(
+            "RequestParsingError: Failed to decode CSR in spec.request: {error}"
+        ))
+    })
+}

@@ -1,0 +1,242 @@
+//! Deeds on this machine: keys, CSRs, challenges, publishing.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use super::{World, trouble};
+use crate::controller::{CheckSeen, DeedError, Outcome, Secret, Snapshot, issuing};
+use crate::engine::gather::{METADATA_FILE, SecretMetadata};
+use crate::engine::inputs::{names_of, solver_for};
+use crate::engine::ports::{Clock, Store};
+use crate::pki;
+use crate::probe::check_http01;
+use crate::resource::{Challenge, ChallengeType, KeyAlgorithm, LeafFacts, NamespacedName};
+use crate::solver::http01::{Listener, Token, Webroot};
+use crate::store::Records;
+
+/// Makes a key, off the one thread that everything else runs on.
+pub(super) async fn generate_key(algorithm: KeyAlgorithm, size: u32) -> Result<Outcome, DeedError> {
+    let made = tokio::task::spawn_blocking(move || pki::PrivateKey::generate(algorithm, size));
+    let key = made.await.map_err(trouble::local)?.map_err(trouble::local)?;
+    Ok(Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone()))
+}
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    /// Everything that must be true here before anything is asked of a CA.
+    pub(super) fn prepare(&self, snapshot: &Snapshot, solving: bool) -> Result<Outcome, DeedError> {
+        self.external_account_binding(snapshot)?;
+        if !solving {
+            return Ok(Outcome::Prepared);
+        }
+        let mut over_http = false;
+        for name in names_of(&snapshot.certificate) {
+            let solver = solver_for(&snapshot.issuer, &snapshot.certificate, &name);
+            match solver.map(crate::resource::Solver::challenge_type) {
+                Some(ChallengeType::Http01) => over_http = true,
+                Some(ChallengeType::Dns01 | ChallengeType::Other(_)) => {
+                    return Err(trouble::precondition(format!(
+                        "{name}: its solver is dns01, which this version does not serve yet"
+                    )));
+                }
+                None => {
+                    return Err(trouble::precondition(format!(
+                        "{name}: no solver of issuer \"{}\" is for this name",
+                        snapshot.issuer.metadata.name
+                    )));
+                }
+            }
+        }
+        if over_http {
+            match &snapshot.settings.http01_webroot {
+                Some(webroot) => {
+                    let webroot =
+                        Webroot::open(Path::new(webroot)).map_err(trouble::precondition)?;
+                    webroot.check_writable().map_err(trouble::precondition)?;
+                }
+                None => self.listen(snapshot)?,
+            }
+        }
+        Ok(Outcome::Prepared)
+    }
+
+    /// Opens the listener that this certificate's challenges are answered by, once per run.
+    fn listen(&self, snapshot: &Snapshot) -> Result<(), DeedError> {
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for text in &snapshot.settings.http01_listen {
+            addresses.push(text.parse().map_err(|_| {
+                trouble::precondition(format!("certctl.io/http01-listen: {text} is no address"))
+            })?);
+        }
+        if addresses.is_empty() {
+            addresses.clone_from(&self.options.http01_listen);
+        }
+        if self.listeners.borrow().contains_key(&addresses) {
+            return Ok(());
+        }
+        let listener =
+            Listener::bind(&addresses, Vec::new(), &self.tokens, &self.hits).map_err(|error| {
+                trouble::precondition(format!(
+                    "the HTTP-01 listener cannot start: {error}. If a web server has the port, \
+                     let it serve a folder and name that in the annotation \
+                     certctl.io/http01-webroot, or let it proxy /.well-known/acme-challenge/ to \
+                     an address given by --http01-listen"
+                ))
+            })?;
+        self.listeners.borrow_mut().insert(addresses, listener);
+        Ok(())
+    }
+
+    pub(super) async fn reuse_key(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let files = self.store.published(&secret_of(snapshot)).await;
+        let files = files.map_err(|e| trouble::state(&e))?;
+        let bytes = files.as_ref().and_then(|files| files.0.get("tls.key"));
+        let bytes = bytes.ok_or_else(|| trouble::local("there is no live key"))?;
+        let text = std::str::from_utf8(bytes).map_err(trouble::local)?;
+        let key = pki::PrivateKey::from_pem(text).map_err(trouble::local)?;
+        Ok(Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone()))
+    }
+
+    pub(super) async fn build_request(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let key = self.next_key(snapshot).await?;
+        let csr = pki::build_csr(&snapshot.certificate.spec, &key).map_err(trouble::local)?;
+        Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
+    }
+
+    async fn next_key(&self, snapshot: &Snapshot) -> Result<pki::PrivateKey, DeedError> {
+        let name = snapshot.certificate.metadata.key();
+        let bytes = Records::new(self.store).next_key(&name).await;
+        let bytes = bytes.map_err(|e| trouble::state(&e))?;
+        let bytes = bytes.ok_or_else(|| trouble::local("the next private key is gone"))?;
+        let text = std::str::from_utf8(&bytes).map_err(trouble::local)?;
+        pki::PrivateKey::from_pem(text).map_err(trouble::local)
+    }
+
+    pub(super) fn present(&self, snapshot: &Snapshot, url: &str) -> Result<Outcome, DeedError> {
+        let challenge = challenge_of(snapshot, url)?;
+        let token = token_of(challenge)?;
+        let key = &challenge.spec.key;
+        match &snapshot.settings.http01_webroot {
+            Some(webroot) => {
+                let webroot = Webroot::open(Path::new(webroot)).map_err(trouble::local)?;
+                webroot.put(&token, key).map_err(trouble::local)?;
+            }
+            None => {
+                let name = challenge.spec.identifier.to_string();
+                self.tokens.put(&token, key, &name).map_err(trouble::local)?;
+            }
+        }
+        Ok(Outcome::Presented)
+    }
+
+    pub(super) async fn self_check(
+        &self,
+        snapshot: &Snapshot,
+        url: &str,
+    ) -> Result<Outcome, DeedError> {
+        let spec = &challenge_of(snapshot, url)?.spec;
+        let token = token_of(challenge_of(snapshot, url)?)?;
+        let options = self.check_options(snapshot);
+        let report =
+            check_http01(&self.resolver, &spec.identifier, &token, &spec.key, options).await;
+        let summary = match report.reason() {
+            Some(reason) => reason.to_owned(),
+            None => report.warnings().join("; "),
+        };
+        Ok(Outcome::Checked(CheckSeen {
+            passed: report.has_passed(),
+            summary,
+            report: report.to_string(),
+        }))
+    }
+
+    pub(super) fn clean_up(
+        &self,
+        snapshot: &Snapshot,
+        order: &str,
+        url: &str,
+    ) -> Result<Outcome, DeedError> {
+        let orders = snapshot.retired.iter().chain(&snapshot.order);
+        let mut challenges = orders.filter(|o| o.name == order).flat_map(|o| &o.challenges);
+        let challenge = challenges
+            .find(|c| c.spec.url == url)
+            .ok_or_else(|| trouble::local(format!("there is no challenge {url}")))?;
+        let token = token_of(challenge)?;
+        self.tokens.remove(&token).map_err(trouble::local)?;
+        if let Some(webroot) = &snapshot.settings.http01_webroot {
+            let webroot = Webroot::open(Path::new(webroot)).map_err(trouble::local)?;
+            webroot.remove(&token, &challenge.spec.key).map_err(trouble::local)?;
+        }
+        self.hits.forget(&token);
+        Ok(Outcome::CleanedUp)
+    }
+
+    /// Puts key, chain and what is known about them live, in one step.
+    pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let order = snapshot.current_order();
+        let pem = order.and_then(|order| order.certificate.as_ref());
+        let pem = pem.ok_or_else(|| trouble::local("there is no certificate to publish"))?;
+        let chain = pki::Chain::from_pem(pem).map_err(trouble::local)?;
+        let key = self.next_key(snapshot).await?;
+        let mut files = pki::secret_files(&snapshot.certificate.spec, &key, &chain);
+        let template = snapshot.certificate.spec.secret_template.clone().unwrap_or_default();
+        let metadata =
+            SecretMetadata { annotations: issuing::annotations(snapshot), labels: template.labels };
+        let json = serde_json::to_vec_pretty(&metadata).map_err(trouble::local)?;
+        files.0.insert(METADATA_FILE.to_owned(), Zeroizing::new(json));
+        let revision = snapshot.next_revision();
+        let secret = secret_of(snapshot);
+        self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
+        let line = self.issuance(snapshot, chain.leaf());
+        self.store.log_issuance(&line).await.map_err(|e| trouble::state(&e))?;
+        Ok(Outcome::Published(Box::new(chain.leaf().clone())))
+    }
+
+    /// One line of `issuance.log`.
+    fn issuance(&self, snapshot: &Snapshot, leaf: &LeafFacts) -> String {
+        let account = snapshot.current_order().map(|order| order.spec.account_url.as_str());
+        let line = Issuance {
+            time: self.clock.now().to_string(),
+            certificate: snapshot.certificate.metadata.key().to_string(),
+            revision: snapshot.next_revision(),
+            serial: &leaf.serial,
+            sha256: &leaf.fingerprint,
+            names: names_of(&snapshot.certificate).iter().map(ToString::to_string).collect(),
+            account: account.unwrap_or_default(),
+            uid: rustix::process::getuid().as_raw(),
+            verb: self.options.verb,
+        };
+        serde_json::to_string(&line).unwrap_or_default()
+    }
+}
+
+#[derive(Serialize)]
+struct Issuance<'a> {
+    time: String,
+    certificate: String,
+    revision: u32,
+    serial: &'a str,
+    sha256: &'a str,
+    names: Vec<String>,
+    account: &'a str,
+    uid: u32,
+    verb: &'static str,
+}
+
+fn secret_of(snapshot: &Snapshot) -> NamespacedName {
+    let namespace = &snapshot.certificate.metadata.namespace;
+    NamespacedName::new(namespace, &snapshot.certificate.spec.secret_name)
+}
+
+fn challenge_of<'a>(snapshot: &'a Snapshot, url: &str) -> Result<&'a Challenge, DeedError> {
+    let order = snapshot.current_order();
+    order
+        .and_then(|order| order.challenges.iter().find(|c| c.spec.url == url))
+        .ok_or_else(|| trouble::local(format!("there is no challenge {url}")))
+}
+
+fn token_of(challenge: &Challenge) -> Result<Token, DeedError> {
+    challenge.spec.token.parse().map_err(trouble::local)
+}

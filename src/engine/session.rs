@@ -1,0 +1,336 @@
+//! One certificate's snapshot in memory, and its way to and from the store.
+//!
+//! Changes are applied to the snapshot at once and written by [`Session::flush`], in the order in
+//! which the rooms gave them; the engine flushes before it starts the next deed. Between the load
+//! under the lock and the end nobody else writes these documents.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::gather;
+use super::inputs::{account_id, id_of, spec_digest};
+use super::ports::{Key, Revision, Store, StoreError};
+use crate::controller::{Change, Intervals, Record, Run, Snapshot, account, challenge, issuing};
+use crate::resource::{
+    Account, Certificate, CertificateRecord, CertificateStatus, Event, Issuer, LeafFacts,
+    NamespacedName, Order,
+};
+use crate::store::{Kept, Records};
+
+/// One certificate to make true.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// What is wanted.
+    pub certificate: Certificate,
+    /// Who issues.
+    pub issuer: Issuer,
+    /// The manifest, as an absolute path; `None` for standard input.
+    pub manifest: Option<PathBuf>,
+    /// Digest over everything whose edit may bypass the backoff.
+    pub input_digest: String,
+}
+
+/// See the module.
+pub(crate) struct Session<'a, S: Store> {
+    store: &'a S,
+    pub(crate) name: NamespacedName,
+    pub(crate) snapshot: Snapshot,
+    stored: HashMap<Key, Revision>,
+    pending: Vec<Change>,
+    events: Vec<Event>,
+    /// The record as it is on disk.
+    stored_record: Option<CertificateRecord>,
+}
+
+impl<'a, S: Store> Session<'a, S> {
+    /// Reads everything there is about a certificate.
+    pub(crate) async fn load(
+        store: &'a S,
+        task: &Task,
+        intervals: Intervals,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let name = task.certificate.metadata.key();
+        let records = Records::new(store);
+        let mut stored = HashMap::new();
+        let stored_record = records.certificate(&name).await?.map(|kept| {
+            stored.insert(Key::Certificate(name.clone()), kept.revision);
+            kept.value
+        });
+        let record = brought_up_to_date(stored_record.clone(), task, now);
+        let current = record.status.revision;
+        let next = current.unwrap_or(0).saturating_add(1);
+        let mut current_request = None;
+        if let Some(revision) = current {
+            current_request = records.request(&name, revision).await?.map(|kept| kept.value);
+        }
+        let next_request = records.request(&name, next).await?.map(|kept| {
+            stored.insert(Key::Request(name.clone(), next), kept.revision);
+            kept.value
+        });
+        let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
+        let secret_name = NamespacedName::new(&name.namespace, &task.certificate.spec.secret_name);
+        let files = store.published(&secret_name).await?;
+        let settings = task.certificate.settings.or(&task.issuer.settings);
+        let mut session = Self {
+            store,
+            name,
+            snapshot: Snapshot {
+                certificate: task.certificate.clone(),
+                issuer: task.issuer.clone(),
+                settings,
+                record,
+                secret: files.map(|files| gather::published_pair(&files)),
+                current_request,
+                next_request,
+                next_key,
+                account: None,
+                order: None,
+                retired: Vec::new(),
+                order_count: 0,
+                input_digest: task.input_digest.clone(),
+                intervals,
+                run: Run::default(),
+            },
+            stored,
+            pending: Vec::new(),
+            events: Vec::new(),
+            stored_record,
+        };
+        session.load_orders(next).await?;
+        session.load_account().await?;
+        Ok(session)
+    }
+
+    /// The newest order of the next revision, and all others that owe a clean-up.
+    async fn load_orders(&mut self, next: u32) -> Result<(), StoreError> {
+        for ((revision, number), kept) in self.records().all_orders(&self.name).await? {
+            let Kept { value: order, revision: version } = kept?;
+            self.stored.insert(Key::Order(self.name.clone(), revision, number), version);
+            let newer = revision == next && number > self.snapshot.order_count;
+            let displaced = if newer {
+                self.snapshot.order_count = number;
+                self.snapshot.order.replace(order)
+            } else {
+                Some(order)
+            };
+            self.snapshot.retired.extend(displaced.filter(Order::owes_clean_up));
+        }
+        Ok(())
+    }
+
+    /// Reads the account again; somebody else may have registered it.
+    pub(crate) async fn load_account(&mut self) -> Result<(), StoreError> {
+        let id = account_id(&account::identity(&self.snapshot));
+        self.snapshot.account = None;
+        if let Some(kept) = self.records().account(&id).await? {
+            self.stored.insert(Key::Account(id), kept.revision);
+            self.snapshot.account = Some(kept.value);
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> Records<'a, S> {
+        Records::new(self.store)
+    }
+
+    /// The pair that was just published is the live one, and the next request its request.
+    pub(crate) fn now_live(&mut self, leaf: &LeafFacts) {
+        self.snapshot.secret = Some(issuing::published_pair(&self.snapshot, leaf));
+    }
+
+    /// Under which name the account of this certificate's issuer is stored.
+    pub(crate) fn account_id(&self) -> String {
+        account_id(&account::identity(&self.snapshot))
+    }
+
+    /// An order of an earlier run: its answers are put out again, and whether the CA was told to
+    /// look is asked. The changed phases are written with the next flush.
+    pub(crate) fn resume(&mut self) {
+        let Some(order) = self.snapshot.order.clone() else { return };
+        let (resumed, unsure) = challenge::resumed(order.clone());
+        self.snapshot.run.unsure.extend(unsure);
+        if resumed != order {
+            self.apply(Record::of(Change::Order(Box::new(resumed))));
+        }
+    }
+
+    /// Whether the record in memory says something that the one on disk does not.
+    pub(crate) fn is_unsaved(&self) -> bool {
+        self.stored_record.as_ref() != Some(&self.snapshot.record)
+    }
+
+    /// Whether a record was ever written.
+    pub(crate) fn is_known(&self) -> bool {
+        self.stored_record.is_some()
+    }
+
+    /// Takes changes into the snapshot, to be written by the next flush.
+    pub(crate) fn apply(&mut self, record: Record) {
+        for change in record.changes {
+            self.remember(&change);
+            // A newer version of the document that is to be written last replaces it.
+            match (self.pending.last_mut(), change) {
+                (Some(Change::Order(old)), Change::Order(new)) if old.name == new.name => {
+                    *old = new;
+                }
+                (Some(Change::Certificate(old)), Change::Certificate(new)) => *old = new,
+                (_, change) => self.pending.push(change),
+            }
+        }
+        self.events.extend(record.events);
+    }
+
+    fn remember(&mut self, change: &Change) {
+        let snapshot = &mut self.snapshot;
+        match change {
+            Change::Certificate(record) => {
+                snapshot.record = (**record).clone();
+                let live = snapshot.record.status.revision;
+                let promoted = snapshot.next_request.take_if(|next| Some(next.revision) == live);
+                if promoted.is_some() {
+                    snapshot.current_request = promoted;
+                }
+            }
+            Change::Request(request) => {
+                if snapshot.record.status.revision == Some(request.revision) {
+                    snapshot.current_request = Some((**request).clone());
+                } else {
+                    snapshot.next_request = Some((**request).clone());
+                }
+            }
+            Change::DropRequest(_) => snapshot.next_request = None,
+            Change::Order(order) => remember_order(snapshot, order),
+            Change::NextKey(_, facts) => snapshot.next_key = Some(Ok(facts.clone())),
+            Change::DropNextKey => snapshot.next_key = None,
+            Change::AccountKey(_, account) | Change::Account(account) => {
+                snapshot.account = Some((**account).clone());
+            }
+        }
+    }
+
+    /// Writes what has changed, then the journal. Returns the events, to be shown.
+    pub(crate) async fn flush(&mut self) -> Result<Vec<Event>, StoreError> {
+        for change in std::mem::take(&mut self.pending) {
+            self.write(change).await?;
+        }
+        let events = std::mem::take(&mut self.events);
+        if !events.is_empty() {
+            self.store.journal(&self.name, &events).await?;
+        }
+        Ok(events)
+    }
+
+    async fn write(&mut self, change: Change) -> Result<(), StoreError> {
+        let name = self.name.clone();
+        match change {
+            Change::Certificate(record) => {
+                let key = Key::Certificate(name.clone());
+                let old = self.stored.get(&key);
+                let version = self.records().put_certificate(&name, &record, old).await?;
+                self.stored.insert(key, version);
+                self.stored_record = Some(*record);
+            }
+            Change::Request(request) => {
+                let key = Key::Request(name.clone(), request.revision);
+                let old = self.stored.get(&key);
+                let version = self.records().put_request(&name, &request, old).await?;
+                self.stored.insert(key, version);
+            }
+            Change::DropRequest(revision) => {
+                let key = Key::Request(name, revision);
+                self.store.delete(&key).await?;
+                self.stored.remove(&key);
+            }
+            Change::Order(order) => {
+                let number = number_of(&order);
+                let key = Key::Order(name.clone(), order.spec.revision, number);
+                let old = self.stored.get(&key);
+                let version = self
+                    .records()
+                    .put_order(&name, order.spec.revision, number, &order, old)
+                    .await?;
+                self.stored.insert(key, version);
+            }
+            Change::NextKey(pem, _) => {
+                self.records().create_next_key(&name, pem.0.as_bytes()).await?;
+            }
+            Change::DropNextKey => self.records().delete_next_key(&name).await?,
+            Change::AccountKey(pem, account) => {
+                self.records().create_account_key(&id_of(&account), pem.0.as_bytes()).await?;
+                self.write_account(&account).await?;
+            }
+            Change::Account(account) => self.write_account(&account).await?,
+        }
+        Ok(())
+    }
+
+    async fn write_account(&mut self, account: &Account) -> Result<(), StoreError> {
+        let id = id_of(account);
+        let key = Key::Account(id.clone());
+        let version = self.records().put_account(&id, account, self.stored.get(&key)).await?;
+        self.stored.insert(key, version);
+        Ok(())
+    }
+
+    /// Removes requests and orders that nobody needs any more.
+    pub(crate) async fn prune(&self) -> Result<(), StoreError> {
+        let limit = self.snapshot.certificate.spec.revision_history_limit.unwrap_or(1);
+        let limit = usize::try_from(limit).unwrap_or(1);
+        self.records().prune(&self.name, &self.snapshot.record, limit).await.map(drop)
+    }
+}
+
+fn remember_order(snapshot: &mut Snapshot, order: &Order) {
+    if let Some(old) = snapshot.retired.iter_mut().find(|old| old.name == order.name) {
+        *old = order.clone();
+        return;
+    }
+    match &mut snapshot.order {
+        Some(current) if current.name == order.name => *current = order.clone(),
+        current => {
+            let displaced = current.replace(order.clone());
+            snapshot.order_count = snapshot.order_count.max(number_of(order));
+            snapshot.retired.extend(displaced.filter(Order::owes_clean_up));
+        }
+    }
+}
+
+/// An order's number is the last part of its name.
+fn number_of(order: &Order) -> u32 {
+    order.name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// The record with today's manifest in it: another spec is another generation.
+fn brought_up_to_date(
+    stored: Option<CertificateRecord>,
+    task: &Task,
+    now: Timestamp,
+) -> CertificateRecord {
+    let spec = &task.certificate.spec;
+    let mut record = stored.unwrap_or_else(|| CertificateRecord {
+        creation_timestamp: now,
+        generation: 1,
+        spec_digest: spec_digest(spec),
+        secret_name: spec.secret_name.clone(),
+        manifest: task.manifest.clone(),
+        directory_urls: std::collections::BTreeMap::new(),
+        issued_fingerprint: None,
+        retry_after: None,
+        last_failure: None,
+        attempted_inputs: Vec::new(),
+        status: CertificateStatus::default(),
+    });
+    let digest = spec_digest(spec);
+    if record.spec_digest != digest {
+        record.generation = record.generation.saturating_add(1);
+        record.spec_digest = digest;
+    }
+    record.secret_name.clone_from(&spec.secret_name);
+    if task.manifest.is_some() {
+        record.manifest.clone_from(&task.manifest);
+    }
+    record
+}
