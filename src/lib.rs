@@ -1,6 +1,7 @@
 //! certctl: cert-manager for people without a cluster.
 
 pub mod acme;
+pub mod cli;
 pub mod controller;
 pub mod engine;
 pub mod manifest;

@@ -1,0 +1,232 @@
+//! The command line as types: one struct per verb, the global flags in `global`.
+//!
+//! Contract: a doc comment here is the help text. Values are parsed at this border; what comes out
+//! needs no further check.
+
+mod global;
+mod values;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+pub use global::{Format, GlobalArgs};
+pub use values::{HostPort, Resolve, ValueError};
+
+/// cert-manager for people without a cluster: makes the Certificates in YAML files true.
+///
+/// certctl reads cert-manager's Certificate and Issuer manifests from files, obtains and renews
+/// the certificates from an ACME CA, and keeps them in files. A first run:
+///
+///   certctl validate web.yaml    are the manifests right? (offline)
+///   certctl rehearse web.yaml    the whole flow against a built-in throw-away CA
+///   certctl issue web.yaml       make it true; run `certctl issue` from cron to keep it true
+#[derive(Debug, Parser)]
+#[command(
+    name = "certctl",
+    version,
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    verbatim_doc_comment
+)]
+pub struct Arguments {
+    /// The flags of every verb.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    /// Print the version.
+    #[arg(short = 'V', long, action = ArgAction::Version, hide_short_help = true)]
+    version: Option<bool>,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Make these certificates true now; safe to repeat, the verb for cron.
+    ///
+    /// Without arguments: all certificates of the config directory and those issued from files
+    /// before. Issues only what is missing, wrong or due, and says nothing when nothing is.
+    Issue(IssueArgs),
+    /// Check manifests, offline.
+    Validate(ValidateArgs),
+    /// Show all certificates, or one in detail.
+    ///
+    /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code ends in 8 when
+    /// something needs attention.
+    Status(StatusArgs),
+    /// Run the whole flow against a built-in throw-away CA; touches no real state.
+    Rehearse(RehearseArgs),
+    /// Stop managing a certificate; its files stay unless --secret.
+    Forget(ForgetArgs),
+    /// Print the version; with -v every directory and where it comes from.
+    Version(VersionArgs),
+    /// Print a completion script for a shell
+    ///
+    /// bash: certctl completion bash > /etc/bash_completion.d/certctl
+    #[command(verbatim_doc_comment)]
+    Completion(CompletionArgs),
+}
+
+/// `certctl issue`.
+#[derive(Debug, Args)]
+pub struct IssueArgs {
+    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
+    #[arg(value_name = "FILE|DIR|-|NAME")]
+    pub targets: Vec<OsString>,
+}
+
+/// `certctl validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Manifests, folders of them, or `-` for standard input; the config directory when none.
+    #[arg(value_name = "FILE|DIR|-")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// `certctl status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// certificate (may be left out), issuer, order, challenge or request; then names.
+    #[arg(value_name = "KIND|NAME")]
+    pub words: Vec<OsString>,
+}
+
+/// `certctl rehearse`.
+#[derive(Debug, Args)]
+pub struct RehearseArgs {
+    /// Manifests, folders of them, or `-` for standard input; the config directory when none.
+    #[arg(value_name = "FILE|DIR|-")]
+    pub paths: Vec<PathBuf>,
+    /// Where a name leads to during the rehearsal (repeat).
+    #[arg(long, value_name = "NAME=ADDR")]
+    pub resolve: Vec<Resolve>,
+}
+
+/// `certctl forget`.
+#[derive(Debug, Args)]
+pub struct ForgetArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<OsString>,
+    /// Delete the issued key and certificate, too.
+    #[arg(long)]
+    pub secret: bool,
+}
+
+/// `certctl version`.
+#[derive(Debug, Args)]
+pub struct VersionArgs {
+    /// Print the number alone.
+    #[arg(long)]
+    pub short: bool,
+}
+
+/// `certctl completion`.
+#[derive(Debug, Args)]
+pub struct CompletionArgs {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::resource::GoDuration;
+
+    #[test]
+    fn the_tree_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_verbs_are_those_that_exist() {
+        let command = Arguments::command();
+        let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(
+            verbs,
+            ["issue", "validate", "status", "rehearse", "forget", "version", "completion"]
+        );
+    }
+
+    #[test]
+    fn short_help_shows_six_flags_and_long_help_all() {
+        let mut command = Arguments::command();
+        command.build();
+        let issue = command.find_subcommand_mut("issue").unwrap();
+        let short = issue.render_help().to_string();
+        let flags: Vec<&str> = short
+            .lines()
+            .filter_map(|line| line.trim_start().strip_prefix('-')?.split([',', ' ']).next())
+            .collect();
+        assert_eq!(flags, ["h", "f", "n", "o", "v", "q"], "{short}");
+        let long = issue.render_long_help().to_string();
+        assert!(long.contains("Global options:"), "{long}");
+        for flag in ["--self-check-interval", "--http01-listen", "[env: CERTCTL_STATE_DIR]"] {
+            assert!(long.contains(flag), "{flag}: {long}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_the_documented_ones() {
+        let global = Arguments::try_parse_from(["certctl", "issue"]).unwrap().global;
+        assert_eq!(global.parallel.get(), 256);
+        assert_eq!(global.max_concurrent_challenges.get(), 60);
+        let durations = [global.timeout, global.lock_timeout, global.self_check_interval];
+        assert_eq!(durations, ["10m", "30s", "10s"].map(|d| d.parse::<GoDuration>().unwrap()));
+        assert_eq!(global.cluster_resource_namespace, "cert-manager");
+        assert_eq!((global.namespace(), global.format()), (None, Format::Text));
+    }
+
+    #[test]
+    fn global_flags_may_stand_before_and_behind_the_verb() {
+        let parsed = Arguments::try_parse_from([
+            "certctl",
+            "-f",
+            "a.yaml",
+            "-vv",
+            "issue",
+            "web",
+            "-n",
+            "prod",
+            "--timeout",
+            "1h30m",
+            "--resolver",
+            "192.0.2.53",
+            "--http01-listen",
+            "127.0.0.1:5002,[::1]:5002",
+        ])
+        .unwrap();
+        let global = parsed.global;
+        assert_eq!(global.namespace(), Some("prod"));
+        assert_eq!(global.verbose, 2);
+        assert_eq!(global.timeout.to_string(), "1h30m0s");
+        assert_eq!(global.resolver, [HostPort { host: "192.0.2.53".into(), port: 53 }]);
+        let listen: Vec<String> = global.http01_listen.iter().map(ToString::to_string).collect();
+        assert_eq!(listen, ["127.0.0.1:5002", "[::1]:5002"]);
+        let Verb::Issue(issue) = parsed.verb else { panic!("{:?}", parsed.verb) };
+        assert_eq!(issue.targets, ["web"]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for words in [
+            vec!["--timeout", "90d"],
+            vec!["--timeout", "0s"],
+            vec!["--self-check-interval", "-1s"],
+            vec!["--parallel", "0"],
+            vec!["--output", "table"],
+            vec!["--namespace", "Not_A_Label"],
+            vec!["-l", "a b"],
+            vec!["-q", "-v"],
+        ] {
+            let line = [vec!["certctl", "issue"], words].concat();
+            assert!(Arguments::try_parse_from(&line).is_err(), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The flags that every verb knows.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::values::{self, HostPort};
+use crate::cli::log::LogFormat;
+use crate::cli::output::When;
+use crate::cli::selector::LabelSelector;
+use crate::resource::GoDuration;
+
+/// The global flags. Only -f, -n, -o, -v, -q and -h are in the short help.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct GlobalArgs {
+    /// Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]
+    #[arg(short, long = "filename", value_name = "FILE|DIR", global = true)]
+    pub filename: Vec<PathBuf>,
+    /// Only objects of this namespace
+    #[arg(short, long, env = "CERTCTL_NAMESPACE", hide_env_values = true, global = true,
+          value_parser = values::namespace)]
+    pub namespace: Option<String>,
+    /// Format of the data on stdout
+    #[arg(short, long, value_enum, env = "CERTCTL_OUTPUT", hide_env_values = true, global = true)]
+    pub output: Option<Format>,
+    /// Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]
+    #[arg(short, long, action = ArgAction::Count, global = true)]
+    pub verbose: u8,
+    /// Say less on stderr (repeat: errors only)
+    #[arg(short, long, action = ArgAction::Count, global = true, conflicts_with = "verbose")]
+    pub quiet: u8,
+    /// All namespaces, which is the default; beats -n
+    #[arg(short = 'A', long, global = true, hide_short_help = true)]
+    pub all_namespaces: bool,
+    /// Only objects with these labels: k=v,k!=v,k,!k
+    #[arg(short = 'l', long, global = true, hide_short_help = true)]
+    pub selector: Option<LabelSelector>,
+    /// Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]
+    #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
+    pub config_dir: Option<PathBuf>,
+    /// Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]
+    #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
+    pub state_dir: Option<PathBuf>,
+    /// How lines on stderr look
+    #[arg(long, value_enum, default_value_t, global = true, hide_short_help = true)]
+    pub log_format: LogFormat,
+    /// When to use colours [env: NO_COLOR, CLICOLOR_FORCE]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        global = true,
+        hide_short_help = true,
+        value_name = "WHEN"
+    )]
+    pub color: When,
+    /// When to show progress bars
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        global = true,
+        hide_short_help = true,
+        value_name = "WHEN"
+    )]
+    pub progress: When,
+    /// Certificates worked on at once
+    #[arg(long, value_name = "N", default_value = "256", global = true, hide_short_help = true)]
+    pub parallel: NonZeroUsize,
+    /// Challenges under way at once, over all certctl processes
+    #[arg(long, value_name = "N", default_value = "60", global = true, hide_short_help = true)]
+    pub max_concurrent_challenges: NonZeroUsize,
+    /// Time for one certificate, from its first challenge on
+    #[arg(long, value_name = "DURATION", default_value = "10m", global = true,
+          hide_short_help = true, value_parser = values::positive_duration)]
+    pub timeout: GoDuration,
+    /// Wait this long for another certctl to give back a lock; 0 for not at all
+    #[arg(long, value_name = "DURATION", default_value = "30s", global = true,
+          hide_short_help = true, value_parser = values::duration)]
+    pub lock_timeout: GoDuration,
+    /// Time between two self-checks of a challenge
+    #[arg(long, value_name = "DURATION", default_value = "10s", global = true,
+          hide_short_help = true, value_parser = values::positive_duration)]
+    pub self_check_interval: GoDuration,
+    /// Address the HTTP-01 listener binds (repeat) [default: [::]:80]
+    #[arg(long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
+          value_delimiter = ',', global = true, hide_short_help = true,
+          value_parser = values::listen_address)]
+    pub http01_listen: Vec<SocketAddr>,
+    /// Port the HTTP-01 self-check asks [default: 80]
+    #[arg(long, value_name = "PORT", global = true, hide_short_help = true,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub http01_check_port: Option<u16>,
+    /// DNS server for all lookups (repeat) [default: those of resolv.conf]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "CERTCTL_RESOLVERS",
+        hide_env_values = true,
+        value_delimiter = ',',
+        global = true,
+        hide_short_help = true
+    )]
+    pub resolver: Vec<HostPort>,
+    /// Namespace of the secrets that ClusterIssuers refer to
+    #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true,
+          hide_short_help = true, value_parser = values::namespace)]
+    pub cluster_resource_namespace: String,
+    /// End in 10 when something was issued, `status` in 8 when something needs attention
+    #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true,
+          hide_short_help = true, value_parser = clap::builder::FalseyValueParser::new())]
+    pub exit_code: bool,
+}
+
+impl GlobalArgs {
+    /// The one namespace that is asked for; `None` for all.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref().filter(|_| !self.all_namespaces)
+    }
+
+    /// The format of data on stdout.
+    pub fn format(&self) -> Format {
+        self.output.unwrap_or_default()
+    }
+}
+
+/// `-o`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people; what there is without -o.
+    #[default]
+    #[value(skip)]
+    Text,
+    /// For people, with everything.
+    Wide,
+    /// One JSON object.
+    Json,
+    /// YAML documents.
+    Yaml,
+    /// `kind/name` lines.
+    Name,
+}

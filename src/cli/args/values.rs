@@ -1,0 +1,158 @@
+//! Values of flags: durations, addresses, names.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::resource::{DnsName, GoDuration, NameError, is_dns_label};
+
+/// A DNS server: a name or an address, and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort {
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// The port; 53 when none was given.
+    pub port: u16,
+}
+
+impl HostPort {
+    /// The socket address, unless the host is a name.
+    pub fn socket_address(&self) -> Option<SocketAddr> {
+        let address: IpAddr = self.host.parse().ok()?;
+        Some(SocketAddr::new(address, self.port))
+    }
+}
+
+impl FromStr for HostPort {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(Self { host: address.ip().to_string(), port: address.port() });
+        }
+        let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
+        if let Ok(address) = bare.parse::<IpAddr>() {
+            return Ok(Self { host: address.to_string(), port: 53 });
+        }
+        let (host, port) = match text.split_once(':') {
+            Some((host, port)) => (host, port.parse().map_err(|_| ValueError::Port)?),
+            None => (text, 53),
+        };
+        let host: DnsName = host.parse()?;
+        Ok(Self { host: host.to_string(), port })
+    }
+}
+
+/// `NAME=ADDR`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolve {
+    /// The name.
+    pub name: DnsName,
+    /// Where it leads to.
+    pub address: IpAddr,
+}
+
+impl FromStr for Resolve {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let (name, address) = text.split_once('=').ok_or(ValueError::Resolve)?;
+        let bare = address.strip_prefix('[').and_then(|a| a.strip_suffix(']')).unwrap_or(address);
+        Ok(Self { name: name.parse()?, address: bare.parse().map_err(|_| ValueError::Address)? })
+    }
+}
+
+/// A socket address; `:80` means every address of both families.
+pub(super) fn listen_address(text: &str) -> Result<SocketAddr, ValueError> {
+    match text.strip_prefix(':') {
+        Some(port) => {
+            let port = port.parse().map_err(|_| ValueError::Port)?;
+            Ok(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port))
+        }
+        None => text.parse().map_err(|_| ValueError::Listen),
+    }
+}
+
+/// A duration in Go syntax that is not negative.
+pub(super) fn duration(text: &str) -> Result<GoDuration, ValueError> {
+    let duration: GoDuration = text.parse()?;
+    if duration.0.is_negative() { Err(ValueError::Negative) } else { Ok(duration) }
+}
+
+/// A duration in Go syntax above zero.
+pub(super) fn positive_duration(text: &str) -> Result<GoDuration, ValueError> {
+    let duration = duration(text)?;
+    if duration.0.is_zero() { Err(ValueError::Zero) } else { Ok(duration) }
+}
+
+/// A namespace.
+pub(super) fn namespace(text: &str) -> Result<String, ValueError> {
+    if is_dns_label(text) { Ok(text.to_owned()) } else { Err(ValueError::Namespace) }
+}
+
+/// Why a value is refused. clap says which flag it was for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "each variant says what it is about in its message")]
+pub enum ValueError {
+    #[error(transparent)]
+    Duration(#[from] crate::resource::GoDurationError),
+    #[error("must not be negative")]
+    Negative,
+    #[error("must be more than zero")]
+    Zero,
+    #[error("a namespace has lower-case letters, digits and hyphens only, at most 63")]
+    Namespace,
+    #[error("a port is a number up to 65535")]
+    Port,
+    #[error("write ADDRESS:PORT, such as 127.0.0.1:5002, [::]:80, or :80")]
+    Listen,
+    #[error("write NAME=ADDRESS, such as www.example.com=127.0.0.1")]
+    Resolve,
+    #[error("what follows `=` must be an IP address")]
+    Address,
+    #[error("not a host name: {0}")]
+    Name(#[from] NameError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dns_server_is_a_name_or_an_address_with_or_without_port() {
+        for (text, host, port, address) in [
+            ("192.0.2.1", "192.0.2.1", 53, Some("192.0.2.1:53")),
+            ("192.0.2.1:5353", "192.0.2.1", 5353, Some("192.0.2.1:5353")),
+            ("[2001:db8::1]:54", "2001:db8::1", 54, Some("[2001:db8::1]:54")),
+            ("2001:db8::1", "2001:db8::1", 53, Some("[2001:db8::1]:53")),
+            ("[2001:db8::1]", "2001:db8::1", 53, Some("[2001:db8::1]:53")),
+            ("dns:8053", "dns", 8053, None),
+        ] {
+            let found: HostPort = text.parse().unwrap();
+            assert_eq!(found, HostPort { host: host.to_owned(), port }, "{text}");
+            let wanted = address.map(|address| address.parse().unwrap());
+            assert_eq!(found.socket_address(), wanted, "{text}");
+        }
+        assert_eq!("dns:dns".parse::<HostPort>(), Err(ValueError::Port));
+        assert_eq!("".parse::<HostPort>(), Err(ValueError::Name(NameError::Empty)));
+    }
+
+    #[test]
+    fn a_name_can_be_led_to_an_address() {
+        let found: Resolve = "www.example.com=[::1]".parse().unwrap();
+        let name = "www.example.com".parse().unwrap();
+        assert_eq!(found, Resolve { name, address: Ipv6Addr::LOCALHOST.into() });
+        assert_eq!("www.example.com".parse::<Resolve>(), Err(ValueError::Resolve));
+        assert_eq!("a.example=b".parse::<Resolve>(), Err(ValueError::Address));
+    }
+
+    #[test]
+    fn a_listener_may_leave_out_its_address() {
+        for (text, wanted) in [(":80", "[::]:80"), ("127.0.0.1:0", "127.0.0.1:0")] {
+            assert_eq!(listen_address(text).unwrap().to_string(), wanted);
+        }
+        assert_eq!(listen_address("localhost:80"), Err(ValueError::Listen));
+        assert_eq!(listen_address(":x"), Err(ValueError::Port));
+    }
+}

@@ -1,0 +1,255 @@
+//! The environment and the directories, each with where it comes from.
+//!
+//! Contract: this is the one place that reads environment variables, once, at the start; what
+//! follows is pure. Precedence: flag > `CERTCTL_*` > systemd's `STATE_DIRECTORY`,
+//! `CONFIGURATION_DIRECTORY`, `CREDENTIALS_DIRECTORY` > the table of the README. A variable that
+//! is empty counts as unset.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// What the process was started with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+    is_root: bool,
+    user: Option<UserDirectories>,
+}
+
+/// The user's own directories, as the platform has them; `None` without a home.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserDirectories {
+    /// `$XDG_CONFIG_HOME/certctl`.
+    pub config: PathBuf,
+    /// `$XDG_STATE_HOME/certctl`, or where local data goes on platforms that know no state.
+    pub state: PathBuf,
+}
+
+impl Environment {
+    /// Reads the environment of this process.
+    pub fn of_process() -> Self {
+        let variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        // Without HOME the platform would look into the user database and find `/` or a home that
+        // nobody meant: a service without HOME has to say where its files are.
+        let has_home = variables.get(OsStr::new("HOME")).is_some_and(|home| !home.is_empty());
+        let user = directories::ProjectDirs::from("", "", "certctl").filter(|_| has_home).map(
+            |directories| UserDirectories {
+                config: directories.config_dir().to_owned(),
+                state: directories
+                    .state_dir()
+                    .unwrap_or_else(|| directories.data_local_dir())
+                    .to_owned(),
+            },
+        );
+        Self { variables, is_root: rustix::process::geteuid().is_root(), user }
+    }
+
+    /// An environment of these variables, of a user without a home.
+    pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
+        let variables = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { variables, is_root: false, user: None }
+    }
+
+    /// A variable, unless it is unset or empty.
+    pub fn value(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|v| !v.is_empty())
+    }
+
+    /// The manifests named by `CERTCTL_FILES`, a list of paths as `PATH` is one.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let paths = self.value("CERTCTL_FILES").map(|list| std::env::split_paths(list).collect());
+        let paths: Vec<PathBuf> = paths.unwrap_or_default();
+        paths.into_iter().filter(|path| !path.as_os_str().is_empty()).collect()
+    }
+
+    /// Where manifests, secrets and hooks are looked for.
+    pub fn config_dir(&self, flag: Option<&Path>) -> Result<Directory, EnvironmentError> {
+        self.resolve(&CONFIG, flag)
+    }
+
+    /// Where state is kept.
+    pub fn state_dir(&self, flag: Option<&Path>) -> Result<Directory, EnvironmentError> {
+        self.resolve(&STATE, flag)
+    }
+
+    /// systemd's credentials, when the service has any.
+    pub fn credentials_dir(&self) -> Option<Directory> {
+        let path = self.value(CREDENTIALS)?;
+        Some(Directory { path: path.into(), source: Source::Systemd(CREDENTIALS) })
+    }
+
+    fn resolve(&self, which: &Which, flag: Option<&Path>) -> Result<Directory, EnvironmentError> {
+        if let Some(path) = flag {
+            return Ok(Directory { path: path.to_owned(), source: Source::Flag(which.flag) });
+        }
+        if let Some(path) = self.value(which.variable) {
+            let source = Source::Variable(which.variable);
+            return Ok(Directory { path: path.into(), source });
+        }
+        // systemd separates several directories with colons; the first one is the unit's own.
+        let listed = self.value(which.systemd).map(|list| std::env::split_paths(list).next());
+        if let Some(path) = listed.flatten() {
+            return Ok(Directory { path, source: Source::Systemd(which.systemd) });
+        }
+        if self.is_root {
+            return Ok(Directory { path: which.root.into(), source: Source::Root });
+        }
+        match &self.user {
+            Some(user) => Ok(Directory { path: (which.user)(user), source: Source::User }),
+            None => Err(EnvironmentError::NoHome {
+                what: which.what,
+                flag: which.flag,
+                variable: which.variable,
+            }),
+        }
+    }
+}
+
+/// A directory and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// The path, as it was named.
+    pub path: PathBuf,
+    /// Who named it.
+    pub source: Source,
+}
+
+/// Who named a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A flag.
+    Flag(&'static str),
+    /// A variable of ours.
+    Variable(&'static str),
+    /// A variable of systemd's.
+    Systemd(&'static str),
+    /// The default for root.
+    Root,
+    /// The default for users.
+    User,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "flag {flag}"),
+            Self::Variable(name) => write!(f, "environment {name}"),
+            Self::Systemd(name) => write!(f, "systemd {name}"),
+            Self::Root => f.write_str("default for root"),
+            Self::User => f.write_str("default for users"),
+        }
+    }
+}
+
+/// Why a directory is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EnvironmentError {
+    /// There is no home to derive it from.
+    #[error("no {what} directory: HOME is not set, and neither is {flag} nor {variable}")]
+    NoHome {
+        /// `config` or `state`.
+        what: &'static str,
+        /// The flag that would name it.
+        flag: &'static str,
+        /// The variable that would name it.
+        variable: &'static str,
+    },
+}
+
+/// One row of the precedence table.
+struct Which {
+    what: &'static str,
+    flag: &'static str,
+    variable: &'static str,
+    systemd: &'static str,
+    root: &'static str,
+    user: fn(&UserDirectories) -> PathBuf,
+}
+
+const CONFIG: Which = Which {
+    what: "config",
+    flag: "--config-dir",
+    variable: "CERTCTL_CONFIG_DIR",
+    systemd: "CONFIGURATION_DIRECTORY",
+    root: "/etc/certctl",
+    user: |user| user.config.clone(),
+};
+
+const STATE: Which = Which {
+    what: "state",
+    flag: "--state-dir",
+    variable: "CERTCTL_STATE_DIR",
+    systemd: "STATE_DIRECTORY",
+    root: "/var/lib/certctl",
+    user: |user| user.state.clone(),
+};
+
+const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(path: &str, source: Source) -> Directory {
+        Directory { path: path.into(), source }
+    }
+
+    #[test]
+    fn a_directory_comes_from_the_strongest_source() {
+        let ours = ("CERTCTL_STATE_DIR", "/ours");
+        let systemd = ("STATE_DIRECTORY", "/var/lib/one:/var/lib/two");
+        for (flag, variables, is_root, found) in [
+            (Some("flag"), vec![ours, systemd], true, directory("flag", Source::Flag(STATE.flag))),
+            (None, vec![ours, systemd], true, directory("/ours", Source::Variable(STATE.variable))),
+            (None, vec![systemd], true, directory("/var/lib/one", Source::Systemd(STATE.systemd))),
+            (
+                None,
+                vec![("CERTCTL_STATE_DIR", ""), ("STATE_DIRECTORY", "")],
+                true,
+                directory("/var/lib/certctl", Source::Root),
+            ),
+            (None, vec![], false, directory("/home/u/.local/state/certctl", Source::User)),
+        ] {
+            let environment = Environment {
+                is_root,
+                user: Some(UserDirectories {
+                    config: "/home/u/.config/certctl".into(),
+                    state: "/home/u/.local/state/certctl".into(),
+                }),
+                ..Environment::from_pairs(&variables)
+            };
+            assert_eq!(environment.state_dir(flag.map(Path::new)), Ok(found), "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_home_is_an_error_only_when_it_is_needed() {
+        let homeless = Environment::from_pairs(&[("CERTCTL_STATE_DIR", "/s")]);
+        assert_eq!(
+            homeless.config_dir(None).unwrap_err().to_string(),
+            "no config directory: HOME is not set, and neither is --config-dir nor \
+             CERTCTL_CONFIG_DIR"
+        );
+        assert_eq!(homeless.state_dir(None).unwrap().path, Path::new("/s"));
+        let root = Environment { is_root: true, ..homeless };
+        assert_eq!(root.config_dir(None), Ok(directory("/etc/certctl", Source::Root)));
+    }
+
+    #[test]
+    fn files_and_credentials_come_from_their_variables() {
+        let environment = Environment::from_pairs(&[
+            ("CERTCTL_FILES", "a.yaml::/b"),
+            ("CREDENTIALS_DIRECTORY", "/run/credentials/certctl.service"),
+        ]);
+        assert_eq!(environment.files(), [PathBuf::from("a.yaml"), PathBuf::from("/b")]);
+        assert_eq!(
+            environment.credentials_dir(),
+            Some(directory("/run/credentials/certctl.service", Source::Systemd(CREDENTIALS)))
+        );
+        assert_eq!(Environment::default().credentials_dir(), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! An error on its way out: what went wrong, what to do about it, and the exit code.
+
+use std::fmt;
+use std::io;
+
+use super::environment::EnvironmentError;
+use super::exit::ExitCode;
+use super::log::LogError;
+use super::target::TargetError;
+
+/// What a verb fails with. Modules below give errors without advice; the hint is added here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CliError {
+    /// How the process ends.
+    pub code: ExitCode,
+    /// What went wrong; a lower-case fragment, already escaped where it is foreign.
+    pub message: String,
+    /// What comes next, when there is something to advise.
+    pub hint: Option<String>,
+}
+
+impl CliError {
+    /// An error with this exit code.
+    pub fn new(code: ExitCode, message: impl fmt::Display) -> Self {
+        Self { code, message: message.to_string(), hint: None }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn hinted(self, hint: impl fmt::Display) -> Self {
+        Self { hint: Some(hint.to_string()), ..self }
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n  try: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for CliError {}
+
+impl From<EnvironmentError> for CliError {
+    fn from(error: EnvironmentError) -> Self {
+        Self::new(ExitCode::Usage, error)
+    }
+}
+
+impl From<LogError> for CliError {
+    fn from(error: LogError) -> Self {
+        Self::new(ExitCode::Usage, error).hinted("CERTCTL_LOG=certctl=debug,certctl::acme=trace")
+    }
+}
+
+impl From<TargetError> for CliError {
+    fn from(error: TargetError) -> Self {
+        let code = match &error {
+            TargetError::Ambiguous { .. }
+            | TargetError::BarePath { .. }
+            | TargetError::NotAName { .. } => ExitCode::Usage,
+            TargetError::Unknown { .. } | TargetError::Several { .. } => ExitCode::Manifest,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        Self::new(ExitCode::Failed, format_args!("cannot write to standard output: {error}"))
+    }
+}

@@ -1,0 +1,178 @@
+//! How a run ends, as a number: the exit codes and the rule for runs over several certificates.
+//!
+//! Contract: these numbers are documented in the README and the man page and never change their
+//! meaning. 101, 134 and 139 are never used: a panic is a bug and ends in 1 (`super::panic`).
+
+use crate::resource::FailureClass;
+
+/// The exit codes of certctl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExitCode {
+    /// 0: everything asked for is true, or there was nothing to do.
+    Done,
+    /// 1: failed, with no class below, or with several classes at once.
+    Failed,
+    /// 2: a flag or an argument is wrong.
+    Usage,
+    /// 3: a manifest, a reference or a precondition is wrong; nothing was started.
+    Manifest,
+    /// 4: domain validation failed.
+    Validation,
+    /// 5: the CA refused or cannot be reached.
+    Ca,
+    /// 6: issued, but an output or a hook failed.
+    Output,
+    /// 7: the state directory: disk, permission, corrupt file.
+    State,
+    /// 8: something needs attention (`status --exit-code` only).
+    Attention,
+    /// 10: something was issued and nothing failed (`--exit-code` only).
+    Changed,
+    /// 75: deferred, run again later (EX_TEMPFAIL of sysexits).
+    Deferred,
+    /// 128 + n: ended by signal n.
+    Signal(u8),
+}
+
+impl ExitCode {
+    /// The number for the operating system.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Manifest => 3,
+            Self::Validation => 4,
+            Self::Ca => 5,
+            Self::Output => 6,
+            Self::State => 7,
+            Self::Attention => 8,
+            Self::Changed => 10,
+            Self::Deferred => 75,
+            Self::Signal(number) => number.saturating_add(128),
+        }
+    }
+}
+
+impl From<FailureClass> for ExitCode {
+    fn from(class: FailureClass) -> Self {
+        match class {
+            FailureClass::Other => Self::Failed,
+            FailureClass::Precondition => Self::Manifest,
+            FailureClass::Validation => Self::Validation,
+            FailureClass::Ca | FailureClass::Unreachable => Self::Ca,
+            FailureClass::Output => Self::Output,
+            FailureClass::State => Self::State,
+        }
+    }
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        Self::from(code.number())
+    }
+}
+
+/// How the work on one certificate ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// True already; nothing was done.
+    Unchanged,
+    /// Issued.
+    Changed,
+    /// Wanted, but not attempted or not finished: backoff, rate limit, lock, pending order.
+    Deferred,
+    /// Failed.
+    Failed(FailureClass),
+}
+
+/// The code of a run over several certificates: failure > 10 > 75 > 0. Failures that share a code
+/// give that code, others 1. 10 is said only when `detailed` (`--exit-code`).
+pub fn of_run(endings: impl IntoIterator<Item = Ending>, detailed: bool) -> ExitCode {
+    let mut failure: Option<ExitCode> = None;
+    let (mut changed, mut deferred) = (false, false);
+    for ending in endings {
+        match ending {
+            Ending::Unchanged => {}
+            Ending::Changed => changed = true,
+            Ending::Deferred => deferred = true,
+            Ending::Failed(class) => {
+                let code = ExitCode::from(class);
+                failure = match failure {
+                    Some(earlier) if earlier != code => Some(ExitCode::Failed),
+                    Some(_) | None => Some(code),
+                };
+            }
+        }
+    }
+    match failure {
+        Some(code) => code,
+        None if changed && detailed => ExitCode::Changed,
+        None if deferred => ExitCode::Deferred,
+        None => ExitCode::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_the_documented_number() {
+        for (code, number) in [
+            (ExitCode::Done, 0),
+            (ExitCode::Failed, 1),
+            (ExitCode::Usage, 2),
+            (ExitCode::Manifest, 3),
+            (ExitCode::Validation, 4),
+            (ExitCode::Ca, 5),
+            (ExitCode::Output, 6),
+            (ExitCode::State, 7),
+            (ExitCode::Attention, 8),
+            (ExitCode::Changed, 10),
+            (ExitCode::Deferred, 75),
+            (ExitCode::Signal(2), 130),
+            (ExitCode::Signal(15), 143),
+        ] {
+            assert_eq!(code.number(), number, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn every_failure_class_has_its_code() {
+        for (class, number) in [
+            (FailureClass::Other, 1),
+            (FailureClass::Precondition, 3),
+            (FailureClass::Validation, 4),
+            (FailureClass::Ca, 5),
+            (FailureClass::Unreachable, 5),
+            (FailureClass::Output, 6),
+            (FailureClass::State, 7),
+        ] {
+            assert_eq!(ExitCode::from(class).number(), number, "{class:?}");
+        }
+    }
+
+    #[test]
+    fn mixed_runs_end_by_the_rule() {
+        use Ending::{Changed, Deferred, Failed, Unchanged};
+        use FailureClass::{Ca, Other, Output, Unreachable, Validation};
+        for (endings, plain, detailed) in [
+            (vec![], 0, 0),
+            (vec![Unchanged], 0, 0),
+            (vec![Changed], 0, 10),
+            (vec![Deferred, Unchanged], 75, 75),
+            (vec![Changed, Deferred], 75, 10),
+            (vec![Failed(Validation)], 4, 4),
+            (vec![Failed(Validation), Changed, Deferred], 4, 4),
+            (vec![Failed(Validation), Failed(Validation)], 4, 4),
+            (vec![Failed(Ca), Failed(Unreachable)], 5, 5),
+            (vec![Failed(Validation), Failed(Output)], 1, 1),
+            (vec![Failed(Validation), Failed(Output), Failed(Validation)], 1, 1),
+            (vec![Failed(Other), Failed(Ca)], 1, 1),
+        ] {
+            assert_eq!(of_run(endings.clone(), false).number(), plain, "{endings:?}");
+            assert_eq!(of_run(endings.clone(), true).number(), detailed, "{endings:?} detailed");
+        }
+    }
+}

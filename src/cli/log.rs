@@ -1,0 +1,296 @@
+//! The log on stderr: what happens, as `tracing` events.
+//!
+//! Contract: a text line is `2026-11-21T03:12:09Z INFO web issued not_after=…`: the event's field
+//! `certificate` stands before the message, all others behind it as `name=value`. On a terminal
+//! the time is left out. Values are escaped, and a line that cannot be written is dropped.
+//! `CERTCTL_LOG` holds a filter such as `certctl=info,certctl::acme=trace`; -v and -q beat it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use thiserror::Error;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
+use tracing_subscriber::registry::LookupSpan;
+
+use super::args::GlobalArgs;
+use super::environment::Environment;
+use super::output::{Output, Paint, Talk, escape};
+use super::time::rfc3339;
+use crate::engine::ports::{Clock, SystemClock};
+
+/// `--log-format`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Text; without times on a terminal.
+    #[default]
+    Auto,
+    /// Text lines that begin with the time.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Starts the log of this process. Called once, before the verb runs.
+pub fn start(
+    global: &GlobalArgs,
+    environment: &Environment,
+    output: &Output,
+) -> Result<(), LogError> {
+    let filter = filter(global.verbose, global.quiet, environment)?;
+    let (color, is_terminal) = (output.talk_has_color(), output.talks_to_terminal());
+    let look = Look { format: global.log_format, color, is_terminal };
+    let subscriber = subscriber(filter, look, || SystemClock.now(), || Talk);
+    // A second start (in a test that runs two verbs) keeps the first log.
+    drop(tracing::subscriber::set_global_default(subscriber));
+    Ok(())
+}
+
+/// How the lines look.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    format: LogFormat,
+    color: bool,
+    is_terminal: bool,
+}
+
+fn subscriber<W>(
+    filter: EnvFilter,
+    look: Look,
+    now: fn() -> Timestamp,
+    writer: W,
+) -> Box<dyn Subscriber + Send + Sync>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    // Without log_internal_errors(false) a line that cannot be written would be complained about
+    // through eprintln!, which panics.
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .log_internal_errors(false)
+        .with_writer(writer);
+    match look.format {
+        LogFormat::Json => Box::new(
+            builder
+                .json()
+                .flatten_event(true)
+                .with_timer(Timer(now))
+                .with_current_span(false)
+                .finish(),
+        ),
+        LogFormat::Auto | LogFormat::Text => {
+            let has_time = look.format == LogFormat::Text || !look.is_terminal;
+            let lines = Lines { now: has_time.then_some(now), color: look.color };
+            Box::new(builder.event_format(lines).finish())
+        }
+    }
+}
+
+/// What is let through. The libraries below are only heard when they warn, and only with -v.
+fn filter(verbose: u8, quiet: u8, environment: &Environment) -> Result<EnvFilter, LogError> {
+    let directives = match (verbose, quiet) {
+        (0, 0) => match environment.value("CERTCTL_LOG") {
+            Some(text) => text.to_str().ok_or(LogError::NotUnicode)?,
+            None => "certctl=info",
+        },
+        (0, 1) => "certctl=warn",
+        (0, _) => "certctl=error",
+        (1, _) => "warn,certctl=debug",
+        (2, _) => "warn,certctl=trace,certctl::acme=debug",
+        (_, _) => "warn,certctl=trace",
+    };
+    EnvFilter::builder()
+        .with_regex(false)
+        .parse(directives)
+        .map_err(|error| LogError::Filter { text: directives.to_owned(), why: error.to_string() })
+}
+
+/// Why the log cannot start.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LogError {
+    /// Not a list of directives.
+    #[error("CERTCTL_LOG: `{text}`: {why}")]
+    Filter {
+        /// The filter.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Not Unicode.
+    #[error("CERTCTL_LOG is not UTF-8")]
+    NotUnicode,
+}
+
+struct Timer(fn() -> Timestamp);
+
+impl FormatTime for Timer {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        writer.write_str(&rfc3339((self.0)()))
+    }
+}
+
+/// The text form.
+struct Lines {
+    now: Option<fn() -> Timestamp>,
+    color: bool,
+}
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        if let Some(now) = self.now {
+            write!(writer, "{} ", rfc3339(now()))?;
+        }
+        let level = *event.metadata().level();
+        match level {
+            Level::ERROR => writer.write_str(&Paint::Bad.on("ERROR", self.color))?,
+            Level::WARN => writer.write_str(&Paint::Warn.on("WARN", self.color))?,
+            _ => write!(writer, "{level}")?,
+        }
+        if !fields.certificate.is_empty() {
+            write!(writer, " {}", Paint::Bold.on(&fields.certificate, self.color))?;
+        }
+        if !fields.message.is_empty() {
+            write!(writer, " {}", fields.message)?;
+        }
+        writeln!(writer, "{}", fields.rest)
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    certificate: String,
+    message: String,
+    rest: String,
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let value = escape(value);
+        match field.name() {
+            "certificate" => self.certificate = value.into_owned(),
+            "message" => self.message = value.into_owned(),
+            name => {
+                let is_bare = !value.is_empty() && !value.contains([' ', '"', '=']);
+                self.rest = if is_bare {
+                    format!("{} {name}={value}", self.rest)
+                } else {
+                    format!("{} {name}=\"{}\"", self.rest, value.replace('"', "\\\""))
+                };
+            }
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.record_str(field, &format!("{value:?}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(filter: EnvFilter, look: Look) -> String {
+        let sink = Sink::default();
+        let writer = sink.clone();
+        let now = || "2026-11-21T03:12:09.5Z".parse().unwrap();
+        let subscriber = subscriber(filter, look, now, move || writer.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            let why = "two\nmore words";
+            tracing::info!(target: "certctl::engine", certificate = %"web", serial = "0a", why, "issued");
+            tracing::warn!(target: "certctl::engine", "plain");
+            tracing::debug!(target: "certctl::engine", "detail");
+            tracing::trace!(target: "certctl::acme", "exchange");
+            tracing::info!(target: "hyper", "noise");
+        });
+        let bytes = sink.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn default_filter() -> EnvFilter {
+        filter(0, 0, &Environment::default()).unwrap()
+    }
+
+    #[test]
+    fn lines_have_a_time_unless_a_person_watches() {
+        let look = Look { format: LogFormat::Auto, color: false, is_terminal: false };
+        let timed = "2026-11-21T03:12:09Z INFO web issued serial=0a why=\"two\\nmore words\"\n\
+                     2026-11-21T03:12:09Z WARN plain\n";
+        assert_eq!(logged(default_filter(), look), timed);
+        let at_terminal = Look { is_terminal: true, ..look };
+        let untimed = "INFO web issued serial=0a why=\"two\\nmore words\"\nWARN plain\n";
+        assert_eq!(logged(default_filter(), at_terminal), untimed);
+        let text = Look { format: LogFormat::Text, ..at_terminal };
+        assert_eq!(logged(default_filter(), text), timed);
+        let colored = Look { color: true, ..at_terminal };
+        assert!(logged(default_filter(), colored).contains("\u{1b}[33mWARN\u{1b}[0m plain"));
+    }
+
+    #[test]
+    fn json_lines_are_objects() {
+        let look = Look { format: LogFormat::Json, color: false, is_terminal: true };
+        let text = logged(default_filter(), look);
+        let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!(
+            first,
+            serde_json::json!({
+                "timestamp": "2026-11-21T03:12:09Z", "level": "INFO", "message": "issued",
+                "certificate": "web", "serial": "0a", "why": "two\nmore words",
+                "target": "certctl::engine",
+            })
+        );
+    }
+
+    #[test]
+    fn flags_beat_the_variable_and_the_variable_the_default() {
+        let look = Look { format: LogFormat::Auto, color: false, is_terminal: true };
+        let environment = Environment::from_pairs(&[("CERTCTL_LOG", "hyper=info")]);
+        for (verbose, quiet, wanted) in [
+            (0, 0, vec!["noise"]),
+            (0, 1, vec!["plain"]),
+            (0, 2, vec![]),
+            (1, 0, vec!["issued", "plain", "detail"]),
+            (2, 0, vec!["issued", "plain", "detail"]),
+            (3, 0, vec!["issued", "plain", "detail", "exchange"]),
+        ] {
+            let text = logged(filter(verbose, quiet, &environment).unwrap(), look);
+            let words = ["issued", "plain", "detail", "exchange", "noise"];
+            let found: Vec<&str> = words.into_iter().filter(|word| text.contains(word)).collect();
+            assert_eq!(found, wanted, "{verbose} {quiet}");
+        }
+        let broken = Environment::from_pairs(&[("CERTCTL_LOG", "certctl=loud")]);
+        let error = filter(0, 0, &broken).unwrap_err().to_string();
+        assert!(error.starts_with("CERTCTL_LOG: `certctl=loud`: "), "{error}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Talking to people: one file per verb, and the only code that prints.
+//!
+//! Contract: nothing here decides about certificates. Each verb turns arguments into calls of the
+//! rooms below and their answers into text; `run` turns the result into an exit code. Only
+//! `output` writes to stdout and stderr, only `environment` reads the environment.
+
+pub mod args;
+pub mod completion;
+pub mod environment;
+pub mod error;
+pub mod exit;
+pub mod log;
+pub mod output;
+pub mod panic;
+pub mod selector;
+pub mod status;
+pub mod target;
+pub mod time;
+pub mod version;
+pub mod yaml;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use args::{Arguments, GlobalArgs, Verb};
+use environment::Environment;
+use error::CliError;
+use exit::ExitCode;
+use output::{Output, When};
+
+/// What every verb is given.
+pub struct Shell {
+    /// stdout and stderr.
+    pub output: Output,
+    /// Variables and directories.
+    pub environment: Environment,
+    /// The global flags.
+    pub global: GlobalArgs,
+}
+
+/// Runs the program with these arguments, the first being its name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environment) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(refusal) => return refuse(&refusal, &environment),
+    };
+    let Arguments { global, verb, .. } = arguments;
+    let output = Output::of_process(global.color, &environment);
+    let mut shell = Shell { output, environment, global };
+    match start(verb, &mut shell) {
+        Ok(code) => code,
+        Err(error) => {
+            shell.output.talk(&error.to_string());
+            error.code
+        }
+    }
+}
+
+fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    log::start(&shell.global, &shell.environment, &shell.output)?;
+    match verb {
+        Verb::Version(args) => {
+            let text = version::render(&args, &shell.global, &shell.environment)?;
+            shell.output.data(&text)?;
+        }
+        Verb::Completion(args) => {
+            let script = completion::script(args.shell);
+            shell.output.data(&String::from_utf8_lossy(&script))?;
+        }
+        Verb::Issue(_)
+        | Verb::Validate(_)
+        | Verb::Status(_)
+        | Verb::Rehearse(_)
+        | Verb::Forget(_) => {
+            return Err(CliError::new(ExitCode::Failed, "this verb is not built in"));
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Prints what clap has to say: help and version on stdout, a refusal on stderr.
+fn refuse(refusal: &clap::Error, environment: &Environment) -> ExitCode {
+    let mut output = Output::of_process(When::Auto, environment);
+    let rendered = refusal.render();
+    let text = |color: bool| {
+        if color { rendered.ansi().to_string() } else { rendered.to_string() }
+    };
+    if refusal.use_stderr() {
+        output.talk(&text(output.talk_has_color()));
+        return ExitCode::Usage;
+    }
+    match output.data(&text(output.data_has_color())) {
+        Ok(()) => ExitCode::Done,
+        Err(error) => {
+            let error = CliError::from(error);
+            output.talk(&error.to_string());
+            error.code
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The only code that prints: data to stdout, talk to stderr, and neither can panic.
+//!
+//! Contract: a reader that closed its end of the pipe has seen enough: what is written after that
+//! is dropped and is no error. Any other failure on stdout (a full disk) is an error of the run;
+//! a failure on stderr is ignored, because there is nobody left to tell.
+
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use super::environment::Environment;
+
+/// `auto`, `always` or `never`: for colours and progress bars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum When {
+    /// When the stream is a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// stdout and stderr.
+pub struct Output {
+    stdout: Stream,
+    stderr: Stream,
+}
+
+impl Output {
+    /// The streams of this process.
+    pub fn of_process(color: When, environment: &Environment) -> Self {
+        let (stdout, stderr) = (io::stdout(), io::stderr());
+        Self {
+            stdout: Stream::new(stdout.is_terminal(), color, environment, Box::new(stdout)),
+            stderr: Stream::new(stderr.is_terminal(), color, environment, Box::new(stderr)),
+        }
+    }
+
+    /// Any two writers, neither of them a terminal, without colours.
+    pub fn to_writers(stdout: Box<dyn Write>, stderr: Box<dyn Write>) -> Self {
+        let stream = |sink| Stream { sink, is_terminal: false, has_color: false, is_closed: false };
+        Self { stdout: stream(stdout), stderr: stream(stderr) }
+    }
+
+    /// Writes data to stdout, as it is.
+    pub fn data(&mut self, text: &str) -> io::Result<()> {
+        self.stdout.write(text)
+    }
+
+    /// Writes a line, or several, to stderr; a line feed is put behind it when there is none.
+    pub fn talk(&mut self, text: &str) {
+        let mut text = Cow::Borrowed(text);
+        if !text.ends_with('\n') {
+            text.to_mut().push('\n');
+        }
+        // Nobody is left to be told when stderr cannot be written.
+        drop(self.stderr.write(&text));
+    }
+
+    /// Whether a person reads stderr as it is written: progress, `unchanged` lines.
+    pub fn talks_to_terminal(&self) -> bool {
+        self.stderr.is_terminal
+    }
+
+    /// Whether data on stdout may be coloured.
+    pub fn data_has_color(&self) -> bool {
+        self.stdout.has_color
+    }
+
+    /// Whether talk on stderr may be coloured.
+    pub fn talk_has_color(&self) -> bool {
+        self.stderr.has_color
+    }
+}
+
+/// One of the two streams.
+struct Stream {
+    sink: Box<dyn Write>,
+    is_terminal: bool,
+    has_color: bool,
+    is_closed: bool,
+}
+
+impl Stream {
+    fn new(
+        is_terminal: bool,
+        color: When,
+        environment: &Environment,
+        sink: Box<dyn Write>,
+    ) -> Self {
+        let has_color = wants_color(color, is_terminal, environment);
+        Self { sink, is_terminal, has_color, is_closed: false }
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        if self.is_closed {
+            return Ok(());
+        }
+        match self.sink.write_all(text.as_bytes()).and_then(|()| self.sink.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(())
+            }
+            result => result,
+        }
+    }
+}
+
+/// A writer on stderr that never fails, for the log and for the panic message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Talk;
+
+impl Write for Talk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        drop(io::stderr().write_all(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether a stream gets colours. `--color` beats the environment; then `NO_COLOR`
+/// (<https://no-color.org>), `CLICOLOR_FORCE`, and last whether it is a terminal that can.
+pub fn wants_color(choice: When, is_terminal: bool, environment: &Environment) -> bool {
+    match choice {
+        When::Always => true,
+        When::Never => false,
+        When::Auto if environment.value("NO_COLOR").is_some() => false,
+        When::Auto if environment.value("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        When::Auto => is_terminal && environment.value("TERM").is_some_and(|value| value != "dumb"),
+    }
+}
+
+/// Foreign text made harmless for a terminal and for a log line: control characters, line
+/// separators and the marks that turn the reading direction are written as `\u{1b}`, `\n`, ….
+pub fn escape(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_dangerous) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_dangerous(character) {
+            escaped.extend(character.escape_default());
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+fn is_dangerous(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The colours in use. Words come first everywhere: a colour never carries a meaning alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// As it should be.
+    Good,
+    /// On its way, or in need of a look.
+    Warn,
+    /// Wrong.
+    Bad,
+    /// Headings.
+    Bold,
+}
+
+impl Paint {
+    /// `text`, coloured when `color`.
+    pub fn on(self, text: &str, color: bool) -> String {
+        let code = match self {
+            Self::Good => "32",
+            Self::Warn => "33",
+            Self::Bad => "31",
+            Self::Bold => "1",
+        };
+        if color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Broken(ErrorKind);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn only_a_full_stdout_is_an_error() {
+        for (kind, is_error) in [(ErrorKind::BrokenPipe, false), (ErrorKind::StorageFull, true)] {
+            let mut output =
+                Output::to_writers(Box::new(Broken(kind)), Box::new(Broken(ErrorKind::Other)));
+            assert_eq!(output.data("x\n").is_err(), is_error, "{kind:?}");
+            output.talk("nobody listens");
+        }
+    }
+
+    #[test]
+    fn colours_follow_flag_then_environment_then_terminal() {
+        use When::{Always, Auto, Never};
+        let xterm = ("TERM", "xterm");
+        for (choice, is_terminal, variables, wanted) in [
+            (Auto, true, vec![xterm], true),
+            (Auto, false, vec![xterm], false),
+            (Auto, true, vec![("TERM", "dumb")], false),
+            (Auto, true, vec![], false),
+            (Auto, true, vec![xterm, ("NO_COLOR", "1")], false),
+            (Auto, true, vec![xterm, ("NO_COLOR", "")], true),
+            (Auto, false, vec![("CLICOLOR_FORCE", "1")], true),
+            (Auto, false, vec![("CLICOLOR_FORCE", "0")], false),
+            (Auto, true, vec![xterm, ("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], false),
+            (Always, false, vec![("NO_COLOR", "1")], true),
+            (Never, true, vec![xterm, ("CLICOLOR_FORCE", "1")], false),
+        ] {
+            let environment = Environment::from_pairs(&variables);
+            let found = wants_color(choice, is_terminal, &environment);
+            assert_eq!(found, wanted, "{choice:?} {is_terminal} {variables:?}");
+        }
+    }
+
+    #[test]
+    fn foreign_text_cannot_steer_a_terminal() {
+        for (text, escaped) in [
+            ("plain, ünïcode 日本", "plain, ünïcode 日本"),
+            ("\u{1b}[31mred", "\\u{1b}[31mred"),
+            ("two\nlines\r", "two\\nlines\\r"),
+            ("\u{9b}31m\u{7f}\0", "\\u{9b}31m\\u{7f}\\u{0}"),
+            ("a\u{202e}b\u{2066}c", "a\\u{202e}b\\u{2066}c"),
+        ] {
+            assert_eq!(escape(text), escaped);
+        }
+    }
+}

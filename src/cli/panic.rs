@@ -1,0 +1,25 @@
+//! What a panic becomes: a short message and exit code 1, whatever the profile does with panics.
+
+use std::io::Write as _;
+use std::panic::PanicHookInfo;
+
+use super::exit::ExitCode;
+use super::output::{Talk, escape};
+
+/// From now on a panic on any thread ends the process with exit code 1 instead of 101 or 134.
+pub fn install_hook() {
+    std::panic::set_hook(Box::new(|info| {
+        drop(Talk.write_all(message(info).as_bytes()));
+        std::process::exit(i32::from(ExitCode::Failed.number()));
+    }));
+}
+
+fn message(info: &PanicHookInfo<'_>) -> String {
+    let what = info.payload_as_str().unwrap_or("no message");
+    let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
+    format!(
+        "error: certctl has a bug: {}{}\n  what was begun is on disk; the next run continues it\n",
+        escape(what),
+        place.unwrap_or_default()
+    )
+}

@@ -1,0 +1,225 @@
+//! What a word on the command line means: a path, standard input, or the name of an object.
+//!
+//! Contract: pure; whether a path exists is asked through an argument. A word that begins with `/`
+//! or `.` or ends in .yaml, .yml or .json is a path, `-` is standard input, any other word is
+//! `name` or `namespace/name`. A word that could be both is an error that says both readings.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::resource::{NamespacedName, is_dns_label, is_dns_subdomain};
+
+/// One word, understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `-`.
+    Stdin,
+    /// A file or a folder.
+    Path(PathBuf),
+    /// An object.
+    Name(NameTarget),
+}
+
+impl Target {
+    /// Reads a word; `exists` tells whether there is such a path.
+    pub fn read(word: &OsStr, exists: &dyn Fn(&Path) -> bool) -> Result<Self, TargetError> {
+        let path = Path::new(word);
+        let Some(text) = word.to_str() else { return Ok(Self::Path(path.to_owned())) };
+        if text == "-" {
+            return Ok(Self::Stdin);
+        }
+        let has_extension = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
+        if text.starts_with(['/', '.']) || has_extension {
+            return Ok(Self::Path(path.to_owned()));
+        }
+        match NameTarget::parse(text) {
+            Some(_) if exists(path) => Err(TargetError::Ambiguous { word: text.to_owned() }),
+            Some(name) => Ok(Self::Name(name)),
+            None if !text.is_empty() && exists(path) => {
+                Err(TargetError::BarePath { word: text.to_owned() })
+            }
+            None => Err(TargetError::NotAName { word: text.to_owned() }),
+        }
+    }
+}
+
+/// `name` or `namespace/name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameTarget {
+    /// The namespace, when the word has one.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl NameTarget {
+    /// Reads `name` or `namespace/name`; `None` when it is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, text),
+        };
+        let is_valid = namespace.is_none_or(is_dns_label) && is_dns_subdomain(name);
+        is_valid.then(|| Self { namespace: namespace.map(str::to_owned), name: name.to_owned() })
+    }
+
+    /// The one object among `known` that is meant; `namespace` is that of `-n`, which a bare name
+    /// is looked up in.
+    pub fn find(
+        &self,
+        known: &[NamespacedName],
+        namespace: Option<&str>,
+    ) -> Result<NamespacedName, TargetError> {
+        let namespace = self.namespace.as_deref().or(namespace);
+        let in_reach =
+            |key: &&NamespacedName| namespace.is_none_or(|wanted| key.namespace == wanted);
+        let mut found: Vec<&NamespacedName> =
+            known.iter().filter(in_reach).filter(|key| key.name == self.name).collect();
+        found.sort();
+        found.dedup();
+        match found.as_slice() {
+            [one] => Ok((*one).clone()),
+            [] => Err(TargetError::Unknown {
+                name: NamespacedName::new(namespace.unwrap_or_default(), &self.name),
+                similar: known
+                    .iter()
+                    .map(|key| (strsim::jaro_winkler(&key.name, &self.name), key))
+                    .filter(|(likeness, _)| *likeness > 0.8)
+                    .max_by(|(one, _), (other, _)| one.total_cmp(other))
+                    .map(|(_, key)| key.clone()),
+            }),
+            several => Err(TargetError::Several {
+                name: self.name.clone(),
+                found: several.iter().map(|key| (*key).clone()).collect(),
+            }),
+        }
+    }
+}
+
+/// Why a word cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TargetError {
+    /// A valid name, and a path that exists.
+    #[error(
+        "`{word}` could be the name of an object or the path `{word}`: write `./{word}` for the \
+         path, or {} for the object",
+        object_reading(.word)
+    )]
+    Ambiguous {
+        /// The word.
+        word: String,
+    },
+    /// A path that exists, written so that it reads as a name.
+    #[error("`{word}` reads as a name, but is none: write `./{word}` for the path")]
+    BarePath {
+        /// The word.
+        word: String,
+    },
+    /// Neither a name nor a path.
+    #[error("`{word}` is no name, no namespace/name, and no path (`./FILE`, `FILE.yaml`)")]
+    NotAName {
+        /// The word.
+        word: String,
+    },
+    /// No object of that name.
+    #[error("`{name}` not found{}", suggestion(.similar.as_ref()))]
+    Unknown {
+        /// What was looked for.
+        name: NamespacedName,
+        /// The most similar name there is.
+        similar: Option<NamespacedName>,
+    },
+    /// A bare name that several namespaces have.
+    #[error("`{name}` is in several namespaces, which one is meant: {}?", join(.found))]
+    Several {
+        /// The bare name.
+        name: String,
+        /// All objects of that name.
+        found: Vec<NamespacedName>,
+    },
+}
+
+fn object_reading(word: &str) -> &'static str {
+    if word.contains('/') { "the name with -n NAMESPACE" } else { "NAMESPACE/NAME" }
+}
+
+fn suggestion(similar: Option<&NamespacedName>) -> String {
+    similar.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+}
+
+fn join(names: &[NamespacedName]) -> String {
+    names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    fn name(namespace: Option<&str>, name: &str) -> Target {
+        Target::Name(NameTarget { namespace: namespace.map(str::to_owned), name: name.to_owned() })
+    }
+
+    #[test]
+    fn words_are_paths_standard_input_or_names() {
+        let exists =
+            |path: &Path| ["mail", "prod/web", "My_Dir"].iter().any(|p| path == Path::new(p));
+        for (word, wanted) in [
+            ("-", Ok(Target::Stdin)),
+            ("/etc/certctl", Ok(Target::Path("/etc/certctl".into()))),
+            ("./web", Ok(Target::Path("./web".into()))),
+            (".", Ok(Target::Path(".".into()))),
+            ("web.yaml", Ok(Target::Path("web.yaml".into()))),
+            ("conf/web.yml", Ok(Target::Path("conf/web.yml".into()))),
+            ("web.json", Ok(Target::Path("web.json".into()))),
+            ("web", Ok(name(None, "web"))),
+            ("www.example.com", Ok(name(None, "www.example.com"))),
+            ("default/web", Ok(name(Some("default"), "web"))),
+            ("mail", Err(TargetError::Ambiguous { word: "mail".into() })),
+            ("prod/web", Err(TargetError::Ambiguous { word: "prod/web".into() })),
+            ("My_Dir", Err(TargetError::BarePath { word: "My_Dir".into() })),
+            ("No_Dir", Err(TargetError::NotAName { word: "No_Dir".into() })),
+            ("a/b/c", Err(TargetError::NotAName { word: "a/b/c".into() })),
+            ("", Err(TargetError::NotAName { word: String::new() })),
+        ] {
+            assert_eq!(Target::read(OsStr::new(word), &exists), wanted, "{word}");
+        }
+        let foreign = OsStr::from_bytes(b"w\xffb");
+        assert_eq!(Target::read(foreign, &exists), Ok(Target::Path(foreign.into())));
+    }
+
+    #[test]
+    fn an_ambiguous_word_is_told_in_both_readings() {
+        let error = Target::read(OsStr::new("mail"), &|_| true).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`mail` could be the name of an object or the path `mail`: write `./mail` for the \
+             path, or NAMESPACE/NAME for the object"
+        );
+    }
+
+    #[test]
+    fn a_bare_name_must_be_unique() {
+        let known =
+            [("a", "web"), ("b", "web"), ("b", "mail")].map(|(n, m)| NamespacedName::new(n, m));
+        let find = |word: &str, namespace| {
+            let target = NameTarget::parse(word).unwrap();
+            target.find(&known, namespace).map(|key| key.to_string()).map_err(|e| e.to_string())
+        };
+        for (word, namespace, wanted) in [
+            ("mail", None, Ok("b/mail")),
+            ("web", Some("a"), Ok("a/web")),
+            ("b/web", Some("a"), Ok("b/web")),
+            ("web", None, Err("`web` is in several namespaces, which one is meant: a/web, b/web?")),
+            ("mial", None, Err("`mial` not found, did you mean `b/mail`?")),
+            ("mail", Some("a"), Err("`a/mail` not found, did you mean `b/mail`?")),
+            ("other", None, Err("`other` not found")),
+        ] {
+            let wanted = wanted.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(find(word, namespace), wanted, "{word} {namespace:?}");
+        }
+    }
+}

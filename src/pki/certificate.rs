@@ -1,0 +1,157 @@
+//! One X.509 certificate (RFC 5280), read.
+
+use jiff::Timestamp;
+use thiserror::Error;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::prelude::FromDer;
+use x509_parser::public_key::PublicKey;
+use x509_parser::time::ASN1Time;
+
+use super::names::{self, Names};
+use super::pem::{self, PemError};
+use super::private_key::{hex, public_key_digest};
+use crate::resource::LeafFacts;
+
+/// Why a text cannot be read as certificates.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CertificateError {
+    /// The text is longer than any chain that could be used.
+    #[error("certificates have {bytes} bytes, more than {max}")]
+    TooLong {
+        /// Length of the text.
+        bytes: usize,
+        /// The longest text that is read.
+        max: usize,
+    },
+    /// More certificates than any chain has.
+    #[error("more than {max} certificates")]
+    TooMany {
+        /// The most that are read.
+        max: usize,
+    },
+    /// One certificate is longer than any that could be used.
+    #[error("certificate has {bytes} bytes, more than {max}")]
+    TooLarge {
+        /// Length of its DER.
+        bytes: usize,
+        /// The longest that is read.
+        max: usize,
+    },
+    /// The text holds no certificate.
+    #[error("no PEM encoded certificate found")]
+    NotFound,
+    /// A block in a chain that is not a certificate (RFC 8555 section 9.1 allows none).
+    #[error("PEM block `{label}` among the certificates")]
+    Label {
+        /// What stands after BEGIN.
+        label: String,
+    },
+    /// The text is not PEM.
+    #[error(transparent)]
+    Pem(#[from] PemError),
+    /// The block is no certificate.
+    #[error("certificate is damaged: {reason}")]
+    Damaged {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Reads the first certificate of a PEM text; what else is in the text does not matter.
+pub fn leaf_facts(pem: &str) -> Result<LeafFacts, CertificateError> {
+    if pem.len() > super::chain::MAX_CHAIN_BYTES {
+        let max = super::chain::MAX_CHAIN_BYTES;
+        return Err(CertificateError::TooLong { bytes: pem.len(), max });
+    }
+    for block in pem::blocks(pem) {
+        let block = block?;
+        if block.label == LABEL {
+            return facts(&parse(&block.der)?, &block.der);
+        }
+    }
+    Err(CertificateError::NotFound)
+}
+
+/// Decodes one certificate that fills `der`.
+pub(super) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateError> {
+    if der.len() > MAX_CERTIFICATE_BYTES {
+        let max = MAX_CERTIFICATE_BYTES;
+        return Err(CertificateError::TooLarge { bytes: der.len(), max });
+    }
+    let (rest, certificate) = X509Certificate::from_der(der).map_err(damaged)?;
+    if !rest.is_empty() {
+        let reason = format!("{} bytes after its end", rest.len());
+        return Err(CertificateError::Damaged { reason });
+    }
+    Ok(certificate)
+}
+
+/// What decisions and displays need of a certificate.
+pub(super) fn facts(
+    certificate: &X509Certificate<'_>,
+    der: &[u8],
+) -> Result<LeafFacts, CertificateError> {
+    let extension = certificate.subject_alternative_name().map_err(damaged)?;
+    let names = extension.map_or_else(Names::default, |e| Names::read(&e.value.general_names));
+    Ok(LeafFacts {
+        public_key: public_key_digest(certificate.public_key().raw),
+        fingerprint: hex(digest_of(der).as_ref()),
+        serial: serial(certificate.raw_serial()),
+        common_name: names::common_name(certificate.subject()),
+        dns_names: names.dns,
+        ip_addresses: names.ip,
+        uris: names.uris,
+        email_addresses: names.emails,
+        not_before: timestamp(&certificate.validity().not_before)?,
+        not_after: timestamp(&certificate.validity().not_after)?,
+        issuer_common_name: names::common_name(certificate.issuer()),
+        key_description: key_description(certificate),
+    })
+}
+
+fn digest_of(der: &[u8]) -> aws_lc_rs::digest::Digest {
+    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, der)
+}
+
+/// The serial number without the zero byte that keeps a DER integer positive.
+fn serial(raw: &[u8]) -> String {
+    match raw {
+        [0, rest @ ..] if !rest.is_empty() => hex(rest),
+        all => hex(all),
+    }
+}
+
+fn timestamp(time: &ASN1Time) -> Result<Timestamp, CertificateError> {
+    Timestamp::from_second(time.timestamp()).map_err(damaged)
+}
+
+/// `ECDSA P-256`, `RSA 2048`, `Ed25519`; the object identifier of other algorithms.
+fn key_description(certificate: &X509Certificate<'_>) -> String {
+    let key = certificate.public_key();
+    if let Ok(PublicKey::RSA(rsa)) = key.parsed() {
+        return format!("RSA {}", rsa.key_size());
+    }
+    let algorithm = key.algorithm.algorithm.to_id_string();
+    if algorithm == "1.3.101.112" {
+        return "Ed25519".to_owned();
+    }
+    let curve = key.algorithm.parameters.as_ref().and_then(|any| any.as_oid().ok());
+    match curve.map(|oid| oid.to_id_string()).as_deref() {
+        Some("1.2.840.10045.3.1.7") => "ECDSA P-256".to_owned(),
+        Some("1.3.132.0.34") => "ECDSA P-384".to_owned(),
+        Some("1.3.132.0.35") => "ECDSA P-521".to_owned(),
+        Some(curve) => format!("ECDSA {curve}"),
+        None => algorithm,
+    }
+}
+
+fn damaged(error: impl std::error::Error) -> CertificateError {
+    CertificateError::Damaged { reason: error.to_string() }
+}
+
+/// The label of a certificate in PEM (RFC 7468 section 5).
+pub(super) const LABEL: &str = "CERTIFICATE";
+
+/// The longest DER that is read as one certificate: cert-manager's cap for a leaf, which leaves
+/// room for a hundred names of the greatest length.
+pub const MAX_CERTIFICATE_BYTES: usize = 36_500;

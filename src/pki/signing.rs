@@ -1,0 +1,210 @@
+//! Signature algorithms: which one fits a key, how it is written down, making and checking.
+
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, RsaKeyPair, UnparsedPublicKey,
+    VerificationAlgorithm,
+};
+use der::asn1::{Any, ObjectIdentifier};
+use thiserror::Error;
+use x509_cert::spki::AlgorithmIdentifierOwned;
+use x509_parser::asn1_rs::Oid;
+use x509_parser::signature_algorithm::RsaSsaPssParams;
+use x509_parser::x509::{AlgorithmIdentifier, SubjectPublicKeyInfo};
+
+use crate::resource::{KeyAlgorithm, KeyFacts, SignatureAlgorithm};
+
+/// Why nothing can be signed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SigningError {
+    /// The algorithm is for another kind of key.
+    #[error("signature algorithm {} needs an {} key, not {found}", name(*wanted), wanted.key_algorithm())]
+    WrongKey {
+        /// The signature algorithm asked for.
+        wanted: SignatureAlgorithm,
+        /// The kind of key there is.
+        found: KeyAlgorithm,
+    },
+    /// The curve is not offered with this hash.
+    #[error("signature algorithm {} is not available with an ECDSA key of {bits} bits", name(*wanted))]
+    WrongSize {
+        /// The signature algorithm asked for.
+        wanted: SignatureAlgorithm,
+        /// Bits of the key there is.
+        bits: u32,
+    },
+    /// The library refused.
+    #[error("cannot sign with {}", name(*wanted))]
+    Refused {
+        /// The signature algorithm asked for.
+        wanted: SignatureAlgorithm,
+    },
+}
+
+/// cert-manager's name of the algorithm.
+fn name(algorithm: SignatureAlgorithm) -> &'static str {
+    match algorithm {
+        SignatureAlgorithm::Sha256WithRsa => "SHA256WithRSA",
+        SignatureAlgorithm::Sha384WithRsa => "SHA384WithRSA",
+        SignatureAlgorithm::Sha512WithRsa => "SHA512WithRSA",
+        SignatureAlgorithm::EcdsaWithSha256 => "ECDSAWithSHA256",
+        SignatureAlgorithm::EcdsaWithSha384 => "ECDSAWithSHA384",
+        SignatureAlgorithm::EcdsaWithSha512 => "ECDSAWithSHA512",
+        SignatureAlgorithm::PureEd25519 => "PureEd25519",
+    }
+}
+
+/// The algorithm cert-manager takes when none is asked for: the stronger the key, the longer the
+/// hash.
+pub(super) fn default_algorithm(key: &KeyFacts) -> SignatureAlgorithm {
+    match (key.algorithm, key.size) {
+        (KeyAlgorithm::Rsa, 4096..) => SignatureAlgorithm::Sha512WithRsa,
+        (KeyAlgorithm::Rsa, 3072..) => SignatureAlgorithm::Sha384WithRsa,
+        (KeyAlgorithm::Rsa, _) => SignatureAlgorithm::Sha256WithRsa,
+        (KeyAlgorithm::Ecdsa, 521..) => SignatureAlgorithm::EcdsaWithSha512,
+        (KeyAlgorithm::Ecdsa, 384..) => SignatureAlgorithm::EcdsaWithSha384,
+        (KeyAlgorithm::Ecdsa, _) => SignatureAlgorithm::EcdsaWithSha256,
+        (KeyAlgorithm::Ed25519, _) => SignatureAlgorithm::PureEd25519,
+    }
+}
+
+/// How the algorithm is written in a CSR: RSA with NULL parameters (RFC 8017, appendix A.2.4), the
+/// others without any (RFC 5758 section 3.2, RFC 8410 section 3).
+pub(super) fn identifier(algorithm: SignatureAlgorithm) -> AlgorithmIdentifierOwned {
+    let (oid, parameters) = match algorithm {
+        SignatureAlgorithm::Sha256WithRsa => ("1.2.840.113549.1.1.11", Some(Any::null())),
+        SignatureAlgorithm::Sha384WithRsa => ("1.2.840.113549.1.1.12", Some(Any::null())),
+        SignatureAlgorithm::Sha512WithRsa => ("1.2.840.113549.1.1.13", Some(Any::null())),
+        SignatureAlgorithm::EcdsaWithSha256 => ("1.2.840.10045.4.3.2", None),
+        SignatureAlgorithm::EcdsaWithSha384 => ("1.2.840.10045.4.3.3", None),
+        SignatureAlgorithm::EcdsaWithSha512 => ("1.2.840.10045.4.3.4", None),
+        SignatureAlgorithm::PureEd25519 => ("1.3.101.112", None),
+    };
+    AlgorithmIdentifierOwned { oid: ObjectIdentifier::new_unwrap(oid), parameters }
+}
+
+/// Signs `message` with the key in `pkcs8`.
+pub(super) fn sign(
+    pkcs8: &[u8],
+    key: &KeyFacts,
+    wanted: SignatureAlgorithm,
+    message: &[u8],
+) -> Result<Vec<u8>, SigningError> {
+    if wanted.key_algorithm() != key.algorithm {
+        return Err(SigningError::WrongKey { wanted, found: key.algorithm });
+    }
+    let padding = match wanted {
+        SignatureAlgorithm::Sha256WithRsa => &signature::RSA_PKCS1_SHA256,
+        SignatureAlgorithm::Sha384WithRsa => &signature::RSA_PKCS1_SHA384,
+        SignatureAlgorithm::Sha512WithRsa => &signature::RSA_PKCS1_SHA512,
+        SignatureAlgorithm::EcdsaWithSha256
+        | SignatureAlgorithm::EcdsaWithSha384
+        | SignatureAlgorithm::EcdsaWithSha512 => {
+            let Some(algorithm) = ecdsa(wanted, key.size) else {
+                return Err(SigningError::WrongSize { wanted, bits: key.size });
+            };
+            let signed = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8)
+                .map_err(|_| SigningError::Refused { wanted })?
+                .sign(&SystemRandom::new(), message);
+            return signed
+                .map(|signature| signature.as_ref().to_vec())
+                .map_err(|_| SigningError::Refused { wanted });
+        }
+        SignatureAlgorithm::PureEd25519 => {
+            let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8)
+                .map_err(|_| SigningError::Refused { wanted })?;
+            return Ok(pair.sign(message).as_ref().to_vec());
+        }
+    };
+    let refused = |_| SigningError::Refused { wanted };
+    let pair = RsaKeyPair::from_pkcs8(pkcs8).map_err(|_| SigningError::Refused { wanted })?;
+    let mut signature = vec![0; pair.public_modulus_len()];
+    pair.sign(padding, &SystemRandom::new(), message, &mut signature).map_err(refused)?;
+    Ok(signature)
+}
+
+/// The library pairs P-256 and P-384 with the hash of their own length only.
+fn ecdsa(wanted: SignatureAlgorithm, bits: u32) -> Option<&'static EcdsaSigningAlgorithm> {
+    match (bits, wanted) {
+        (256, SignatureAlgorithm::EcdsaWithSha256) => {
+            Some(&signature::ECDSA_P256_SHA256_ASN1_SIGNING)
+        }
+        (384, SignatureAlgorithm::EcdsaWithSha384) => {
+            Some(&signature::ECDSA_P384_SHA384_ASN1_SIGNING)
+        }
+        (521, SignatureAlgorithm::EcdsaWithSha256) => {
+            Some(&signature::ECDSA_P521_SHA256_ASN1_SIGNING)
+        }
+        (521, SignatureAlgorithm::EcdsaWithSha384) => {
+            Some(&signature::ECDSA_P521_SHA384_ASN1_SIGNING)
+        }
+        (521, SignatureAlgorithm::EcdsaWithSha512) => {
+            Some(&signature::ECDSA_P521_SHA512_ASN1_SIGNING)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a signature is good, as the answer of [`verify`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Good,
+    Bad,
+    /// The algorithm, or its combination with this key, is not known.
+    Unknown,
+}
+
+/// Checks the signature of a certificate or CSR under the signer's public key.
+pub(super) fn verify(
+    signer: &SubjectPublicKeyInfo<'_>,
+    algorithm: &AlgorithmIdentifier<'_>,
+    signature: &[u8],
+    message: &[u8],
+) -> Verdict {
+    let Some(verification) = verification(signer, algorithm) else { return Verdict::Unknown };
+    let key = UnparsedPublicKey::new(verification, &signer.subject_public_key.data);
+    match key.verify(message, signature) {
+        Ok(()) => Verdict::Good,
+        Err(_) => Verdict::Bad,
+    }
+}
+
+fn verification(
+    signer: &SubjectPublicKeyInfo<'_>,
+    algorithm: &AlgorithmIdentifier<'_>,
+) -> Option<&'static dyn VerificationAlgorithm> {
+    let curve = signer.algorithm.parameters.as_ref().and_then(|any| any.as_oid().ok());
+    let curve = curve.as_ref().map(Oid::to_id_string).unwrap_or_default();
+    match (algorithm.algorithm.to_id_string().as_str(), curve.as_str()) {
+        ("1.2.840.113549.1.1.11", _) => Some(&signature::RSA_PKCS1_2048_8192_SHA256),
+        ("1.2.840.113549.1.1.12", _) => Some(&signature::RSA_PKCS1_2048_8192_SHA384),
+        ("1.2.840.113549.1.1.13", _) => Some(&signature::RSA_PKCS1_2048_8192_SHA512),
+        ("1.2.840.113549.1.1.10", _) => rsa_pss(algorithm),
+        ("1.2.840.10045.4.3.2", P256) => Some(&signature::ECDSA_P256_SHA256_ASN1),
+        ("1.2.840.10045.4.3.3", P256) => Some(&signature::ECDSA_P256_SHA384_ASN1),
+        ("1.2.840.10045.4.3.4", P256) => Some(&signature::ECDSA_P256_SHA512_ASN1),
+        ("1.2.840.10045.4.3.2", P384) => Some(&signature::ECDSA_P384_SHA256_ASN1),
+        ("1.2.840.10045.4.3.3", P384) => Some(&signature::ECDSA_P384_SHA384_ASN1),
+        ("1.2.840.10045.4.3.4", P384) => Some(&signature::ECDSA_P384_SHA512_ASN1),
+        ("1.2.840.10045.4.3.2", P521) => Some(&signature::ECDSA_P521_SHA256_ASN1),
+        ("1.2.840.10045.4.3.3", P521) => Some(&signature::ECDSA_P521_SHA384_ASN1),
+        ("1.2.840.10045.4.3.4", P521) => Some(&signature::ECDSA_P521_SHA512_ASN1),
+        ("1.3.101.112", _) => Some(&signature::ED25519),
+        _ => None,
+    }
+}
+
+/// RSASSA-PSS names its hash in the parameters (RFC 4055 section 3.1).
+fn rsa_pss(algorithm: &AlgorithmIdentifier<'_>) -> Option<&'static dyn VerificationAlgorithm> {
+    let parameters = RsaSsaPssParams::try_from(algorithm.parameters.as_ref()?).ok()?;
+    match parameters.hash_algorithm_oid().to_id_string().as_str() {
+        "2.16.840.1.101.3.4.2.1" => Some(&signature::RSA_PSS_2048_8192_SHA256),
+        "2.16.840.1.101.3.4.2.2" => Some(&signature::RSA_PSS_2048_8192_SHA384),
+        "2.16.840.1.101.3.4.2.3" => Some(&signature::RSA_PSS_2048_8192_SHA512),
+        _ => None,
+    }
+}
+
+const P256: &str = "1.2.840.10045.3.1.7";
+const P384: &str = "1.3.132.0.34";
+const P521: &str = "1.3.132.0.35";

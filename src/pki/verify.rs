@@ -1,0 +1,222 @@
+//! What a CA handed out, compared with what was asked for, before anything is published.
+//!
+//! A chain is checked for linkage, not for trust: private CAs are welcome, and clients decide whom
+//! they trust. Names of other types than DNS and IP are no part of an ACME order and are not
+//! compared.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use jiff::{SignedDuration, Timestamp};
+use thiserror::Error;
+use x509_parser::certificate::X509Certificate;
+
+use super::certificate::{self, CertificateError};
+use super::chain::Chain;
+use super::signing::{self, Verdict};
+use crate::resource::{Identifier, LeafFacts, PublicKeyDigest};
+
+/// Why an issued chain must not be used. Where cert-manager has a text for it, it is that text.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChainError {
+    /// Not a chain of certificates at all.
+    #[error("Issuer returned an invalid certificate: failed to decode: {0}")]
+    Undecodable(#[source] CertificateError),
+    /// The leaf certifies another key.
+    #[error(
+        "Issuer returned a certificate with a public key that does not match the CSR. This \
+         usually indicates a misconfigured issuer."
+    )]
+    PublicKey {
+        /// The key of the CSR.
+        expected: PublicKeyDigest,
+        /// The key of the leaf.
+        found: PublicKeyDigest,
+    },
+    /// The leaf is not valid any more.
+    #[error(
+        "Issuer returned an already expired certificate (notAfter: {not_after}). This usually \
+         indicates an expired CA certificate in the issuer."
+    )]
+    Expired {
+        /// End of its validity.
+        not_after: Timestamp,
+    },
+    /// The leaf is not valid for more than [`MAX_SKEW`] to come.
+    #[error(
+        "Issuer returned a certificate that is not valid yet (notBefore: {not_before}, now: \
+         {now}). This usually indicates a wrong clock."
+    )]
+    NotYetValid {
+        /// Start of its validity.
+        not_before: Timestamp,
+        /// The time it was compared with.
+        now: Timestamp,
+    },
+    /// The leaf may sign certificates itself.
+    #[error("Issuer returned a CA certificate (subject CN `{common_name}`) as the leaf")]
+    CertificateAuthority {
+        /// Its subject CN.
+        common_name: String,
+    },
+    /// The leaf has other names than were asked for.
+    #[error(
+        "Issuer returned a certificate for other names than requested: {}",
+        differences(missing, unexpected)
+    )]
+    Names {
+        /// Asked for and not there.
+        missing: Vec<String>,
+        /// There and not asked for.
+        unexpected: Vec<String>,
+    },
+    /// The leaf's CN was not asked for.
+    #[error(
+        "Issuer returned a certificate whose common name `{common_name}` is not among the \
+         requested names"
+    )]
+    CommonName {
+        /// Its subject CN.
+        common_name: String,
+    },
+    /// Two neighbours do not belong together by name.
+    #[error(
+        "Issuer returned a broken chain: certificate {position} was issued by `{issuer}` and is \
+         followed by `{next}`"
+    )]
+    NotLinked {
+        /// The lower one's place, the leaf being 1.
+        position: usize,
+        /// The lower one's issuer.
+        issuer: String,
+        /// The upper one's subject.
+        next: String,
+    },
+    /// Two neighbours do not belong together by signature.
+    #[error(
+        "Issuer returned a broken chain: certificate {position} was not signed by the next one"
+    )]
+    Signature {
+        /// The lower one's place, the leaf being 1.
+        position: usize,
+    },
+    /// A link is signed in a way that cannot be checked.
+    #[error(
+        "Issuer returned a chain that cannot be checked: certificate {position} is signed with \
+         unsupported algorithm {oid}"
+    )]
+    SignatureAlgorithm {
+        /// The lower one's place, the leaf being 1.
+        position: usize,
+        /// The algorithm's object identifier.
+        oid: String,
+    },
+}
+
+fn differences(missing: &[String], unexpected: &[String]) -> String {
+    let part = |word: &str, names: &[String]| format!("{word} {}", names.join(", "));
+    match (missing.is_empty(), unexpected.is_empty()) {
+        (_, true) => part("missing", missing),
+        (true, false) => part("unexpected", unexpected),
+        (false, false) => {
+            format!("{}; {}", part("missing", missing), part("unexpected", unexpected))
+        }
+    }
+}
+
+/// Checks that the chain certifies this key for exactly these names, is valid at `now`, and hangs
+/// together. The CA may add a CN or drop it as long as it is one of the names.
+pub fn verify_issued(
+    chain: &Chain,
+    expected_public_key: &PublicKeyDigest,
+    identifiers: &[Identifier],
+    now: Timestamp,
+) -> Result<(), ChainError> {
+    let leaf = chain.leaf();
+    if leaf.public_key != *expected_public_key {
+        let (expected, found) = (expected_public_key.clone(), leaf.public_key.clone());
+        return Err(ChainError::PublicKey { expected, found });
+    }
+    if leaf.not_after <= now {
+        return Err(ChainError::Expired { not_after: leaf.not_after });
+    }
+    if leaf.not_before.duration_since(now) > MAX_SKEW {
+        return Err(ChainError::NotYetValid { not_before: leaf.not_before, now });
+    }
+    verify_names(leaf, identifiers)?;
+    let certificates = chain
+        .certificates()
+        .iter()
+        .map(|der| certificate::parse(der))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(ChainError::Undecodable)?;
+    if certificates.first().is_some_and(|leaf| leaf.is_ca()) {
+        return Err(ChainError::CertificateAuthority { common_name: leaf.common_name.clone() });
+    }
+    for (position, (lower, upper)) in
+        (1..).zip(certificates.iter().zip(certificates.iter().skip(1)))
+    {
+        verify_link(position, lower, upper)?;
+    }
+    Ok(())
+}
+
+fn verify_names(leaf: &LeafFacts, identifiers: &[Identifier]) -> Result<(), ChainError> {
+    let requested: BTreeSet<String> = identifiers
+        .iter()
+        .map(|identifier| match identifier {
+            Identifier::Dns(name) => normal(name.as_str()),
+            Identifier::Ip(address) => address.to_canonical().to_string(),
+        })
+        .collect();
+    let dns = leaf.dns_names.iter().map(|name| name.to_ascii_lowercase());
+    let ip = leaf.ip_addresses.iter().map(|address| address.to_canonical().to_string());
+    let found: BTreeSet<String> = dns.chain(ip).collect();
+    if found != requested {
+        let missing = requested.difference(&found).cloned().collect();
+        let unexpected = found.difference(&requested).cloned().collect();
+        return Err(ChainError::Names { missing, unexpected });
+    }
+    if leaf.common_name.is_empty() || requested.contains(&normal(&leaf.common_name)) {
+        Ok(())
+    } else {
+        Err(ChainError::CommonName { common_name: leaf.common_name.clone() })
+    }
+}
+
+/// One spelling for each name: an address in canonical form, or a host name in lower case.
+fn normal(name: &str) -> String {
+    match name.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().to_string(),
+        Err(_) => name.to_ascii_lowercase(),
+    }
+}
+
+fn verify_link(
+    position: usize,
+    lower: &X509Certificate<'_>,
+    upper: &X509Certificate<'_>,
+) -> Result<(), ChainError> {
+    if lower.issuer().as_raw() != upper.subject().as_raw() {
+        let (issuer, next) = (lower.issuer().to_string(), upper.subject().to_string());
+        return Err(ChainError::NotLinked { position, issuer, next });
+    }
+    let verdict = signing::verify(
+        upper.public_key(),
+        &lower.signature_algorithm,
+        &lower.signature_value.data,
+        lower.tbs_certificate.as_ref(),
+    );
+    match verdict {
+        Verdict::Good => Ok(()),
+        Verdict::Bad => Err(ChainError::Signature { position }),
+        Verdict::Unknown => {
+            let oid = lower.signature_algorithm.algorithm.to_id_string();
+            Err(ChainError::SignatureAlgorithm { position, oid })
+        }
+    }
+}
+
+/// How far in the future a certificate may begin: CAs backdate, so more than this means that a
+/// clock is wrong.
+pub const MAX_SKEW: SignedDuration = SignedDuration::from_hours(1);
