@@ -1,1 +1,225 @@
-//! status
+//! `certctl status`: what is known, as a table, as a page, or as cert-manager's objects.
+//!
+//! Contract: rendering only. The views are gathered by the verb, from manifests and state; the
+//! time, the zone and whether to colour come in a [`Scene`]. Foreign text is escaped wherever
+//! people read it, and left as it is in JSON and YAML.
+
+mod detail;
+mod issuance;
+mod lists;
+mod objects;
+mod overview;
+mod table;
+#[cfg(test)]
+mod tests;
+mod verdict;
+pub mod view;
+mod waiting;
+
+use std::ffi::{OsStr, OsString};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use super::args::Format;
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::target::NameTarget;
+use super::yaml;
+pub use verdict::Verdict;
+use view::{CertificateView, IssuerView};
+
+/// When, where and how it is looked at.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The time.
+    pub now: Timestamp,
+    /// The zone of dates for people.
+    pub zone: TimeZone,
+    /// Whether words are coloured.
+    pub color: bool,
+    /// The format.
+    pub format: Format,
+}
+
+/// The kinds of objects that have a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "cert-manager's kinds")]
+pub enum Noun {
+    Certificate,
+    Issuer,
+    CertificateRequest,
+    Order,
+    Challenge,
+}
+
+impl Noun {
+    /// Takes a leading kind from the words of `status`; without one they are certificates. To see
+    /// a certificate whose name is a kind, write `certificate order` or `default/order`.
+    pub fn split(words: &[OsString]) -> (Self, &[OsString]) {
+        if let [first, rest @ ..] = words
+            && let Some(noun) = Self::parse(first)
+        {
+            return (noun, rest);
+        }
+        (Self::Certificate, words)
+    }
+
+    fn parse(word: &OsStr) -> Option<Self> {
+        match word.to_str()? {
+            "certificate" | "certificates" | "cert" | "certs" | "crt" => Some(Self::Certificate),
+            "issuer" | "issuers" | "clusterissuer" | "clusterissuers" => Some(Self::Issuer),
+            "request" | "requests" | "certificaterequest" | "certificaterequests" | "cr" => {
+                Some(Self::CertificateRequest)
+            }
+            "order" | "orders" => Some(Self::Order),
+            "challenge" | "challenges" => Some(Self::Challenge),
+            _ => None,
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Certificate => "Certificate",
+            Self::Issuer => "Issuer",
+            Self::CertificateRequest => "CertificateRequest",
+            Self::Order => "Order",
+            Self::Challenge => "Challenge",
+        }
+    }
+}
+
+/// The status of certificates. `names` tells whether they were asked for by name: then people get
+/// a page for each, else the table.
+pub fn certificates(
+    views: &[CertificateView],
+    names: bool,
+    scene: &Scene,
+) -> Result<String, CliError> {
+    let wide = scene.format == Format::Wide;
+    match scene.format {
+        Format::Text | Format::Wide if names => {
+            let pages = views.iter().map(|view| detail::detail(view, wide, scene));
+            Ok(pages.collect::<Vec<_>>().join("\n"))
+        }
+        Format::Text | Format::Wide => Ok(overview::overview(views, wide, scene)),
+        Format::Json | Format::Yaml => {
+            let objects = views.iter().map(|view| objects::certificate(view, scene.now));
+            machine(Noun::Certificate, &objects.collect::<Vec<_>>(), scene.format)
+        }
+        Format::Name => {
+            Ok(lines(views.iter().map(|view| format!("certificate/{}", view.key.name))))
+        }
+    }
+}
+
+/// Whether `--exit-code` ends in 8: one of them is not as it should be.
+pub fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
+    views.iter().any(|view| Verdict::of(view, now).needs_attention())
+}
+
+/// The status of issuers, all or those named.
+pub fn issuers(
+    views: &[IssuerView],
+    names: &[NameTarget],
+    scene: &Scene,
+) -> Result<String, CliError> {
+    let found: Vec<&IssuerView> = views
+        .iter()
+        .filter(|view| {
+            is_wanted(names, &view.issuer.metadata.namespace, &view.issuer.metadata.name)
+        })
+        .collect();
+    let known: Vec<(&str, String)> = found
+        .iter()
+        .map(|view| &view.issuer.metadata)
+        .map(|metadata| (metadata.namespace.as_str(), metadata.name.clone()))
+        .collect();
+    all_found(Noun::Issuer, names, &known)?;
+    match scene.format {
+        Format::Text | Format::Wide => {
+            Ok(lists::issuers(&found, scene.format == Format::Wide, scene))
+        }
+        Format::Json | Format::Yaml => {
+            let objects: Vec<Value> = found.into_iter().map(objects::issuer).collect();
+            machine(Noun::Issuer, &objects, scene.format)
+        }
+        Format::Name => {
+            let line = |view: &&IssuerView| {
+                let kind = view.issuer.kind.to_string().to_lowercase();
+                format!("{kind}/{}", view.issuer.metadata.name)
+            };
+            Ok(lines(found.iter().map(line)))
+        }
+    }
+}
+
+/// The status of requests, orders or challenges, all or those named.
+pub fn objects_of(
+    noun: Noun,
+    views: &[CertificateView],
+    names: &[NameTarget],
+    scene: &Scene,
+) -> Result<String, CliError> {
+    let found: Vec<lists::Object<'_>> = views
+        .iter()
+        .flat_map(|view| lists::Object::of(noun, view))
+        .filter(|object| is_wanted(names, object.namespace(), &object.name()))
+        .collect();
+    let known: Vec<(&str, String)> =
+        found.iter().map(|object| (object.namespace(), object.name())).collect();
+    all_found(noun, names, &known)?;
+    match scene.format {
+        Format::Text | Format::Wide => {
+            Ok(lists::objects(noun, &found, scene.format == Format::Wide, scene))
+        }
+        Format::Json | Format::Yaml => {
+            let objects: Vec<Value> = found.iter().map(|object| object.to_value()).collect();
+            machine(noun, &objects, scene.format)
+        }
+        Format::Name => {
+            let kind = noun.kind().to_lowercase();
+            Ok(lines(known.iter().map(|(_, name)| format!("{kind}/{name}"))))
+        }
+    }
+}
+
+/// Whether an object is among those named; without names all are.
+fn is_wanted(names: &[NameTarget], namespace: &str, name: &str) -> bool {
+    names.is_empty() || names.iter().any(|wanted| is_meant(wanted, namespace, name))
+}
+
+fn is_meant(wanted: &NameTarget, namespace: &str, name: &str) -> bool {
+    wanted.name == name && wanted.namespace.as_deref().is_none_or(|found| found == namespace)
+}
+
+fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Result<(), CliError> {
+    let is_missing = |wanted: &&NameTarget| {
+        !found.iter().any(|(namespace, name)| is_meant(wanted, namespace, name))
+    };
+    match names.iter().find(is_missing) {
+        Some(missing) => {
+            let message = format!("{} `{}` not found", noun.kind(), missing.name);
+            let hint = format!("certctl status {}", noun.kind().to_lowercase());
+            Err(CliError::new(ExitCode::Manifest, message).hinted(hint))
+        }
+        None => Ok(()),
+    }
+}
+
+fn lines(lines: impl Iterator<Item = String>) -> String {
+    lines.fold(String::new(), |text, line| text + &line + "\n")
+}
+
+fn machine(noun: Noun, items: &[Value], format: Format) -> Result<String, CliError> {
+    if format == Format::Yaml {
+        return yaml::stream(items);
+    }
+    let list = json!({
+        "apiVersion": "certctl.io/v1",
+        "kind": format!("{}List", noun.kind()),
+        "items": items,
+    });
+    Ok(format!("{list:#}\n"))
+}

@@ -1,0 +1,182 @@
+//! `certctl status NAME`: one certificate in cmctl's layout, repaired: the verdict first, fixed
+//! indentation, names of every kind, the last request when none is running, and always what it
+//! waits for and when it is tried next.
+
+use super::Scene;
+use super::issuance;
+use super::objects::REGISTERED;
+use super::verdict::Verdict;
+use super::view::CertificateView;
+use super::waiting::{next_attempt, owed, waiting_for};
+use crate::cli::output::{Paint, escape};
+use crate::cli::time::{both, rfc3339};
+use crate::resource::{CertificateSpec, Condition};
+
+/// The whole page; `wide` shows the keys of challenges and every event.
+pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> String {
+    let mut page = Page::default();
+    head(&mut page, view, scene);
+    names(&mut page, view);
+    issuance::events(&mut page, view, wide, scene.now);
+    issuer(&mut page, view, scene.color);
+    secret(&mut page, view);
+    let leaf = view.readable_leaf();
+    page.line(0, "Not Before", leaf.map_or(NONE.into(), |leaf| rfc3339(leaf.not_before)));
+    page.line(0, "Not After", leaf.map_or(NONE.into(), |leaf| both(leaf.not_after, scene.now)));
+    let renewal = view.renewal_time.filter(|_| !view.never_renews());
+    page.line(0, "Renewal Time", renewal.map_or(NONE.into(), |at| both(at, scene.now)));
+    issuance::request(&mut page, view);
+    issuance::order(&mut page, view);
+    issuance::challenges(&mut page, view, wide);
+    let owed = owed(view);
+    if !owed.is_empty() {
+        page.list("Clean-up owed", &owed);
+    }
+    page.text
+}
+
+fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
+    let verdict = Verdict::of(view, scene.now);
+    let word = verdict.paint().on(verdict.word(), scene.color);
+    page.line(0, "Status", format!("{word} - {}", verdict.sentence(view, scene.now)));
+    match waiting_for(view, verdict, scene.now).as_slice() {
+        [one] => page.line(0, "Waiting for", one),
+        several => page.list("Waiting for", several),
+    }
+    page.line(0, "Next attempt", next_attempt(view, verdict, scene.now));
+    page.line(0, "Name", &view.key.name);
+    page.line(0, "Namespace", &view.key.namespace);
+    let record = view.record.as_ref();
+    page.line(0, "Created at", record.map_or(NONE.into(), |r| rfc3339(r.creation_timestamp)));
+    if let Some(certificate) = &view.certificate {
+        let origin = &certificate.origin;
+        let path = origin.path.to_string_lossy();
+        page.line(0, "Manifest", format!("{}:{}", escape(&path), origin.line));
+    }
+    page.conditions(0, record.map_or(&[], |record| record.status.conditions.as_slice()));
+}
+
+fn names(page: &mut Page, view: &CertificateView) {
+    let none = CertificateSpec::default();
+    let spec = view.spec().unwrap_or(&none);
+    if !spec.common_name.is_empty() {
+        page.line(0, "Common Name", escape(&spec.common_name));
+    }
+    if !spec.literal_subject.is_empty() {
+        page.line(0, "Literal Subject", escape(&spec.literal_subject));
+    }
+    let other = |other: &crate::resource::OtherName| format!("{}: {}", other.oid, other.utf8_value);
+    let other_names: Vec<String> = spec.other_names.iter().map(other).collect();
+    let dns_names: Vec<String> = spec.dns_names.iter().map(ToString::to_string).collect();
+    let addresses: Vec<String> = spec.ip_addresses.iter().map(ToString::to_string).collect();
+    for (kind, names) in [
+        ("DNS Names", &dns_names),
+        ("IP Addresses", &addresses),
+        ("URIs", &spec.uris),
+        ("Email Addresses", &spec.email_addresses),
+        ("Other Names", &other_names),
+    ] {
+        if !names.is_empty() {
+            page.list(kind, names);
+        }
+    }
+}
+
+fn issuer(page: &mut Page, view: &CertificateView, color: bool) {
+    page.heading("Issuer");
+    let Some(reference) = view.issuer_ref() else { return page.line(1, "Name", NONE) };
+    page.line(1, "Name", &reference.name);
+    page.line(1, "Kind", reference.kind.to_string());
+    let Some(issuer) = &view.issuer else {
+        return page.line(1, "Error", "no manifest has this issuer");
+    };
+    page.line(1, "Server", escape(&issuer.acme.server));
+    if issuer.acme.skip_tls_verify {
+        let warning = "NOT VERIFIED (skipTLSVerify is on: anybody on the way can pose as this CA)";
+        page.line(1, "TLS", Paint::Bad.on(warning, color));
+    }
+    let account = view.account.as_ref().and_then(|account| account.url.as_ref());
+    if let Some(url) = account {
+        page.line(1, "Account", escape(url));
+    }
+    page.raw(1, "Conditions:");
+    let (reason, message) = REGISTERED;
+    match account {
+        Some(_) => page.raw(2, &format!("Ready: True, Reason: {reason}, Message: {message}")),
+        None => page.raw(2, "No Conditions set"),
+    }
+}
+
+fn secret(page: &mut Page, view: &CertificateView) {
+    page.heading("Secret");
+    let recorded = view.record.as_ref().map(|record| record.secret_name.as_str());
+    let name = view.spec().map(|spec| spec.secret_name.as_str()).or(recorded);
+    page.line(1, "Name", name.unwrap_or(NONE));
+    page.line(1, "Path", escape(&view.secret_path.to_string_lossy()));
+    match &view.leaf {
+        None => page.line(1, "Certificate", "not issued yet"),
+        Some(Err(why)) => page.line(1, "Certificate", format!("cannot be read: {}", escape(why))),
+        Some(Ok(leaf)) => {
+            page.line(1, "Issuer Common Name", escape(&leaf.issuer_common_name));
+            page.line(1, "Public Key Algorithm", escape(&leaf.key_description));
+            page.line(1, "Serial Number", &leaf.serial);
+            page.line(1, "SHA-256 Fingerprint", &leaf.fingerprint);
+        }
+    }
+}
+
+/// Lines of `Label: value`, two spaces per level.
+#[derive(Default)]
+pub(super) struct Page {
+    /// What is written so far.
+    pub(super) text: String,
+}
+
+impl Page {
+    /// `Label: value`.
+    pub(super) fn line(&mut self, level: usize, label: &str, value: impl AsRef<str>) {
+        self.raw(level, &format!("{label}: {}", or_none(value.as_ref())));
+    }
+
+    /// `Label:` alone.
+    pub(super) fn heading(&mut self, label: &str) {
+        self.raw(0, &format!("{label}:"));
+    }
+
+    /// `Label:` and one `- value` per line.
+    pub(super) fn list(&mut self, label: &str, values: &[impl AsRef<str>]) {
+        self.heading(label);
+        for value in values {
+            self.raw(0, &format!("- {}", escape(value.as_ref())));
+        }
+    }
+
+    /// The block of conditions.
+    pub(super) fn conditions(&mut self, level: usize, conditions: &[Condition]) {
+        self.raw(level, "Conditions:");
+        for Condition { kind, status, reason, message, .. } in conditions {
+            let message = escape(message);
+            let reason = reason.as_str();
+            let line = format!("{kind:?}: {status:?}, Reason: {reason}, Message: {message}");
+            self.raw(level + 1, &line);
+        }
+        if conditions.is_empty() {
+            self.raw(level + 1, "No Conditions set");
+        }
+    }
+
+    /// A line as it is.
+    pub(super) fn raw(&mut self, level: usize, line: &str) {
+        self.text.push_str(&"  ".repeat(level));
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}
+
+/// The text, or what is printed where there is none.
+pub(super) fn or_none(text: &str) -> &str {
+    if text.is_empty() { NONE } else { text }
+}
+
+/// What is printed where there is nothing.
+pub(super) const NONE: &str = "<none>";

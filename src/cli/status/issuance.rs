@@ -1,0 +1,161 @@
+//! The part of a certificate's page that is about its last issuance: events, request, order,
+//! challenges.
+
+use jiff::Timestamp;
+
+use super::detail::{NONE, Page, or_none};
+use super::view::CertificateView;
+use super::waiting::{identifier, type_word};
+use crate::cli::output::escape;
+use crate::cli::time::{length, rfc3339};
+use crate::resource::{Authorization, Challenge, Event, Order};
+
+/// The journal as kubectl shows events: repeated ones once, with a count.
+pub(super) fn events(page: &mut Page, view: &CertificateView, wide: bool, now: Timestamp) {
+    let mut groups: Vec<(&Event, Timestamp, usize)> = Vec::new();
+    for event in &view.events {
+        let same = |group: &&mut (&Event, Timestamp, usize)| {
+            group.0.reason == event.reason && group.0.message == event.message
+        };
+        match groups.iter_mut().find(same) {
+            Some((newest, _, count)) => {
+                *newest = event;
+                *count += 1;
+            }
+            None => groups.push((event, event.time, 1)),
+        }
+    }
+    groups.sort_by_key(|(newest, _, _)| newest.time);
+    let skipped = if wide { 0 } else { groups.len().saturating_sub(SHOWN) };
+    let rows: Vec<[String; 5]> = groups
+        .iter()
+        .skip(skipped)
+        .map(|(newest, first, count)| {
+            let age = length(now.duration_since(newest.time));
+            let age = match count {
+                1 => age,
+                count => format!("{age} (x{count} over {})", length(now.duration_since(*first))),
+            };
+            let message = escape(newest.message.trim()).into_owned();
+            let kind = format!("{:?}", newest.kind);
+            [kind, newest.reason.as_str(), age, "certctl".to_owned(), message]
+        })
+        .collect();
+    if rows.is_empty() {
+        return page.raw(0, "Events:  <none>");
+    }
+    page.heading("Events");
+    let heading = ["Type", "Reason", "Age", "From", "Message"].map(str::to_owned);
+    let dashes = heading.clone().map(|word| "-".repeat(word.len()));
+    let rows: Vec<[String; 5]> = [heading, dashes].into_iter().chain(rows).collect();
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    let widths: Vec<usize> = (0..5).map(|column| width(column).unwrap_or(0)).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        page.raw(1, cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}
+
+/// The running request, or the last that finished.
+pub(super) fn request(page: &mut Page, view: &CertificateView) {
+    let Some(request) = view.request() else {
+        return page.line(0, "CertificateRequest", NONE);
+    };
+    page.heading("CertificateRequest");
+    page.line(1, "Name", &request.metadata.name);
+    page.line(1, "Namespace", &request.metadata.namespace);
+    page.line(1, "Revision", request.revision.to_string());
+    page.conditions(1, &request.conditions);
+    if let Some(at) = request.failure_time {
+        page.line(1, "FailureTime", rfc3339(at));
+    }
+}
+
+/// The current order.
+pub(super) fn order(page: &mut Page, view: &CertificateView) {
+    let Some(order) = view.order() else { return page.line(0, "Order", NONE) };
+    page.heading("Order");
+    page.line(1, "Name", &order.name);
+    page.raw(1, &format!("State: {}, Reason: {}", state(order), or_none(&escape(&order.reason))));
+    if let Some(url) = &order.url {
+        page.line(1, "URL", escape(url));
+    }
+    if let Some(at) = order.expires {
+        page.line(1, "Expires", rfc3339(at));
+    }
+    if order.authorizations.is_empty() {
+        page.raw(1, "No Authorizations for this Order");
+    } else {
+        page.raw(1, "Authorizations:");
+        for Authorization { url, identifier, wildcard, initial_state, .. } in &order.authorizations
+        {
+            let identifier = identifier.as_ref().map_or(NONE.into(), ToString::to_string);
+            let state = initial_state.as_ref().map_or("", |state| state.as_str());
+            let (url, state) = (escape(url), escape(or_none(state)));
+            page.raw(
+                2,
+                &format!(
+                    "URL: {url}, Identifier: {identifier}, Initial State: {state}, \
+                     Wildcard: {wildcard}"
+                ),
+            );
+        }
+    }
+    if let Some(at) = order.failure_time {
+        page.line(1, "FailureTime", rfc3339(at));
+    }
+}
+
+/// The challenges of the current order; the key only with -o wide.
+pub(super) fn challenges(page: &mut Page, view: &CertificateView, wide: bool) {
+    let challenges = view.order().map_or(&[][..], |order| order.challenges.as_slice());
+    let Some(order) = view.order().filter(|_| !challenges.is_empty()) else {
+        return page.line(0, "Challenges", NONE);
+    };
+    page.heading("Challenges");
+    for (index, challenge) in challenges.iter().enumerate() {
+        let key =
+            if wide { format!("Key: {}, ", escape(&challenge.spec.key)) } else { String::new() };
+        page.raw(
+            0,
+            &format!(
+                "- Name: {}, Identifier: {}, Type: {}, Token: {}, {key}State: {}, Reason: {}, \
+                 Processing: {}, Presented: {}",
+                challenge_name(order, index),
+                identifier(challenge),
+                type_word(challenge),
+                escape(&challenge.spec.token),
+                or_none(&escape(challenge.state.as_str())),
+                or_none(&reason(challenge)),
+                challenge.is_processing(),
+                challenge.is_presented(),
+            ),
+        );
+    }
+}
+
+/// The name of a challenge: that of its order and its place in it, counted from 1.
+pub(super) fn challenge_name(order: &Order, index: usize) -> String {
+    format!("{}-{}", order.name, index.saturating_add(1))
+}
+
+/// The state of an order, with a word for the one that has none yet.
+pub(super) fn state(order: &Order) -> String {
+    match order.state.as_str() {
+        "" => "new".to_owned(),
+        word => escape(word).into_owned(),
+    }
+}
+
+/// Why a challenge is in its state: our own sentence, else what the CA says.
+pub(super) fn reason(challenge: &Challenge) -> String {
+    match (&challenge.problem, challenge.reason.as_str()) {
+        (Some(problem), "") => escape(&problem.to_string()).into_owned(),
+        (Some(_) | None, reason) => escape(reason).into_owned(),
+    }
+}
+
+/// How many events are shown without -o wide.
+const SHOWN: usize = 20;

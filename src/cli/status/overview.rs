@@ -1,0 +1,139 @@
+//! `certctl status`: one line per certificate.
+
+use jiff::Timestamp;
+
+use super::Scene;
+use super::table::{Cell, render};
+use super::verdict::Verdict;
+use super::view::CertificateView;
+use crate::cli::exit::ExitCode;
+use crate::cli::time;
+use crate::resource::{ConditionStatus, FailureClass, Reason};
+
+/// The table of all certificates; `wide` adds columns.
+pub(super) fn overview(views: &[CertificateView], wide: bool, scene: &Scene) -> String {
+    let has_namespaces = views
+        .windows(2)
+        .any(|pair| matches!(pair, [one, other] if one.key.namespace != other.key.namespace));
+    let mut heading = vec!["NAME", "READY", "NAMES", "EXPIRES", "RENEWS", "ISSUER", "LAST"];
+    if has_namespaces {
+        heading.insert(0, "NAMESPACE");
+    }
+    if wide {
+        heading.extend(["REVISION", "KEY", "SERIAL", "ORDER", "SECRET", "MANIFEST"]);
+    }
+    let rows: Vec<Vec<Cell>> = views
+        .iter()
+        .map(|view| {
+            let mut row = row(view, scene);
+            if has_namespaces {
+                row.insert(0, Cell::from(&view.key.namespace));
+            }
+            if wide {
+                row.extend(wide_cells(view));
+            }
+            row
+        })
+        .collect();
+    render(&heading, &rows, scene.color)
+}
+
+fn row(view: &CertificateView, scene: &Scene) -> Vec<Cell> {
+    let verdict = Verdict::of(view, scene.now);
+    vec![
+        Cell::from(&view.key.name),
+        Cell::painted(verdict.word(), verdict.paint()),
+        Cell::from(first_and_count(&view.names())),
+        Cell::from(expires(view, scene)),
+        Cell::from(renews(view, verdict, scene)),
+        Cell::from(view.issuer_ref().map_or("", |issuer| issuer.name.as_str())),
+        Cell::from(last(view, scene.now)),
+    ]
+}
+
+fn first_and_count(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, others @ ..] => format!("{first} +{}", others.len()),
+    }
+}
+
+fn expires(view: &CertificateView, scene: &Scene) -> String {
+    match &view.leaf {
+        None => String::new(),
+        Some(Err(_)) => "unreadable".to_owned(),
+        Some(Ok(leaf)) => date_and_distance(leaf.not_after, scene),
+    }
+}
+
+fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
+    if verdict == Verdict::NoManifest {
+        return "never".to_owned();
+    }
+    match (view.next_attempt, view.renewal_time) {
+        (Some(at), _) if at > scene.now => format!("retry {}", time::relative(at, scene.now)),
+        (_, _) if verdict == Verdict::Failed => "retry due".to_owned(),
+        (_, _) if view.never_renews() => "never".to_owned(),
+        (_, Some(at)) if at > scene.now => date_and_distance(at, scene),
+        (_, Some(_)) => "due".to_owned(),
+        (_, None) => String::new(),
+    }
+}
+
+/// `2027-02-18 90d`, `2026-11-01 20d ago`.
+fn date_and_distance(at: Timestamp, scene: &Scene) -> String {
+    let distance = time::relative(at, scene.now);
+    let distance = distance.strip_prefix("in ").unwrap_or(&distance);
+    format!("{} {distance}", time::local_date(at, &scene.zone))
+}
+
+/// How the last attempt ended: `issued 2m ago`, or the exit code, its word and how often.
+fn last(view: &CertificateView, now: Timestamp) -> String {
+    let record = view.record.as_ref();
+    if let Some(failure) = record.and_then(|record| record.last_failure.as_ref()) {
+        let code = ExitCode::from(failure.class).number();
+        let word = class_word(failure.class);
+        return match view.failures() {
+            0 => format!("{code}: {word}"),
+            1 => format!("{code}: {word}, 1 failure"),
+            failures => format!("{code}: {word}, {failures} failures"),
+        };
+    }
+    let issued = view
+        .requests
+        .iter()
+        .rev()
+        .flat_map(|request| &request.conditions)
+        .find(|found| found.reason == Reason::Issued && found.status == ConditionStatus::True);
+    issued
+        .map(|found| format!("issued {}", time::relative(found.last_transition_time, now)))
+        .unwrap_or_default()
+}
+
+fn class_word(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Other => "failed",
+        FailureClass::Precondition => "precondition",
+        FailureClass::Validation => "validation",
+        FailureClass::Ca => "refused by the CA",
+        FailureClass::Unreachable => "CA unreachable",
+        FailureClass::Output => "output",
+        FailureClass::State => "state",
+    }
+}
+
+fn wide_cells(view: &CertificateView) -> [Cell; 6] {
+    let leaf = view.readable_leaf();
+    let revision = view.record.as_ref().and_then(|record| record.status.revision);
+    let manifest = view.certificate.as_ref().map(|certificate| certificate.origin.path.as_path());
+    let recorded = view.record.as_ref().and_then(|record| record.manifest.as_deref());
+    [
+        Cell::from(revision.map(|number| number.to_string()).unwrap_or_default()),
+        Cell::from(leaf.map_or("", |leaf| &leaf.key_description)),
+        Cell::from(leaf.map_or("", |leaf| &leaf.serial)),
+        Cell::from(view.order().map_or("", |order| &order.name)),
+        Cell::from(view.secret_path.to_string_lossy()),
+        Cell::from(manifest.or(recorded).map(|path| path.to_string_lossy()).unwrap_or_default()),
+    ]
+}

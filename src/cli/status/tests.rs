@@ -1,0 +1,162 @@
+mod fixture;
+
+use std::path::Path;
+
+use fixture::{NOW, at, failed, issuer, issuing, ready};
+
+use super::*;
+use crate::resource::{FailureClass, LastFailure};
+
+fn scene(format: Format) -> Scene {
+    Scene { now: at(NOW), zone: TimeZone::UTC, color: false, format }
+}
+
+fn no_manifest() -> CertificateView {
+    CertificateView { certificate: None, ..ready() }
+}
+
+/// Compares with a file beside this one; `CERTCTL_REGENERATE=1 cargo test --lib status` writes
+/// the files anew, for the difference to be reviewed.
+fn golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/status/tests").join(name);
+    if std::env::var_os("CERTCTL_REGENERATE").is_some() {
+        #[expect(clippy::disallowed_methods, reason = "a golden file, made by hand")]
+        std::fs::write(&path, text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == text, "{name} differs:\n--- kept\n{kept}\n--- now\n{text}");
+}
+
+#[test]
+fn the_table_has_one_line_per_certificate() {
+    let views = [ready(), issuing(), failed()];
+    golden("overview.txt", &certificates(&views, false, &scene(Format::Text)).unwrap());
+    golden("overview-wide.txt", &certificates(&views, false, &scene(Format::Wide)).unwrap());
+}
+
+#[test]
+fn a_namespace_column_comes_with_the_second_namespace() {
+    let mut other = no_manifest();
+    other.key.namespace = "prod".into();
+    let table = certificates(&[ready(), other], false, &scene(Format::Text)).unwrap();
+    assert_eq!(
+        table,
+        "\
+NAMESPACE   NAME   READY         NAMES                EXPIRES          RENEWS           ISSUER        LAST
+default     web    READY         www.example.com +4   2027-02-18 88d   2027-01-19 58d   letsencrypt   issued 2m ago
+prod        web    NO MANIFEST   www.example.com +1   2027-02-18 88d   never            letsencrypt   issued 2m ago
+"
+    );
+}
+
+#[test]
+fn a_page_tells_the_verdict_first_and_then_all_there_is() {
+    for (name, view) in [
+        ("ready.txt", ready()),
+        ("issuing.txt", issuing()),
+        ("failed.txt", failed()),
+        ("no-manifest.txt", no_manifest()),
+    ] {
+        golden(name, &certificates(&[view], true, &scene(Format::Text)).unwrap());
+    }
+    let wide = certificates(&[issuing()], true, &scene(Format::Wide)).unwrap();
+    golden("issuing-wide.txt", &wide);
+}
+
+#[test]
+fn lists_have_one_line_per_object() {
+    let mut text = String::new();
+    for format in [Format::Text, Format::Wide, Format::Name] {
+        text += &issuers(&[issuer()], &[], &scene(format)).unwrap();
+        for noun in [Noun::CertificateRequest, Noun::Order, Noun::Challenge] {
+            text += &objects_of(noun, &[ready(), issuing()], &[], &scene(format)).unwrap();
+        }
+    }
+    text += &certificates(&[ready(), issuing()], false, &scene(Format::Name)).unwrap();
+    golden("lists.txt", &text);
+}
+
+#[test]
+fn machines_read_objects_of_cert_manager() {
+    let views = [ready(), issuing(), failed(), no_manifest()];
+    let mut documents = certificates(&views, false, &scene(Format::Yaml)).unwrap();
+    for noun in [Noun::CertificateRequest, Noun::Order, Noun::Challenge] {
+        documents += "---\n";
+        documents += &objects_of(noun, &views, &[], &scene(Format::Yaml)).unwrap();
+    }
+    documents += "---\n";
+    documents += &issuers(&[issuer()], &[], &scene(Format::Yaml)).unwrap();
+    golden("objects.yaml", &documents);
+    golden("certificates.json", &certificates(&views[..1], true, &scene(Format::Json)).unwrap());
+}
+
+#[test]
+fn a_lost_certificate_without_requests_is_still_in_the_json() {
+    let lost = CertificateView { requests: Vec::new(), ..no_manifest() };
+    let text = certificates(&[lost], false, &scene(Format::Json)).unwrap();
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    let found = &answer["items"][0];
+    assert_eq!(
+        found["spec"],
+        json!({ "secretName": "web-tls", "issuerRef": { "name": "", "kind": "Issuer" } })
+    );
+    assert_eq!(found["metadata"]["annotations"]["status.certctl.io/verdict"], "NO MANIFEST");
+}
+
+#[test]
+fn each_situation_has_its_word() {
+    let now = at(NOW);
+    let expired = at("2027-03-01T00:00:00Z");
+    let renewing = CertificateView { leaf: ready().leaf, ..issuing() };
+    let never_tried = CertificateView { record: None, leaf: None, ..ready() };
+    let unreadable = CertificateView { leaf: Some(Err("no PEM".into())), ..ready() };
+    let mut unreachable = ready();
+    unreachable.record.as_mut().unwrap().last_failure =
+        Some(LastFailure { class: FailureClass::Unreachable, message: "timeout".into() });
+    for (what, view, now, word, attention) in vec![
+        ("ready", ready(), now, "READY", false),
+        ("expired", ready(), expired, "EXPIRED", true),
+        ("issuing", issuing(), now, "ISSUING", true),
+        ("renewing", renewing, now, "RENEWING", false),
+        ("failed", failed(), now, "FAILED", true),
+        ("failed without counting", unreachable, now, "FAILED", true),
+        ("never tried", never_tried, now, "PENDING", true),
+        ("unreadable", unreadable, now, "PENDING", true),
+        ("no manifest", no_manifest(), expired, "NO MANIFEST", true),
+    ] {
+        let verdict = Verdict::of(&view, now);
+        assert_eq!((verdict.word(), verdict.needs_attention()), (word, attention), "{what}");
+    }
+    assert!(needs_attention(&[ready(), failed()], now));
+    assert!(!needs_attention(&[ready(), ready()], now));
+}
+
+#[test]
+fn a_leading_kind_is_taken_from_the_words() {
+    for (words, noun, names) in [
+        (vec![], Noun::Certificate, 0),
+        (vec!["web"], Noun::Certificate, 1),
+        (vec!["certificate", "order"], Noun::Certificate, 1),
+        (vec!["order"], Noun::Order, 0),
+        (vec!["cr", "web-1", "web-2"], Noun::CertificateRequest, 2),
+        (vec!["clusterissuers"], Noun::Issuer, 0),
+        (vec!["challenge", "x"], Noun::Challenge, 1),
+    ] {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let (found, rest) = Noun::split(&words);
+        assert_eq!((found, rest.len()), (noun, names), "{words:?}");
+    }
+}
+
+#[test]
+fn objects_are_chosen_by_name_and_a_missing_one_is_an_error() {
+    let named = |name: &str| [NameTarget::parse(name).unwrap()];
+    let find =
+        |name: &str| objects_of(Noun::Challenge, &[issuing()], &named(name), &scene(Format::Name));
+    assert_eq!(find("api-1-1-2").unwrap(), "challenge/api-1-1-2\n");
+    assert_eq!(find("default/api-1-1-2").unwrap(), "challenge/api-1-1-2\n");
+    for missing in ["api-1-1-3", "prod/api-1-1-2"] {
+        let error = find(missing).unwrap_err();
+        assert_eq!(error.code, ExitCode::Manifest, "{missing}");
+    }
+}

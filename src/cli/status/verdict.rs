@@ -1,0 +1,133 @@
+//! One word for each certificate, and the sentence behind it.
+//!
+//! Words come before colours. The first row that applies wins:
+//!
+//! | word | when |
+//! | --- | --- |
+//! | NO MANIFEST | the state knows it, no manifest does |
+//! | EXPIRED | the certificate in place is past its end |
+//! | ISSUING, RENEWING | an issuance is under way, without or with a certificate that works |
+//! | FAILED | the last attempt failed |
+//! | READY | the Ready condition holds |
+//! | PENDING | something must be issued, and nothing has been tried |
+
+use jiff::Timestamp;
+
+use super::view::CertificateView;
+use crate::cli::output::{Paint, escape};
+use crate::cli::time;
+use crate::resource::ConditionType;
+
+/// The word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the table above says when each applies")]
+pub enum Verdict {
+    NoManifest,
+    Expired,
+    Issuing,
+    Renewing,
+    Failed,
+    Ready,
+    Pending,
+}
+
+impl Verdict {
+    /// Judges one certificate.
+    pub fn of(view: &CertificateView, now: Timestamp) -> Self {
+        let leaf = view.readable_leaf();
+        if view.certificate.is_none() {
+            Self::NoManifest
+        } else if leaf.is_some_and(|leaf| leaf.not_after <= now) {
+            Self::Expired
+        } else if view.is_issuing() {
+            if leaf.is_some() { Self::Renewing } else { Self::Issuing }
+        } else if has_failed(view) {
+            Self::Failed
+        } else if view.is_ready() && leaf.is_some() {
+            Self::Ready
+        } else {
+            Self::Pending
+        }
+    }
+
+    /// The word as it is printed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NoManifest => "NO MANIFEST",
+            Self::Expired => "EXPIRED",
+            Self::Issuing => "ISSUING",
+            Self::Renewing => "RENEWING",
+            Self::Failed => "FAILED",
+            Self::Ready => "READY",
+            Self::Pending => "PENDING",
+        }
+    }
+
+    /// Its colour.
+    pub fn paint(self) -> Paint {
+        match self {
+            Self::Ready | Self::Renewing => Paint::Good,
+            Self::Issuing | Self::Pending | Self::NoManifest => Paint::Warn,
+            Self::Expired | Self::Failed => Paint::Bad,
+        }
+    }
+
+    /// Whether `status --exit-code` ends in 8 for it.
+    pub fn needs_attention(self) -> bool {
+        match self {
+            Self::Ready | Self::Renewing => false,
+            Self::NoManifest | Self::Expired | Self::Issuing | Self::Failed | Self::Pending => true,
+        }
+    }
+
+    /// The sentence behind the word, on one line.
+    pub fn sentence(self, view: &CertificateView, now: Timestamp) -> String {
+        let leaf = view.readable_leaf();
+        let expiry = leaf.map(|leaf| time::both(leaf.not_after, now)).unwrap_or_default();
+        match self {
+            Self::NoManifest => {
+                let path = view.record.as_ref().and_then(|record| record.manifest.as_ref());
+                let gone =
+                    path.map(|path| format!("{} does not have it any more; ", path.display()));
+                format!(
+                    "{}nothing is renewed and nothing deleted; to end it: certctl forget {}",
+                    gone.unwrap_or_default(),
+                    view.key
+                )
+            }
+            Self::Expired => match last_failure(view) {
+                Some(failure) => format!("expired {expiry}; the last attempt failed: {failure}"),
+                None => format!("expired {expiry}"),
+            },
+            Self::Issuing => "no certificate yet, an issuance is under way".to_owned(),
+            Self::Renewing => format!("valid until {expiry}, an issuance is under way"),
+            Self::Failed => {
+                let failure =
+                    last_failure(view).unwrap_or_else(|| "the last attempt failed".into());
+                match leaf {
+                    Some(_) => {
+                        format!("{failure}; the certificate in place is valid until {expiry}")
+                    }
+                    None => failure,
+                }
+            }
+            Self::Ready => format!("valid until {expiry}"),
+            Self::Pending => {
+                let status = view.record.as_ref().map(|record| &record.status);
+                match status.and_then(|status| status.condition(ConditionType::Ready)) {
+                    Some(ready) if !view.is_ready() => escape(&ready.message).into_owned(),
+                    Some(_) | None => "not issued yet".to_owned(),
+                }
+            }
+        }
+    }
+}
+
+fn has_failed(view: &CertificateView) -> bool {
+    view.failures() > 0 || view.record.as_ref().is_some_and(|record| record.last_failure.is_some())
+}
+
+fn last_failure(view: &CertificateView) -> Option<String> {
+    let failure = view.record.as_ref()?.last_failure.as_ref()?;
+    Some(escape(&failure.message).into_owned())
+}

@@ -1,0 +1,130 @@
+//! What is shown: everything known of one certificate or one issuer, gathered beforehand.
+//!
+//! Contract: plain data. Whoever fills it has read the manifests and the state; the rendering
+//! reads nothing more, and takes the time as an argument.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::resource::{
+    Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
+    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy,
+};
+
+/// One certificate, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateView {
+    /// Namespace and name.
+    pub key: NamespacedName,
+    /// The manifest; `None` when the state knows the certificate and no manifest has it.
+    pub certificate: Option<Certificate>,
+    /// The issuer it refers to, when it was found.
+    pub issuer: Option<Issuer>,
+    /// The account of that issuer, when there is one.
+    pub account: Option<Account>,
+    /// The state; `None` before the first run.
+    pub record: Option<CertificateRecord>,
+    /// The leaf of tls.crt; `None` when there is none, `Some(Err)` when it cannot be read.
+    pub leaf: Option<Result<LeafFacts, String>>,
+    /// The kept requests, by revision.
+    pub requests: Vec<CertificateRequest>,
+    /// The kept orders, oldest first.
+    pub orders: Vec<Order>,
+    /// The journal, oldest first.
+    pub events: Vec<Event>,
+    /// The folder of the issued Secret.
+    pub secret_path: PathBuf,
+    /// When an attempt is allowed again, while something keeps it from being made.
+    pub next_attempt: Option<Timestamp>,
+    /// When a renewal is due.
+    pub renewal_time: Option<Timestamp>,
+}
+
+impl CertificateView {
+    /// What is wanted, from the manifest or else from the newest request.
+    pub fn spec(&self) -> Option<&CertificateSpec> {
+        let own = self.certificate.as_ref().map(|certificate| &certificate.spec);
+        own.or_else(|| self.request().map(|request| &request.certificate_spec))
+    }
+
+    /// Who issues.
+    pub fn issuer_ref(&self) -> Option<&IssuerRef> {
+        self.spec().map(|spec| &spec.issuer_ref)
+    }
+
+    /// The leaf, when it can be read.
+    pub fn readable_leaf(&self) -> Option<&LeafFacts> {
+        self.leaf.as_ref().and_then(|leaf| leaf.as_ref().ok())
+    }
+
+    /// The request of the newest revision: the running one, or the last that finished.
+    pub fn request(&self) -> Option<&CertificateRequest> {
+        self.requests.iter().max_by_key(|request| request.revision)
+    }
+
+    /// The current order, which may be a failed one.
+    pub fn order(&self) -> Option<&Order> {
+        let wanted = self.record.as_ref().and_then(|record| record.status.order_ref.as_ref());
+        wanted
+            .and_then(|name| self.orders.iter().find(|order| order.name == *name))
+            .or_else(|| self.orders.last())
+    }
+
+    /// Failures in a row; 0 when the last attempt succeeded.
+    pub fn failures(&self) -> u32 {
+        let status = self.record.as_ref().map(|record| &record.status);
+        status.and_then(|status| status.failed_issuance_attempts).unwrap_or(0)
+    }
+
+    /// Whether an issuance is under way.
+    pub fn is_issuing(&self) -> bool {
+        self.holds(ConditionType::Issuing)
+    }
+
+    /// Whether the Ready condition holds.
+    pub fn is_ready(&self) -> bool {
+        self.holds(ConditionType::Ready)
+    }
+
+    /// Whether time alone never makes it due.
+    pub fn never_renews(&self) -> bool {
+        let renewal = self.spec().and_then(|spec| spec.renewal.as_ref());
+        renewal.and_then(|renewal| renewal.policy) == Some(RenewalPolicy::Disabled)
+    }
+
+    /// Every name of every kind, the common name last when it is not among them.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Some(spec) = self.spec() {
+            names.extend(spec.dns_names.iter().map(ToString::to_string));
+            names.extend(spec.ip_addresses.iter().map(ToString::to_string));
+            names.extend(spec.uris.iter().cloned());
+            names.extend(spec.email_addresses.iter().cloned());
+            names.extend(spec.other_names.iter().map(|other| other.utf8_value.clone()));
+            if !spec.common_name.is_empty() && !names.contains(&spec.common_name) {
+                names.push(spec.common_name.clone());
+            }
+        } else if let Some(leaf) = self.readable_leaf() {
+            names.extend(leaf.dns_names.iter().cloned());
+            names.extend(leaf.ip_addresses.iter().map(ToString::to_string));
+        }
+        names
+    }
+
+    fn holds(&self, kind: ConditionType) -> bool {
+        let status = self.record.as_ref().map(|record| &record.status);
+        status
+            .and_then(|status| status.condition(kind))
+            .is_some_and(|condition| condition.status == crate::resource::ConditionStatus::True)
+    }
+}
+
+/// One issuer, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssuerView {
+    /// The manifest.
+    pub issuer: Issuer,
+    /// Its account, when there is one.
+    pub account: Option<Account>,
+}

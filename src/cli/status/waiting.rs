@@ -1,0 +1,154 @@
+//! What a certificate waits for, when it is tried next, and what is still owed to the world.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+
+use super::verdict::Verdict;
+use super::view::CertificateView;
+use crate::cli::output::escape;
+use crate::cli::time;
+use crate::resource::{
+    Challenge, ChallengeType, CnameStrategy, Deed, Dns01, Dns01Provider, Order, Phase, SolverKind,
+};
+
+/// What must happen before this certificate moves on, one line each; never empty.
+pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Vec<String> {
+    if verdict == Verdict::NoManifest {
+        return vec!["a manifest".to_owned()];
+    }
+    if view.is_issuing() {
+        return view.order().map_or_else(|| vec![NEXT_RUN.to_owned()], order_waits_for);
+    }
+    if view.next_attempt.is_some_and(|at| at > now) {
+        return vec!["the next attempt".to_owned()];
+    }
+    match verdict {
+        Verdict::Ready if view.never_renews() => vec!["nothing; renewal is disabled".to_owned()],
+        Verdict::Ready if view.renewal_time.is_some_and(|at| at > now) => {
+            vec!["the renewal time".to_owned()]
+        }
+        Verdict::Ready
+        | Verdict::NoManifest
+        | Verdict::Expired
+        | Verdict::Issuing
+        | Verdict::Renewing
+        | Verdict::Failed
+        | Verdict::Pending => vec![NEXT_RUN.to_owned()],
+    }
+}
+
+/// When it is tried next: RFC 3339, relative, and which attempt that will be.
+pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, now: Timestamp) -> String {
+    let idle = verdict == Verdict::Ready && !view.is_issuing();
+    let at = view.next_attempt.or(view.renewal_time.filter(|_| idle && !view.never_renews()));
+    let never = verdict == Verdict::NoManifest || (idle && view.never_renews());
+    let when = match at {
+        Some(_) | None if never => return "never".to_owned(),
+        Some(at) if at > now => time::both(at, now),
+        Some(_) | None => NEXT_RUN.to_owned(),
+    };
+    match view.failures() {
+        0 => when,
+        failures => format!("{when}, attempt {}", failures.saturating_add(1)),
+    }
+}
+
+/// What an order waits for.
+fn order_waits_for(order: &Order) -> Vec<String> {
+    let at_ca = match order.deed {
+        Deed::Solve => {
+            let open: Vec<String> =
+                order.challenges.iter().filter_map(challenge_waits_for).collect();
+            return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
+        }
+        Deed::Create => "the CA: the order is to be made",
+        Deed::Authorize => "the CA: its authorizations are to be read",
+        Deed::Finalize => "the CA: the request is to be sent",
+        Deed::Await => "the CA: it is issuing",
+        Deed::Download => "the CA: the certificate is to be fetched",
+        Deed::Nothing => NEXT_RUN,
+    };
+    vec![at_ca.to_owned()]
+}
+
+fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
+    let deed = match challenge.phase {
+        Phase::Queued if challenge.is_presented() => "another turn (presented)",
+        Phase::Queued => "a turn",
+        Phase::Presenting => "being presented",
+        Phase::SelfChecking => "the self-check",
+        Phase::Accepting => "being accepted",
+        Phase::Accepted => "the verdict of the CA",
+        Phase::Final => return None,
+    };
+    let reason = match challenge.reason.as_str() {
+        "" => String::new(),
+        reason => format!(": {}", escape(reason)),
+    };
+    Some(format!("{} for {}: {deed}{reason}", type_word(challenge), identifier(challenge)))
+}
+
+/// Everything that may still be out in the world, named so that a person can remove it.
+pub(super) fn owed(view: &CertificateView) -> Vec<String> {
+    let owing = |order: &Order| -> Vec<String> {
+        let challenges = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
+        challenges.map(|challenge| format!("{} (order {})", trace(challenge), order.name)).collect()
+    };
+    view.orders.iter().flat_map(owing).collect()
+}
+
+/// Where the answer of a challenge is seen (RFC 8555 sections 8.3 and 8.4).
+fn trace(challenge: &Challenge) -> String {
+    let spec = &challenge.spec;
+    match &spec.kind {
+        ChallengeType::Http01 => {
+            format!("http://{}/.well-known/acme-challenge/{}", spec.identifier, escape(&spec.token))
+        }
+        ChallengeType::Dns01 => {
+            let value = URL_SAFE_NO_PAD.encode(digest(&SHA256, spec.key.as_bytes()));
+            let place = match &spec.solver.kind {
+                SolverKind::Dns01(dns01) => written_at(dns01),
+                SolverKind::Http01(_) => String::new(),
+            };
+            format!("TXT _acme-challenge.{} \"{value}\"{place}", spec.identifier)
+        }
+        ChallengeType::Other(word) => format!("{} for {}", escape(word), spec.identifier),
+    }
+}
+
+/// Which provider the record is at, and whether under another name.
+fn written_at(dns01: &Dns01) -> String {
+    let provider = match &dns01.provider {
+        Dns01Provider::Akamai(_) => "akamai",
+        Dns01Provider::CloudDns(_) => "cloudDNS",
+        Dns01Provider::Cloudflare(_) => "cloudflare",
+        Dns01Provider::Route53(_) => "route53",
+        Dns01Provider::AzureDns(_) => "azureDNS",
+        Dns01Provider::DigitalOcean(_) => "digitalocean",
+        Dns01Provider::AcmeDns(_) => "acmeDNS",
+        Dns01Provider::Rfc2136(_) => "rfc2136",
+        Dns01Provider::Webhook(webhook) => &webhook.solver_name,
+    };
+    match dns01.cname_strategy {
+        Some(CnameStrategy::Follow) => {
+            format!(" at {}, or where its CNAME leads", escape(provider))
+        }
+        Some(CnameStrategy::None) | None => format!(" at {}", escape(provider)),
+    }
+}
+
+/// The type in cert-manager's spelling: `HTTP-01`, `DNS-01`.
+pub(super) fn type_word(challenge: &Challenge) -> String {
+    escape(challenge.spec.kind.as_str()).to_uppercase()
+}
+
+/// The identifier with its `*.`.
+pub(super) fn identifier(challenge: &Challenge) -> String {
+    let prefix = if challenge.spec.wildcard { "*." } else { "" };
+    format!("{prefix}{}", challenge.spec.identifier)
+}
+
+const NEXT_RUN: &str = "the next run of certctl issue";
+const READY_AT_CA: &str = "the CA: the order is to be read";
