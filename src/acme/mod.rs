@@ -10,10 +10,10 @@
 //! | request | signed by | why |
 //! | --- | --- | --- |
 //! | newOrder | `instant-acme` | what the crate is for |
-//! | newOrder with `notAfter` | [`jws`] | the crate cannot send it |
+//! | newOrder with `notAfter` | our `jws` | the crate cannot send it |
 //! | every POST-as-GET: order, authorization, certificate, alternate chain | `instant-acme` | `Account::order(url)` is one signed POST-as-GET of any URL |
-//! | accept, finalize | [`jws`] | the crate wants an authorization or order read first: one request more after a restart |
-//! | newAccount, contacts | [`jws`] | the key must be on disk before the request, and EAB with such a key is beyond the crate |
+//! | accept, finalize | our `jws` | the crate wants an authorization or order read first: one request more after a restart |
+//! | newAccount, contacts | our `jws` | the key must be on disk before the request, and EAB with such a key is beyond the crate |
 //!
 //! All go over one transport and one pool of nonces. Answers are read here and not by the crate,
 //! which knows neither `expires` nor Retry-After nor unknown words and loses the status of what is

@@ -4,8 +4,9 @@
 //! request that finds the pool empty brings a new one into circulation with newNonce, unless
 //! `most` of them (`Limits::nonces`) circulate already: then it waits, first come first served,
 //! for the answer of another request. A nonce that gets lost leaves circulation when its [`Held`]
-//! is dropped, and the first waiter is sent to newNonce in its place; so somebody who waits never
-//! waits for nobody. Nonces are never stored.
+//! is dropped, and the first waiter is sent to newNonce in its place. When newNonce fails and no
+//! nonce circulates, all who wait fail with it. So nobody waits for nothing, and a dead CA is not
+//! asked by one waiter after the other. Nonces are never stored.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,12 +21,14 @@ pub(super) struct NoncePool {
     inner: Arc<Mutex<Inner>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
     /// Nonces nobody holds; the freshest is taken first.
     ready: Vec<String>,
     /// Nonces held, or being fetched.
     out: usize,
+    /// Those of them that are being fetched.
+    fetching: usize,
     most: usize,
     waiters: VecDeque<oneshot::Sender<Result<Held, AcmeError>>>,
 }
@@ -35,13 +38,21 @@ struct Inner {
 pub(super) struct Held {
     pool: NoncePool,
     nonce: Option<String>,
+    place: Place,
+}
+
+/// What a [`Held`] counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Nonce,
+    Fetch,
+    Nothing,
 }
 
 impl NoncePool {
     /// An empty pool in which `most` nonces circulate, at least one.
     pub(super) fn new(most: usize) -> Self {
-        let inner =
-            Inner { ready: Vec::new(), out: 0, most: most.max(1), waiters: VecDeque::new() };
+        let inner = Inner { most: most.max(1), ..Inner::default() };
         Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -55,8 +66,7 @@ impl NoncePool {
                 let mut inner = self.lock();
                 let nonce = inner.ready.pop();
                 if nonce.is_some() || inner.out < inner.most {
-                    inner.out += 1;
-                    return Ok(Held { pool: self.clone(), nonce });
+                    return Ok(inner.hold(self, nonce));
                 }
                 let (sender, receiver) = oneshot::channel();
                 inner.waiters.push_back(sender);
@@ -70,7 +80,7 @@ impl NoncePool {
 
     /// Puts a nonce into circulation, for the first waiter or for later.
     pub(super) fn put(&self, nonce: String) {
-        let waiter = {
+        let (waiter, held) = {
             let mut inner = self.lock();
             let Some(waiter) = inner.waiters.pop_front() else {
                 if inner.ready.len() < MOST_KEPT {
@@ -78,11 +88,9 @@ impl NoncePool {
                 }
                 return;
             };
-            inner.out += 1;
-            waiter
+            (waiter, inner.hold(self, Some(nonce)))
         };
-        if let Err(Ok(mut held)) = waiter.send(Ok(Held { pool: self.clone(), nonce: Some(nonce) }))
-        {
+        if let Err(Ok(mut held)) = waiter.send(Ok(held)) {
             // The waiter has gone away: the nonce is still good.
             if let Some(nonce) = held.nonce.take() {
                 self.put(nonce);
@@ -96,6 +104,28 @@ impl NoncePool {
     }
 }
 
+impl Inner {
+    fn hold(&mut self, pool: &NoncePool, nonce: Option<String>) -> Held {
+        self.out += 1;
+        let place = if nonce.is_some() { Place::Nonce } else { Place::Fetch };
+        if place == Place::Fetch {
+            self.fetching += 1;
+        }
+        Held { pool: pool.clone(), nonce, place }
+    }
+
+    fn release(&mut self, place: Place) {
+        match place {
+            Place::Nonce => self.out = self.out.saturating_sub(1),
+            Place::Fetch => {
+                self.out = self.out.saturating_sub(1);
+                self.fetching = self.fetching.saturating_sub(1);
+            }
+            Place::Nothing => {}
+        }
+    }
+}
+
 impl Held {
     /// The nonce, unless it must be fetched first.
     pub(super) fn nonce(&self) -> Option<&str> {
@@ -105,6 +135,11 @@ impl Held {
     /// The nonce that was fetched.
     pub(super) fn fill(&mut self, nonce: String) {
         self.nonce = Some(nonce);
+        if self.place == Place::Fetch {
+            self.place = Place::Nonce;
+            let mut inner = self.pool.lock();
+            inner.fetching = inner.fetching.saturating_sub(1);
+        }
     }
 
     /// The nonce was spent, and this came back.
@@ -115,13 +150,16 @@ impl Held {
         }
     }
 
-    /// The nonce could not be fetched. When no other circulates, all who wait learn why, instead
-    /// of asking the same dead CA one after the other.
-    pub(super) fn failed(self, error: &AcmeError) {
+    /// The nonce could not be fetched. When no other circulates, all who wait learn why; else they
+    /// go on waiting for that one.
+    pub(super) fn failed(mut self, error: &AcmeError) {
         let waiters = {
             let mut inner = self.pool.lock();
-            if inner.out > 1 { VecDeque::new() } else { std::mem::take(&mut inner.waiters) }
+            inner.release(self.place);
+            let circulating = inner.out > inner.fetching;
+            if circulating { VecDeque::new() } else { std::mem::take(&mut inner.waiters) }
         };
+        self.place = Place::Nothing;
         for waiter in waiters {
             drop(waiter.send(Err(error.clone())));
         }
@@ -130,18 +168,20 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let waiter = {
+        if self.place == Place::Nothing {
+            return;
+        }
+        let (waiter, held) = {
             let mut inner = self.pool.lock();
-            inner.out = inner.out.saturating_sub(1);
+            inner.release(self.place);
             if inner.out >= inner.most {
                 return;
             }
             let Some(waiter) = inner.waiters.pop_front() else { return };
-            inner.out += 1;
-            waiter
+            (waiter, inner.hold(&self.pool, None))
         };
         // When this waiter has gone away, dropping what comes back serves the next one.
-        drop(waiter.send(Ok(Held { pool: self.pool.clone(), nonce: None })));
+        drop(waiter.send(Ok(held)));
     }
 }
 
@@ -186,7 +226,10 @@ mod tests {
         assert!(stays.as_mut().now_or_never().is_none());
         drop(gone);
         drop(only);
-        assert_eq!(stays.now_or_never().unwrap().unwrap().nonce(), None);
+        let taken_over = stays.now_or_never().unwrap().unwrap();
+        assert_eq!(taken_over.nonce(), None);
+        assert!(now(&pool).is_none(), "the place in circulation is taken");
+        drop(taken_over);
         assert_eq!(now(&pool).unwrap().nonce(), None);
     }
 
@@ -202,26 +245,29 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_fetch_is_taken_over_while_another_nonce_circulates() {
+    fn who_waits_goes_on_waiting_while_a_nonce_circulates() {
         let pool = NoncePool::new(2);
-        let (first, _second) = (now(&pool).unwrap(), now(&pool).unwrap());
+        let (mut first, second) = (now(&pool).unwrap(), now(&pool).unwrap());
+        first.fill("a".into());
         let mut waiting = Box::pin(pool.take());
         assert!(waiting.as_mut().now_or_never().is_none());
-        first.failed(&error());
-        assert_eq!(waiting.now_or_never().unwrap().unwrap().nonce(), None);
+        second.failed(&error());
+        assert!(waiting.as_mut().now_or_never().is_none());
+        first.spent(Some("b".into()));
+        assert_eq!(waiting.now_or_never().unwrap().unwrap().nonce(), Some("b"));
     }
 
     #[test]
-    fn when_the_last_fetch_fails_all_who_wait_learn_it() {
-        let pool = NoncePool::new(1);
-        let only = now(&pool).unwrap();
+    fn without_a_nonce_all_who_wait_learn_of_the_first_failure() {
+        let pool = NoncePool::new(2);
+        let (one, _other) = (now(&pool).unwrap(), now(&pool).unwrap());
         let mut waiting = [Box::pin(pool.take()), Box::pin(pool.take())];
-        for one in &mut waiting {
-            assert!(one.as_mut().now_or_never().is_none());
+        for each in &mut waiting {
+            assert!(each.as_mut().now_or_never().is_none());
         }
-        only.failed(&error());
-        for one in waiting {
-            assert_eq!(one.now_or_never().unwrap().unwrap_err(), error());
+        one.failed(&error());
+        for each in waiting {
+            assert_eq!(each.now_or_never().unwrap().unwrap_err(), error());
         }
         assert_eq!(now(&pool).unwrap().nonce(), None, "the next one tries again");
     }

@@ -79,8 +79,11 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut() {
+    fn long_texts_and_lists_are_cut() {
         let problem = parse(&json!({"detail": "ä".repeat(5000)}), None).unwrap();
         assert_eq!(problem.detail, "ä".repeat(1024) + "…");
+        let many = vec![json!({}); 1000];
+        let problem = parse(&json!({"detail": "", "subproblems": many}), None).unwrap();
+        assert_eq!(problem.subproblems.len(), 100);
     }
 }

@@ -192,6 +192,13 @@ impl Fake {
         })
     }
 
+    /// A nonce that will be taken once.
+    pub(super) fn new_nonce(&self) -> String {
+        let nonce = format!("nonce-{}", self.given.fetch_add(1, Ordering::SeqCst));
+        self.nonces.lock().unwrap().insert(nonce.clone());
+        nonce
+    }
+
     async fn serve(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -255,9 +262,7 @@ impl Fake {
     fn response(&self, method: &Method, reply: Reply) -> Response<Full<Bytes>> {
         let mut response = Response::builder().status(reply.status);
         if *method != Method::GET {
-            let nonce = format!("nonce-{}", self.given.fetch_add(1, Ordering::SeqCst));
-            self.nonces.lock().unwrap().insert(nonce.clone());
-            response = response.header("Replay-Nonce", nonce);
+            response = response.header("Replay-Nonce", self.new_nonce());
         }
         for (name, value) in reply.headers {
             response = response.header(name, value);

@@ -117,6 +117,34 @@ async fn a_ca_that_comes_back_is_not_noticed() {
 }
 
 #[tokio::test]
+async fn a_dead_new_nonce_is_asked_four_times_however_many_wait() {
+    let fake =
+        Fake::start(|_, seen| (seen.path == "/nonce").then(|| Reply::new(503, "busy"))).await;
+    let session = session(&fake);
+    let url = fake.url("/order/1");
+    session.order(&url).await.unwrap_err();
+    assert_eq!(
+        fake.requests(),
+        ["GET /dir", "HEAD /nonce", "HEAD /nonce", "HEAD /nonce", "HEAD /nonce"]
+    );
+    for answer in join_all((0..50).map(|_| session.order(&url))).await {
+        assert_eq!(answer.unwrap_err().status(), Some(503));
+    }
+    // Two fetched side by side, four times each.
+    assert_eq!(fake.count("/nonce"), 4 + 2 * 4);
+    assert_eq!(fake.count("/order/1"), 0);
+}
+
+#[tokio::test]
+async fn a_failure_of_the_ca_itself_is_not_repeated() {
+    let fake =
+        Fake::start(|_, seen| (seen.path == "/order/1").then(|| Reply::new(500, "oops"))).await;
+    let error = session(&fake).order(&fake.url("/order/1")).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    assert_eq!(fake.count("/order/1"), 1);
+}
+
+#[tokio::test]
 async fn a_long_retry_after_is_left_to_the_caller() {
     let fake = Fake::start(|_, seen| {
         (seen.path == "/dir").then(|| Reply::new(503, "").with("Retry-After", "61"))
@@ -154,6 +182,26 @@ async fn a_directory_that_moved_is_fetched_again() {
 }
 
 #[tokio::test]
+async fn a_url_that_is_gone_and_has_not_moved_is_an_error() {
+    let fake = Fake::start(|_, _| None).await;
+    let error = session(&fake).new_order(&asked()).await.unwrap_err();
+    assert_eq!(error.status(), Some(404));
+    assert_eq!(fake.requests(), ["GET /dir", "HEAD /nonce", "POST /new-order", "GET /dir"]);
+}
+
+#[tokio::test]
+async fn a_stored_url_that_is_not_https_is_never_asked() {
+    let fake = Fake::start(good).await;
+    let session = session(&fake);
+    let url = fake.url("/order/1").replace("https", "http");
+    let errors = [session.order(&url).await.unwrap_err(), session.accept(&url).await.unwrap_err()];
+    for error in errors {
+        let what = "request".to_owned();
+        assert_eq!(error, AcmeError::InsecureUrl { url: url.clone(), what });
+    }
+}
+
+#[tokio::test]
 async fn bodies_are_bounded() {
     let fake = Fake::start(|_, seen| match seen.path.as_str() {
         "/order/1" => Some(Reply::new(200, vec![b' '; 1001])),
@@ -180,6 +228,20 @@ async fn a_silent_ca_is_left() {
     let error = session_of(&fake, &client).order(&url).await.unwrap_err();
     assert_eq!(error, AcmeError::Timeout { url });
     assert_eq!(fake.count("/order/1"), 1);
+}
+
+#[tokio::test]
+async fn a_nonce_that_comes_with_the_directory_saves_a_request() {
+    let fake = Fake::start(|fake, seen| match seen.path.as_str() {
+        "/dir" => {
+            let reply = Reply::json(200, &fake.directory());
+            Some(reply.with("Replay-Nonce", fake.new_nonce()))
+        }
+        _ => good(fake, seen),
+    })
+    .await;
+    session(&fake).order(&fake.url("/order/1")).await.unwrap();
+    assert_eq!(fake.requests(), ["GET /dir", "POST /order/1"]);
 }
 
 #[tokio::test]
