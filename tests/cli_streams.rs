@@ -85,6 +85,19 @@ fn usage_errors_end_in_2_and_leave_stdout_alone() {
 }
 
 #[test]
+fn an_empty_variable_counts_as_unset() {
+    let home = tempfile::tempdir().unwrap();
+    for (value, code) in [("", 0), ("table", 2)] {
+        let mut command = certctl(&home, &["version"]);
+        let output = command.env("CERTCTL_OUTPUT", value).env("CERTCTL_NAMESPACE", "").output();
+        assert_eq!(output.unwrap().status.code(), Some(code), "{value:?}");
+    }
+    let mut command = certctl(&home, &["version"]);
+    let output = command.env("CERTCTL_OUTPUT", "json").output().unwrap();
+    assert!(output.stdout.starts_with(b"{"));
+}
+
+#[test]
 fn an_unusable_log_filter_is_a_usage_error() {
     let home = tempfile::tempdir().unwrap();
     let output = certctl(&home, &["version"]).env("CERTCTL_LOG", "certctl=loud").output().unwrap();

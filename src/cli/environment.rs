@@ -59,6 +59,11 @@ impl Environment {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|v| !v.is_empty())
     }
 
+    /// Whether a variable is set, but to nothing.
+    pub fn is_blank(&self, name: &OsStr) -> bool {
+        self.variables.get(name).is_some_and(|value| value.is_empty())
+    }
+
     /// The manifests named by `CERTCTL_FILES`, a list of paths as `PATH` is one.
     pub fn files(&self) -> Vec<PathBuf> {
         let paths = self.value("CERTCTL_FILES").map(|list| std::env::split_paths(list).collect());

@@ -21,7 +21,8 @@ pub mod yaml;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::builder::Resettable;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Arguments, GlobalArgs, Verb};
 use environment::Environment;
@@ -41,7 +42,7 @@ pub struct Shell {
 
 /// Runs the program with these arguments, the first being its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environment) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match parse(arguments, &environment) {
         Ok(arguments) => arguments,
         Err(refusal) => return refuse(&refusal, &environment),
     };
@@ -55,6 +56,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             error.code
         }
     }
+}
+
+/// Reads the command line. A variable that is set but empty counts as unset.
+fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Arguments, clap::Error> {
+    let command = Arguments::command().mut_args(|arg| {
+        let is_blank = arg.get_env().is_some_and(|name| environment.is_blank(name));
+        if is_blank { arg.env(Resettable::Reset) } else { arg }
+    });
+    Arguments::from_arg_matches(&command.try_get_matches_from(arguments)?)
 }
 
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
