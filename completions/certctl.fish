@@ -47,7 +47,7 @@ complete -c certctl -n "__fish_certctl_needs_command" -l max-concurrent-challeng
 complete -c certctl -n "__fish_certctl_needs_command" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_needs_command" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: [::]:80]' -r
+complete -c certctl -n "__fish_certctl_needs_command" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
@@ -88,7 +88,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -l max-concurrent
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: [::]:80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
@@ -120,7 +120,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -l max-concurr
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: [::]:80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
@@ -152,7 +152,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -l max-concurren
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: [::]:80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
@@ -185,7 +185,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l max-concurr
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: [::]:80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
@@ -217,7 +217,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -l max-concurren
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: [::]:80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
@@ -250,7 +250,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -l max-concurre
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: [::]:80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
@@ -283,7 +283,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -l max-concu
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: [::]:80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
