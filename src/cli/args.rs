@@ -51,6 +51,10 @@ pub enum Verb {
     /// Without arguments: all certificates of the config directory and those issued from files
     /// before. Issues only what is missing, wrong or due, and says nothing when nothing is.
     Issue(IssueArgs),
+    /// Issue certificates now, due or not; bypasses the backoff.
+    ///
+    /// For cron use `certctl issue`.
+    Renew(RenewArgs),
     /// Check manifests, offline.
     Validate(ValidateArgs),
     /// Show all certificates, or one in detail.
@@ -77,6 +81,17 @@ pub struct IssueArgs {
     /// Manifests, folders of them, `-` for standard input, or names of known certificates.
     #[arg(value_name = "FILE|DIR|-|NAME")]
     pub targets: Vec<OsString>,
+}
+
+/// `certctl renew`.
+#[derive(Debug, Args)]
+pub struct RenewArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+    /// All certificates.
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// `certctl validate`.
@@ -150,7 +165,7 @@ mod tests {
         let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         assert_eq!(
             verbs,
-            ["issue", "validate", "status", "rehearse", "forget", "version", "completion"]
+            ["issue", "renew", "validate", "status", "rehearse", "forget", "version", "completion"]
         );
     }
 

@@ -19,6 +19,14 @@ pub mod time;
 pub mod version;
 pub mod yaml;
 
+mod forget;
+mod issue;
+mod progress;
+mod report;
+mod run;
+mod validate;
+mod work;
+
 use std::ffi::OsString;
 
 use clap::builder::Resettable;
@@ -81,11 +89,11 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
             let script = completion::script(args.shell);
             shell.output.data(&String::from_utf8_lossy(&script))?;
         }
-        Verb::Issue(_)
-        | Verb::Validate(_)
-        | Verb::Status(_)
-        | Verb::Rehearse(_)
-        | Verb::Forget(_) => {
+        Verb::Issue(args) => return issue::issue(&args, shell),
+        Verb::Renew(args) => return issue::renew(&args, shell),
+        Verb::Validate(args) => return validate::validate(&args, shell),
+        Verb::Forget(args) => return forget::forget(&args, shell),
+        Verb::Status(_) | Verb::Rehearse(_) => {
             return Err(CliError::new(ExitCode::Failed, "this verb is not built in"));
         }
     }

@@ -79,7 +79,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     let now = engine.clock.now();
     let session = Session::load(engine.store, task, intervals, now).await?;
     let (owed, step) = next_step(&session.snapshot, now);
-    if owed.is_empty() && session.is_known() && !session.is_unsaved() {
+    if owed.is_empty() && !task.force && session.is_known() && !session.is_unsaved() {
         match step {
             Step::Settled => return Ok(unchanged(&session)),
             Step::Wait {
@@ -95,6 +95,9 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     let _lease = engine.store.lock(&lock, engine.options.lock_timeout).await?;
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
     session.resume();
+    if task.force {
+        session.force(engine.clock.now());
+    }
     let mut drive = Drive {
         engine,
         shared,

@@ -26,7 +26,7 @@ use crate::resource::{Event, NamespacedName};
 
 pub use ending::{Ended, Ending, Issued};
 pub use gather::published_pair;
-pub use perform::{SecretLookup, World, WorldOptions};
+pub use perform::{World, WorldOptions};
 use ports::{Clock, Store};
 use schedule::Schedule;
 pub use session::Task;

@@ -16,20 +16,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::Mutex;
-use zeroize::Zeroizing;
 
 use super::Performer;
 use super::ports::{Clock, Store};
 use crate::acme::{AccountKey, Client, Limits};
 use crate::controller::{Effect, Outcome, Snapshot};
+use crate::manifest::SecretSource;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
 use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
-
-/// Finds an entry of a Secret that a manifest refers to: (namespace, name, key). `Ok(None)` when
-/// there is no such Secret; an error is told to the user as it is.
-pub type SecretLookup =
-    Box<dyn Fn(&NamespacedName, &str) -> Result<Option<Zeroizing<Vec<u8>>>, String>>;
 
 /// How the world is reached.
 pub struct WorldOptions {
@@ -54,7 +49,7 @@ pub struct World<'a, C, S> {
     tokens: TokenFolder,
     hits: Hits,
     resolver: Resolver,
-    secrets: SecretLookup,
+    secrets: SecretSource,
     options: WorldOptions,
     listeners: RefCell<HashMap<Vec<SocketAddr>, Listener>>,
     clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
@@ -74,7 +69,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
         token_folder: &Path,
         hits: Hits,
         resolver: Resolver,
-        secrets: SecretLookup,
+        secrets: SecretSource,
         options: WorldOptions,
     ) -> Result<Self, FolderError> {
         Ok(Self {

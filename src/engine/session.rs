@@ -12,10 +12,12 @@ use jiff::Timestamp;
 use super::gather;
 use super::inputs::{account_id, id_of, spec_digest};
 use super::ports::{Key, Revision, Store, StoreError};
-use crate::controller::{Change, Intervals, Record, Run, Snapshot, account, challenge, issuing};
+use crate::controller::{
+    Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, trigger,
+};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateStatus, Event, Issuer, LeafFacts,
-    NamespacedName, Order,
+    NamespacedName, Order, Reason,
 };
 use crate::store::{Kept, Records};
 
@@ -28,6 +30,10 @@ pub struct Task {
     pub issuer: Issuer,
     /// The manifest, as an absolute path; `None` for standard input.
     pub manifest: Option<PathBuf>,
+    /// Absolute paths of the other files that it refers to.
+    pub references: Vec<PathBuf>,
+    /// Issue now, whatever the trigger and the backoff say (`renew`).
+    pub force: bool,
     /// Digest over everything whose edit may bypass the backoff.
     pub input_digest: String,
 }
@@ -154,6 +160,17 @@ impl<'a, S: Store> Session<'a, S> {
         self.snapshot.run.unsure.extend(unsure);
         if resumed != order {
             self.apply(Record::of(Change::Order(Box::new(resumed))));
+        }
+    }
+
+    /// Sets Issuing, as somebody who asks for a renewal by hand does.
+    pub(crate) fn force(&mut self, now: Timestamp) {
+        if !self.snapshot.is_issuing() {
+            let message = "Certificate re-issuance manually triggered";
+            let reason = Reason::ManuallyTriggered;
+            let record = trigger::issuing(&self.snapshot.record, reason, message, now);
+            let record = Record::of(Change::Certificate(Box::new(record)));
+            self.apply(record.normal(now, Reason::Issuing, message));
         }
     }
 
@@ -316,6 +333,7 @@ fn brought_up_to_date(
         spec_digest: spec_digest(spec),
         secret_name: spec.secret_name.clone(),
         manifest: task.manifest.clone(),
+        references: task.references.clone(),
         directory_urls: std::collections::BTreeMap::new(),
         issued_fingerprint: None,
         retry_after: None,
@@ -331,6 +349,7 @@ fn brought_up_to_date(
     record.secret_name.clone_from(&spec.secret_name);
     if task.manifest.is_some() {
         record.manifest.clone_from(&task.manifest);
+        record.references.clone_from(&task.references);
     }
     record
 }

@@ -24,6 +24,9 @@ pub struct CertificateRecord {
     /// Absolute path of the manifest; `None` for standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<PathBuf>,
+    /// Absolute paths of the other files that it refers to: its issuer, its secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<PathBuf>,
     /// The directory URL that issued each kept revision.
     #[serde(default, rename = "directoryURLs", skip_serializing_if = "BTreeMap::is_empty")]
     pub directory_urls: BTreeMap<u32, String>,

@@ -18,6 +18,7 @@ use crate::controller::{
 };
 use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
+use crate::manifest::SecretError;
 use crate::pki;
 use crate::resource::{
     NamespacedName, OfferedChallenge, Order, PublicKeyDigest, SecretKeySelector,
@@ -138,7 +139,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let id = account_id(&account::identity(snapshot));
         let kept =
             Records::new(self.store).account_key(&id).await.map_err(|e| trouble::state(&e))?;
-        let pem = match self.secret(snapshot, &reference)?.or(kept) {
+        let referenced = match self.secret(snapshot, &reference) {
+            Ok(bytes) => Some(bytes),
+            Err(SecretError::Missing { .. }) => None,
+            Err(error) => return Err(trouble::precondition(error)),
+        };
+        let pem = match referenced.or(kept) {
             Some(bytes) => {
                 let text = std::str::from_utf8(&bytes).map_err(trouble::precondition)?;
                 Zeroizing::new(text.to_owned())
@@ -194,12 +200,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
     ) -> Result<Option<Eab>, DeedError> {
         let Some(eab) = &snapshot.issuer.acme.external_account_binding else { return Ok(None) };
-        let bytes = self.secret(snapshot, &eab.key_secret_ref)?.ok_or_else(|| {
-            trouble::precondition(format!(
-                "the secret \"{}\" of externalAccountBinding does not exist",
-                eab.key_secret_ref.name
-            ))
-        })?;
+        let bytes = self
+            .secret(snapshot, &eab.key_secret_ref)
+            .map_err(|error| trouble::precondition(format!("externalAccountBinding: {error}")))?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
         let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
             trouble::precondition(format!(
@@ -215,12 +218,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         reference: &SecretKeySelector,
-    ) -> Result<Option<Zeroizing<Vec<u8>>>, DeedError> {
+    ) -> Result<Zeroizing<Vec<u8>>, SecretError> {
         let namespace = &snapshot.issuer.metadata.namespace;
         let namespace =
             if namespace.is_empty() { &self.options.cluster_resource_namespace } else { namespace };
         let name = NamespacedName::new(namespace, &reference.name);
-        (self.secrets)(&name, &reference.key).map_err(trouble::precondition)
+        self.secrets.resolve(&name, &reference.key)
     }
 
     async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {

@@ -1,0 +1,90 @@
+//! `certctl issue` and `certctl renew`.
+
+use super::args::{IssueArgs, RenewArgs};
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::run::{Setting, conclude, on_one_thread, open_state, run};
+use super::work::{Wanted, Work, gather, known};
+use super::{Shell, output};
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::store::OpenMode;
+
+/// Makes certificates true, as far as they are due.
+pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let wanted = Wanted::read(&args.targets)?;
+    work_on(shell, &wanted, "issue", false)
+}
+
+/// Issues certificates now, whatever trigger and backoff say.
+pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let wanted = Wanted::read(&args.names)?;
+    let usage = |message: &str| CliError::new(ExitCode::Usage, message);
+    let has_names = !args.names.is_empty();
+    let has_selector = shell.global.selector.is_some();
+    match (has_names, args.all, has_selector) {
+        (false, false, false) => {
+            return Err(usage(
+                "please either supply one or more Certificate resource names, label selectors, \
+                 or use the --all flag to renew all Certificate resources",
+            )
+            .hinted("for cron use: certctl issue"));
+        }
+        (true, true, _) | (true, _, true) | (_, true, true) => {
+            return Err(usage(
+                "cannot specify more than one of Certificate resource names, the --all flag and \
+                 a label selector",
+            ));
+        }
+        (true, false, false) | (false, true, false) | (false, false, true) => {}
+    }
+    work_on(shell, &wanted, "renew", true)
+}
+
+fn work_on(
+    shell: &mut Shell,
+    wanted: &Wanted,
+    verb: &'static str,
+    force: bool,
+) -> Result<ExitCode, CliError> {
+    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    on_one_thread(async {
+        // Manifests are read before anything is written: a mistake in them leaves no trace.
+        let records = known(&open_state(&path, OpenMode::ReadOnly)?).await?;
+        let Work { tasks, secrets, orphans, has_errors, loaded } = gather(shell, wanted, &records)?;
+        for (name, manifest) in &orphans {
+            shell.output.talk(&format!(
+                "warning: {name}: its manifest {} is gone; it is not renewed any more\n  \
+                 certctl forget {name} ends its management",
+                output::escape(&manifest.to_string_lossy())
+            ));
+        }
+        if loaded.certificates.is_empty() && !has_errors {
+            return nothing_found(shell, &records.len());
+        }
+        if tasks.is_empty() && !has_errors {
+            shell.output.talk("nothing to do: no Certificate is meant by these arguments");
+            return Ok(ExitCode::Done);
+        }
+        let tasks: Vec<_> =
+            tasks.into_iter().map(|task| crate::engine::Task { force, ..task }).collect();
+        let state = open_state(&path, OpenMode::ReadWrite)?;
+        let overrides = std::collections::BTreeMap::new();
+        let setting = Setting { secrets, overrides, verb };
+        let ended = run(shell, &state, &tasks, setting).await?;
+        Ok(conclude(shell, &state, &ended, has_errors, SystemClock.now()))
+    })
+}
+
+fn nothing_found(shell: &Shell, known: &usize) -> Result<ExitCode, CliError> {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let place = config.map_or_else(|error| error.to_string(), |dir| dir.path.display().to_string());
+    let message = match known {
+        0 => format!("no Certificate found in {place}"),
+        known => format!(
+            "no Certificate found in {place}, and none of the manifests of the {known} known \
+             certificates is there any more"
+        ),
+    };
+    let error = CliError::new(ExitCode::Manifest, message);
+    Err(error.hinted("certctl issue FILE, or put manifests into the config directory"))
+}

@@ -1,0 +1,130 @@
+//! What a run says of each certificate: a line for a person, a log line for anybody else, and
+//! nothing when nothing was due and nobody watches.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::output::{Output, escape};
+use super::time;
+use crate::engine::{Ended, Ending, Issued};
+use crate::resource::{FailureClass, NamespacedName};
+use crate::store::StateDirectory;
+
+/// Says how one certificate ended.
+pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, now: Timestamp) {
+    let name = &end.certificate;
+    let watched = output.talks_to_terminal();
+    match &end.ending {
+        Ending::Unchanged { not_after, renewal_time } if watched => {
+            let expires = not_after.map_or_else(String::new, |t| expires(t, now));
+            let renews = renewal_time.map_or_else(String::new, |t| renews(t, now));
+            output.talk(&format!("{}   unchanged   {expires}{renews}", short(name)));
+        }
+        Ending::Unchanged { .. } => tracing::debug!(certificate = %name, "unchanged"),
+        Ending::Issued(issued) => self::issued(output, state, name, issued, now),
+        Ending::Deferred { why, urgent, .. } => {
+            let word = if urgent.is_some() { "error" } else { "deferred" };
+            if watched || urgent.is_some() {
+                output.talk(&format!("{word}: {}: {}", short(name), escape(why)));
+            } else {
+                tracing::debug!(certificate = %name, "deferred: {why}");
+            }
+        }
+        Ending::Locked { holder } => {
+            output.talk(&format!("deferred: {}: locked by {}", short(name), escape(holder)));
+        }
+        Ending::Pending { order, why, report, overdue, since } => {
+            let word = if *overdue { "error" } else { "pending" };
+            let mut text = format!("{word}: {}: {}", short(name), escape(why));
+            for line in report.lines() {
+                text.push_str("\n  ");
+                text.push_str(&escape(line));
+            }
+            let since = time::both(*since, now);
+            text.push_str(&format!(
+                "\n  order {order} since {since}; the next run goes on with it"
+            ));
+            output.talk(&text);
+        }
+        Ending::Failed { failure, attempts, next_attempt } => {
+            let class = class_word(failure.class);
+            let attempt =
+                attempts.map_or_else(String::new, |attempts| format!(", attempt {attempts}"));
+            let mut text =
+                format!("error: {}: {} [{class}{attempt}]", short(name), escape(&failure.message));
+            match next_attempt {
+                Some(next) => {
+                    text.push_str(&format!("\n  next attempt {}", time::both(*next, now)));
+                    text.push_str(&format!("; fixed already? certctl renew {}", short(name)));
+                }
+                None => text.push_str("\n  not counted as an attempt; the next run tries again"),
+            }
+            text.push_str(&format!("\n  more: certctl status {}", short(name)));
+            output.talk(&text);
+        }
+        Ending::Interrupted { .. } => {
+            output.talk(&format!("{}: interrupted; the next run goes on", short(name)));
+        }
+    }
+}
+
+fn issued(
+    output: &mut Output,
+    state: &StateDirectory,
+    name: &NamespacedName,
+    issued: &Issued,
+    now: Timestamp,
+) {
+    let Issued { revision, leaf, renewal_time, secret_name } = issued;
+    if !output.talks_to_terminal() {
+        let renew_at = renewal_time.map(time::rfc3339).unwrap_or_default();
+        tracing::info!(
+            certificate = %name,
+            not_after = time::rfc3339(leaf.not_after),
+            renew_at,
+            serial = leaf.serial,
+            revision,
+            "issued"
+        );
+        return;
+    }
+    let renews = renewal_time.map_or_else(String::new, |t| renews(t, now));
+    let mut text = format!(
+        "{}   issued   {}{renews}   {}",
+        short(name),
+        expires(leaf.not_after, now),
+        leaf.key_description
+    );
+    let secret = NamespacedName::new(&name.namespace, secret_name);
+    if let Ok(folder) = state.secret_path(&secret) {
+        text.push_str(&format!("\n      {}", folder.join("tls.crt").display()));
+    }
+    output.talk(&text);
+}
+
+fn expires(at: Timestamp, now: Timestamp) -> String {
+    let date = time::local_date(at, &TimeZone::system());
+    format!("expires {date} ({})", time::length(now.duration_until(at)))
+}
+
+fn renews(at: Timestamp, now: Timestamp) -> String {
+    let date = time::local_date(at, &TimeZone::system());
+    format!("   renews {date} ({})", time::relative(at, now))
+}
+
+/// The name alone in the default namespace, else with its namespace.
+fn short(name: &NamespacedName) -> String {
+    if name.namespace == "default" { name.name.clone() } else { name.to_string() }
+}
+
+fn class_word(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Other => "other",
+        FailureClass::Precondition => "precondition",
+        FailureClass::Validation => "challenge",
+        FailureClass::Ca => "ca",
+        FailureClass::Unreachable => "ca unreachable",
+        FailureClass::Output => "output",
+        FailureClass::State => "state",
+    }
+}

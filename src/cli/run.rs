@@ -1,0 +1,217 @@
+//! A run of the engine from the command line: the world, the signals, and what is said of it.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+use super::Shell;
+use super::error::CliError;
+use super::exit::{self, ExitCode};
+use super::progress::Progress;
+use super::report;
+use crate::acme::Limits;
+use crate::controller::Intervals;
+use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::engine::{Ended, Ending, Engine, Options, Task, World, WorldOptions};
+use crate::manifest::SecretSource;
+use crate::probe::{Resolver, ResolverOptions};
+use crate::resource::FailureClass;
+use crate::solver::http01::Hits;
+use crate::store::{OpenMode, StateDirectory};
+
+/// Runs a future on the one thread that everything runs on.
+pub(crate) fn on_one_thread<T>(
+    work: impl Future<Output = Result<T, CliError>>,
+) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::new(ExitCode::Failed, error))?;
+    runtime.block_on(work)
+}
+
+/// Opens the state for writing; what is wrong with it is told with what mends it.
+pub(crate) fn open_state(path: &Path, mode: OpenMode) -> Result<StateDirectory, CliError> {
+    StateDirectory::open(path, mode).map_err(CliError::from)
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        let hint = match &error {
+            StoreError::ForeignOwner { owner, .. } => Some(format!("sudo -u '#{owner}' certctl …")),
+            StoreError::TooOpen { path, .. } => Some(format!("chmod go-rwx {path}")),
+            StoreError::Version { .. } => Some("a newer certctl".to_owned()),
+            StoreError::Io { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Name { .. }
+            | StoreError::NotPlain { .. }
+            | StoreError::TooLarge { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Immutable { .. }
+            | StoreError::Locked { .. } => None,
+        };
+        let code = match &error {
+            StoreError::Locked { .. } => ExitCode::Deferred,
+            StoreError::Io { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Version { .. }
+            | StoreError::Name { .. }
+            | StoreError::NotPlain { .. }
+            | StoreError::TooLarge { .. }
+            | StoreError::TooOpen { .. }
+            | StoreError::ForeignOwner { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Immutable { .. } => ExitCode::State,
+        };
+        Self { code, message: error.to_string(), hint }
+    }
+}
+
+/// What a run needs beside its tasks.
+pub(crate) struct Setting {
+    /// Where secrets come from.
+    pub(crate) secrets: SecretSource,
+    /// Names that are not looked up.
+    pub(crate) overrides: std::collections::BTreeMap<String, Vec<std::net::IpAddr>>,
+    /// Which verb runs.
+    pub(crate) verb: &'static str,
+}
+
+/// Makes the tasks true, telling what happens, and returns how each ended.
+pub(crate) async fn run(
+    shell: &mut Shell,
+    state: &StateDirectory,
+    tasks: &[Task],
+    setting: Setting,
+) -> Result<Vec<Ended>, CliError> {
+    let clock = SystemClock;
+    let world = world(shell, &clock, state, setting).await?;
+    let bars = shell.global.progress;
+    let progress = Rc::new(Progress::new(bars, shell.output.talks_to_terminal()));
+    let (sender, shutdown) = tokio::sync::watch::channel(None);
+    let signals = tokio::spawn(watch_signals(sender));
+    let engine = Engine {
+        clock: &clock,
+        store: state,
+        performer: &world,
+        observer: progress.as_ref(),
+        options: options(shell),
+        shutdown,
+    };
+    let ended = engine.run(tasks).await;
+    signals.abort();
+    progress.finish();
+    tracing::debug!(requests = world.requests(), "run ended");
+    Ok(ended)
+}
+
+async fn world<'a>(
+    shell: &Shell,
+    clock: &'a SystemClock,
+    state: &'a StateDirectory,
+    setting: Setting,
+) -> Result<World<'a, SystemClock, StateDirectory>, CliError> {
+    let usage = |error: &dyn std::fmt::Display| CliError::new(ExitCode::Usage, error);
+    let mut servers = Vec::new();
+    for server in &shell.global.resolver {
+        let mut found = tokio::net::lookup_host((server.host.as_str(), server.port))
+            .await
+            .map_err(|error| usage(&format_args!("--resolver {}: {error}", server.host)))?;
+        servers.extend(found.next());
+    }
+    let resolver = ResolverOptions { servers, overrides: setting.overrides, ..Default::default() };
+    let resolver = Resolver::new(resolver).map_err(|error| usage(&error))?;
+    let listen = if shell.global.http01_listen.is_empty() {
+        vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, 80))]
+    } else {
+        shell.global.http01_listen.clone()
+    };
+    let options = WorldOptions {
+        http01_listen: listen,
+        http01_check_port: shell.global.http01_check_port.unwrap_or(80),
+        cluster_resource_namespace: shell.global.cluster_resource_namespace.clone(),
+        user_agent: concat!("certctl/", env!("CARGO_PKG_VERSION")).to_owned(),
+        limits: Limits::default(),
+        verb: setting.verb,
+    };
+    let hits = Hits::new(|| SystemClock.now());
+    let folder = state.http01_path();
+    World::new(clock, state, &folder, hits, resolver, setting.secrets, options)
+        .map_err(|error| CliError::new(ExitCode::State, error))
+}
+
+fn options(shell: &Shell) -> Options {
+    let global = &shell.global;
+    Options {
+        parallel: global.parallel.get(),
+        max_concurrent_challenges: global.max_concurrent_challenges.get(),
+        timeout: global.timeout.0,
+        lock_timeout: global.lock_timeout.0,
+        intervals: Intervals { self_check: global.self_check_interval.0 },
+        unattended: !shell.output.talks_to_terminal(),
+    }
+}
+
+/// The first signal ends the run in good order, the second at once.
+async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else { return };
+    loop {
+        let number = tokio::select! {
+            _ = interrupt.recv() => 2,
+            _ = terminate.recv() => 15,
+            _ = hangup.recv() => 1,
+        };
+        if sender.borrow().is_some() {
+            std::process::exit(128 + number);
+        }
+        // Nobody listens any more when the run has just ended.
+        if sender.send(Some(number)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Says how each certificate ended, and which exit code that makes.
+pub(crate) fn conclude(
+    shell: &mut Shell,
+    state: &StateDirectory,
+    ended: &[Ended],
+    has_errors: bool,
+    now: Timestamp,
+) -> ExitCode {
+    for end in ended {
+        report::ending(&mut shell.output, state, end, now);
+    }
+    let signal = ended.iter().find_map(|end| match end.ending {
+        Ending::Interrupted { signal } => u8::try_from(signal).ok(),
+        Ending::Unchanged { .. }
+        | Ending::Issued(_)
+        | Ending::Deferred { .. }
+        | Ending::Locked { .. }
+        | Ending::Pending { .. }
+        | Ending::Failed { .. } => None,
+    });
+    if let Some(signal) = signal {
+        return ExitCode::Signal(signal);
+    }
+    let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
+    let endings = ended.iter().map(|end| code_of(&end.ending)).chain(broken);
+    exit::of_run(endings, shell.global.exit_code)
+}
+
+fn code_of(ending: &Ending) -> exit::Ending {
+    if let Some(class) = ending.failure_class() {
+        return exit::Ending::Failed(class);
+    }
+    match ending {
+        Ending::Unchanged { .. } => exit::Ending::Unchanged,
+        Ending::Issued(_) => exit::Ending::Changed,
+        Ending::Deferred { .. }
+        | Ending::Locked { .. }
+        | Ending::Pending { .. }
+        | Ending::Failed { .. }
+        | Ending::Interrupted { .. } => exit::Ending::Deferred,
+    }
+}
