@@ -111,7 +111,7 @@ pub(crate) fn spec(
         names: found_names.places,
         unusual: found_names.unusual,
     };
-    spec.issuer_ref = issuer.reference;
+    spec.issuer_ref = issuer.issuer;
     if let Some(common) = places.common_name.as_ref().filter(|common| !common.literal) {
         spec.common_name = common.stored(&spec.dns_names);
     }
@@ -121,7 +121,7 @@ pub(crate) fn spec(
 
 /// `issuerRef` with its places.
 struct Reference {
-    reference: IssuerRef,
+    issuer: IssuerRef,
     name: Span,
     group: Span,
     written_kind: String,
@@ -130,7 +130,7 @@ struct Reference {
 fn issuer_ref(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Reference {
     let place = fields.span();
     let mut found = Reference {
-        reference: IssuerRef::default(),
+        issuer: IssuerRef::default(),
         name: place,
         group: place,
         written_kind: String::new(),
@@ -144,23 +144,23 @@ fn issuer_ref(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Reference {
     let Some(mut inner) = field.mapping(sink, "Certificate.spec.issuerRef") else { return found };
     if let Some(group) = inner.take("group") {
         found.group = group.span();
-        found.reference.group = group.text(sink).unwrap_or_default();
+        found.issuer.group = group.text(sink).unwrap_or_default();
     }
-    let external = !matches!(found.reference.group.as_str(), "" | GROUP);
+    let external = !matches!(found.issuer.group.as_str(), "" | GROUP);
     if let Some(name) = inner.require(sink, "name", REQUIRED) {
         found.name = name.span();
         let text = if external { name.filled_text(sink) } else { object_name(&name, sink) };
-        found.reference.name = text.unwrap_or_default();
+        found.issuer.name = text.unwrap_or_default();
     }
     if let Some(kind) = inner.take("kind") {
         found.written_kind = kind.text(sink).unwrap_or_default();
         match found.written_kind.as_str() {
             "" | "Issuer" => {}
-            "ClusterIssuer" => found.reference.kind = IssuerKind::ClusterIssuer,
+            "ClusterIssuer" => found.issuer.kind = IssuerKind::ClusterIssuer,
             _ if external => {}
             written => {
                 let mut message = "must be one of Issuer or ClusterIssuer".to_owned();
-                if found.reference.group.is_empty() {
+                if found.issuer.group.is_empty() {
                     message.push_str(" (did you forget to set spec.issuerRef.kind.group?)");
                 }
                 let draft = Draft::error("E0105", kind.span(), &kind.path, message);

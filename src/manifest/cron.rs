@@ -43,10 +43,11 @@ fn is_range(text: &str, low: u32, high: u32, names: &[&str]) -> bool {
     if matches!(range, "*" | "?") {
         return true;
     }
-    let value = |text: &str| {
-        let named = names.iter().position(|name| name.eq_ignore_ascii_case(text));
-        let named = named.and_then(|index| u32::try_from(index).ok()).map(|index| index + low);
-        named.or_else(|| number(text)).filter(|value| (low..=high).contains(value))
+    let value = |word: &str| {
+        let by_name = names.iter().position(|name| name.eq_ignore_ascii_case(word));
+        let by_name = by_name.and_then(|index| u32::try_from(index).ok());
+        let by_name = by_name.map(|index| index + low);
+        by_name.or_else(|| number(word)).filter(|value| (low..=high).contains(value))
     };
     match range.split_once('-') {
         Some((from, to)) => value(from).zip(value(to)).is_some_and(|(from, to)| from <= to),

@@ -28,7 +28,7 @@ pub enum Severity {
 pub struct ObjectId {
     /// `Certificate`, `Issuer`, `ClusterIssuer` or `Secret`.
     pub kind: String,
-    /// Namespace (empty for a ClusterIssuer) and name.
+    /// Namespace (empty for a `ClusterIssuer`) and name.
     pub key: NamespacedName,
 }
 

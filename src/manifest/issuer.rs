@@ -1,4 +1,4 @@
-//! An Issuer or ClusterIssuer of type acme out of its node.
+//! An Issuer or `ClusterIssuer` of type acme out of its node.
 //!
 //! Contract: as in [`super::certificate`]. Issuers of other types are told apart, not read.
 
@@ -199,7 +199,12 @@ fn decode_bundle(text: &str) -> Result<String, &'static str> {
     let pem = String::from_utf8(bytes).map_err(|_| NO_CERTIFICATE)?;
     let mut found = false;
     for block in x509_parser::pem::Pem::iter_from_buffer(pem.as_bytes()) {
-        let block = block.map_err(|_| NO_CERTIFICATE)?;
+        let block = match block {
+            Ok(block) => block,
+            // What stands behind the last block is a comment.
+            Err(_) if found => break,
+            Err(_) => return Err(NO_CERTIFICATE),
+        };
         if block.label == "CERTIFICATE" {
             block.parse_x509().map_err(|_| NO_CERTIFICATE)?;
             found = true;
@@ -259,7 +264,10 @@ mod tests {
             .self_signed(&key)
             .unwrap()
             .pem();
-        assert_eq!(decode_bundle(&STANDARD.encode(&pem)), Ok(pem.clone()));
+        let commented = format!("# my CA\n{pem}\n# the end\n");
+        for good in [&pem, &commented] {
+            assert_eq!(decode_bundle(&STANDARD.encode(good)).as_ref(), Ok(good));
+        }
         for (text, fault) in [
             (pem.clone(), "not base64"),
             (STANDARD.encode("hello"), NO_CERTIFICATE),

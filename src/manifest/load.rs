@@ -52,7 +52,7 @@ impl Default for Options {
 pub struct Loaded {
     /// Valid Certificates, in the order written.
     pub certificates: Vec<Certificate>,
-    /// Valid Issuers and ClusterIssuers of type acme.
+    /// Valid Issuers and `ClusterIssuer`s of type acme.
     pub issuers: Vec<Issuer>,
     /// Secrets.
     pub secrets: Vec<SecretManifest>,
@@ -212,14 +212,14 @@ impl Loader<'_> {
         let text = Text::new(path, content);
         for (number, document) in documents.iter().enumerate() {
             let mut sink = Sink::new(&text, number, may_be_secret(document.text));
-            let context = Context {
+            let place = Context {
                 path,
                 default_namespace: &self.options.default_namespace,
                 file,
                 document: number,
                 flaws: &[],
             };
-            for object in read(*document, context, &mut sink) {
+            for object in read(*document, &place, &mut sink) {
                 self.keep(object);
             }
             self.loaded.diagnostics.extend(sink.into_found());
@@ -246,7 +246,7 @@ impl Loader<'_> {
 }
 
 /// Reads one document.
-fn read(document: Document<'_>, context: Context<'_>, sink: &mut Sink<'_>) -> Vec<Object> {
+fn read(document: Document<'_>, context: &Context<'_>, sink: &mut Sink<'_>) -> Vec<Object> {
     if let Some(span) = control_character(document) {
         sink.error("E0009", span, "", "control characters are not allowed in YAML");
         return Vec::new();
@@ -275,7 +275,7 @@ fn read(document: Document<'_>, context: Context<'_>, sink: &mut Sink<'_>) -> Ve
     }
     match root {
         Some(root) if root.value != Value::Null => {
-            objects(&root, &Context { flaws: &flaws, ..context }, sink)
+            objects(&root, &Context { flaws: &flaws, ..*context }, sink)
         }
         Some(_) | None => Vec::new(),
     }

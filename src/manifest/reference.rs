@@ -7,16 +7,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::resource::{
-    Certificate, ChallengeType, Identifier, Issuer, IssuerKind, NamespacedName, Origin, pick_solver,
+    Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, NamespacedName, Origin,
+    pick_solver,
 };
 
 use super::certificate::{GROUP, Name, Places};
 use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId};
 use super::load::{Conflict, Loaded, place_key};
-use super::object::SkipReason;
+use super::object::{SkipReason, may_be_secret};
 use super::sink::Sink;
 use super::suggestion::nearest_by;
-use super::text::Text;
+use super::text::{Text, documents};
 use super::tree::Span;
 
 /// Checks all references, and adds what it finds.
@@ -31,11 +32,10 @@ pub fn check_references(loaded: &mut Loaded) {
     let mut blocked = Vec::new();
     for certificate in &loaded.certificates {
         let Some(places) = loaded.places.get(&place_key(&certificate.origin)) else { continue };
-        let path = loaded.files.get(places.file).map(PathBuf::as_path).unwrap_or(Path::new(""));
-        let content = loaded.texts.get(places.file).map_or("", |text| text.as_str());
+        let path = loaded.files.get(places.file).map_or(Path::new(""), PathBuf::as_path);
+        let content = content(loaded, places.file);
         let text = Text::new(path, content);
-        let secret = super::object::may_be_secret(content);
-        let mut sink = Sink::new(&text, places.document, secret);
+        let mut sink = Sink::new(&text, places.document, may_be_secret(content));
         Check { loaded, certificate, places }.all(&mut sink);
         let key = certificate.metadata.key();
         let id = ObjectId { kind: "Certificate".to_owned(), key };
@@ -71,11 +71,17 @@ fn at_name(
     };
     let draft = Draft::error(code, span, "metadata.name", message);
     let file = loaded.files.iter().position(|path| *path == origin.path);
-    let content = file.and_then(|file| loaded.texts.get(file)).map_or("", |text| text.as_str());
+    let content = content(loaded, file.unwrap_or(usize::MAX));
+    let documents = documents(content).unwrap_or_default();
+    let document = documents.iter().filter(|document| document.first_line <= origin.line).count();
     let text = Text::new(&origin.path, content);
-    let secret = super::object::may_be_secret(content);
-    let blocks = Blocks::Object(id.clone());
-    Diagnostic { blocks, ..Sink::new(&text, 0, secret).complete(draft) }
+    let sink = Sink::new(&text, document.saturating_sub(1), may_be_secret(content));
+    Diagnostic { blocks: Blocks::Object(id.clone()), ..sink.complete(draft) }
+}
+
+/// The text of a loaded file.
+fn content(loaded: &Loaded, file: usize) -> &str {
+    loaded.texts.get(file).map_or("", |text| text.as_str())
 }
 
 fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
@@ -119,30 +125,34 @@ fn conflicts(loaded: &mut Loaded, found: &mut Vec<Diagnostic>) {
             continue;
         }
         for certificate in later {
-            let Some(places) = loaded.places.get(&place_key(&certificate.origin)) else { continue };
-            let id = ObjectId { kind: "Certificate".to_owned(), key: certificate.metadata.key() };
-            let (name, owner) = (&secret.name, first.metadata.key());
-            let message = format!(
-                "secretName `{name}` belongs to Certificate {owner} already ({})",
-                place(&first.origin)
-            );
-            let mut finding = at_name(loaded, &id, &certificate.origin, "E0205", message);
-            let span = places.secret_name;
-            let path = loaded.files.get(places.file).cloned().unwrap_or_default();
-            let content = loaded.texts.get(places.file).map_or("", |text| text.as_str());
-            if finding.source_line.is_some() {
-                let (line, column) = Text::new(&path, content).shown(span.line, span.column);
-                (finding.source_line, finding.source_column) = (Some(line), column);
-            }
-            (finding.line, finding.column) = (span.line, span.column);
-            (finding.end_column, finding.document) = (span.end_column, places.document);
-            finding.field = "spec.secretName".to_owned();
-            found.push(finding);
+            found.extend(wanted_twice(loaded, &secret, first, certificate));
         }
         let certificates = certificates.iter().map(|each| each.metadata.key()).collect();
         conflicts.push(Conflict { secret, certificates });
     }
     loaded.conflicts.extend(conflicts);
+}
+
+/// The finding at the secretName of a later Certificate.
+fn wanted_twice(
+    loaded: &Loaded,
+    secret: &NamespacedName,
+    first: &Certificate,
+    later: &Certificate,
+) -> Option<Diagnostic> {
+    let places = loaded.places.get(&place_key(&later.origin))?;
+    let id = ObjectId { kind: "Certificate".to_owned(), key: later.metadata.key() };
+    let message = format!(
+        "secretName `{}` belongs to Certificate {} already ({})",
+        secret.name,
+        first.metadata.key(),
+        place(&first.origin)
+    );
+    let draft = Draft::error("E0205", places.secret_name, "spec.secretName", message);
+    let content = content(loaded, places.file);
+    let text = Text::new(&later.origin.path, content);
+    let sink = Sink::new(&text, places.document, may_be_secret(content));
+    Some(Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) })
 }
 
 /// The checks of one Certificate.
@@ -261,7 +271,7 @@ impl Check<'_> {
         if is_name || is_address {
             return;
         }
-        let names: Vec<&str> = spec.dns_names.iter().map(|name| name.as_str()).collect();
+        let names: Vec<&str> = spec.dns_names.iter().map(DnsName::as_str).collect();
         let addresses: Vec<String> = spec.ip_addresses.iter().map(ToString::to_string).collect();
         let message = format!(
             "The CSR PEM requests a commonName that is not present in the list of dnsNames or \

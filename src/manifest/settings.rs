@@ -50,7 +50,8 @@ fn set(settings: &mut Settings, key: &str, text: &str) -> Result<(), &'static st
             settings.http01_webroot = owned();
         }
         "http01-check-port" => {
-            let port = text.parse().ok().filter(|port| *port != 0);
+            let digits = text.bytes().all(|b| b.is_ascii_digit());
+            let port = text.parse().ok().filter(|port| digits && *port != 0);
             settings.http01_check_port = Some(port.ok_or("a port is a number from 1 to 65535")?);
         }
         "output-dir" => {

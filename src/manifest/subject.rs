@@ -153,13 +153,13 @@ pub(crate) fn common_name(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Optio
     let literal_text =
         literal.as_ref().and_then(|field| field.node.as_text()).filter(|text| !text.is_empty());
     let (Some(field), Some(literal_text)) = (&literal, literal_text) else {
-        return checked_common_name(plain.as_ref()?, text?, false, sink);
+        return Some(checked_common_name(plain.as_ref()?, text?, false, sink));
     };
     if text.is_some() || subject.is_some() {
         sink.error("E0108", field.span(), &field.path, LITERAL_EXCLUDES);
     }
     match literal_subject::common_name(literal_text) {
-        Ok(text) => checked_common_name(field, text?, true, sink),
+        Ok(text) => Some(checked_common_name(field, text?, true, sink)),
         Err(fault) => {
             field.refuse(sink, format!("invalid subject: {fault}"));
             None
@@ -172,13 +172,13 @@ fn checked_common_name(
     text: String,
     literal: bool,
     sink: &mut Sink<'_>,
-) -> Option<CommonName> {
+) -> CommonName {
     if text.len() > 64 {
         let message = format!("too long: {} bytes, at most 64 are allowed", text.len());
         field.refuse(sink, message);
     }
     let dns_name = to_dns_name(&text).ok();
-    Some(CommonName { text, dns_name, field: field.path.clone(), span: field.span(), literal })
+    CommonName { text, dns_name, field: field.path.clone(), span: field.span(), literal }
 }
 
 /// Reads `otherNames`.

@@ -207,7 +207,8 @@ mod tests {
     #[test]
     fn mistakes_are_found_where_they_are() {
         let deep = "[".repeat(10_000);
-        let deep_block: String = (0..200).map(|n| format!("{}a:\n", " ".repeat(n))).collect();
+        let deep_block: String =
+            (0..200).flat_map(|n| [" ".repeat(n), "a:\n".to_owned()]).collect();
         for (text, expected) in [
             ("a: 1\nb: 2\na: 3", Some((3, 1, TreeError::Duplicate("a".into())))),
             ("{a: 1, \"a\": 2}", Some((1, 8, TreeError::Duplicate("a".into())))),
@@ -234,7 +235,7 @@ mod tests {
         let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x]\n");
         for n in 1..9 {
             let list = vec![format!("*a{}", n - 1); 9].join(",");
-            bomb.push_str(&format!("a{n}: &a{n} [{list}]\n"));
+            bomb = format!("{bomb}a{n}: &a{n} [{list}]\n");
         }
         assert!(matches!(error(&bomb), Some((_, _, TreeError::Aliases))));
         let long = "x".repeat(300_000);

@@ -1,4 +1,4 @@
-//! Who else could have written this file: the walk that OpenSSH's StrictModes does.
+//! Who else could have written this file: the walk that OpenSSH's `StrictModes` does.
 //!
 //! Contract: as root, a file and every folder above it must be owned by root and writable by
 //! nobody else; a sticky folder such as /tmp is fine, since in it nobody can replace root's files.

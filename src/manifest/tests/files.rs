@@ -1,0 +1,244 @@
+//! Files, folders and what the objects in them say about each other.
+
+use std::path::Path;
+
+use super::super::*;
+use super::{findings, fixture, read};
+use crate::resource::{CertificateSpec, IssuerKind, KeyAlgorithm, NamespacedName, SolverKind};
+
+fn write(path: &Path, text: &str) {
+    std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), text.as_bytes()).unwrap();
+}
+
+#[test]
+fn an_export_of_a_cluster_is_read_as_it_is() {
+    let loaded = fixture("exported-list.yaml");
+    assert_eq!(findings(&loaded), Vec::<String>::new());
+    let [certificate] = loaded.certificates.as_slice() else { panic!("{loaded:?}") };
+    let [issuer] = loaded.issuers.as_slice() else { panic!("{loaded:?}") };
+    assert_eq!(certificate.metadata.key(), NamespacedName::new("shop", "web"));
+    assert_eq!(certificate.spec.key_parameters(), (KeyAlgorithm::Ecdsa, 256));
+    assert_eq!(certificate.spec.issuer_ref.kind, IssuerKind::ClusterIssuer);
+    assert_eq!(certificate.settings.deploy_hook.as_deref(), Some("reload-nginx"));
+    assert_eq!((certificate.origin.line, certificate.origin.column), (26, 11));
+    assert_eq!(issuer.metadata.key(), NamespacedName::new("", "letsencrypt"));
+    let SolverKind::Http01(http01) = &issuer.acme.solvers[0].kind else { panic!("{issuer:?}") };
+    assert_eq!(
+        serde_json::to_string(http01).unwrap(),
+        r#"{"ingress":{"ingressClassName":"nginx","podTemplate":{"metadata":{},"spec":{"nodeSelector":{"kubernetes.io/os":"linux"}}}}}"#
+    );
+    let reasons: Vec<String> = loaded.skipped.iter().map(|s| s.reason.to_string()).collect();
+    assert_eq!(reasons, ["unsupported issuer type ca: only acme is served"]);
+}
+
+#[test]
+fn every_field_of_the_schemas_is_read_and_kept() {
+    let path = "tests/fixtures/manifests/every-field.yaml";
+    let loaded = load(&[Source::File(path.into())], &Options::default());
+    assert_eq!(findings(&loaded), Vec::<String>::new());
+    let [all, literal] = loaded.certificates.as_slice() else { panic!("{loaded:?}") };
+    assert_eq!(all.spec.common_name, "xn--bcher-kva.example");
+    assert_eq!(literal.spec.literal_subject, "CN=www.example.com,O=a");
+    // What is stored can be read again, and is what cert-manager would have written.
+    for certificate in [all, literal] {
+        let json = serde_json::to_string(&certificate.spec).unwrap();
+        assert_eq!(serde_json::from_str::<CertificateSpec>(&json).unwrap(), certificate.spec);
+    }
+    let spec = serde_json::to_value(&all.spec).unwrap();
+    let source: Vec<&str> = EVERY_FIELD.split_whitespace().collect();
+    let written: Vec<&String> = spec.as_object().unwrap().keys().collect();
+    assert_eq!(written, source);
+    let [issuer] = loaded.issuers.as_slice() else { panic!("{loaded:?}") };
+    assert_eq!(issuer.acme.solvers.len(), 15);
+    assert_eq!(issuer.settings.http01_listen, ["[::]:80", "192.0.2.1:8080"]);
+    assert_eq!(issuer.settings.output_mode, Some(0o640));
+}
+
+const EVERY_FIELD: &str = "additionalOutputFormats commonName dnsNames duration emailAddresses \
+    encodeUsagesInRequest ipAddresses isCA issuerRef keystores nameConstraints otherNames \
+    privateKey renewBefore renewal revisionHistoryLimit secretName secretTemplate \
+    signatureAlgorithm subject uris usages";
+
+#[test]
+fn line_breaks_and_byte_order_marks_change_nothing() {
+    let text = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: A\n";
+    for text in [
+        text.to_owned(),
+        text.replace('\n', "\r\n"),
+        text.replace('\n', "\r"),
+        format!("\u{feff}{text}"),
+        format!("{text}...\n"),
+    ] {
+        let loaded = read(&text);
+        let places: Vec<_> =
+            loaded.diagnostics.iter().map(|d| (d.code, d.line, d.column)).collect();
+        assert_eq!(places, [("E0109", 4, 9)], "{text:?}");
+    }
+}
+
+#[test]
+fn all_mistakes_come_in_one_go() {
+    let loaded = fixture("four-mistakes.yaml");
+    let mut found = findings(&loaded);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "E0004 20:5 : while parsing a flow mapping, did not find expected ',' or '}'",
+            "E0102 8:3 spec.dnsName: unknown field `dnsName` in Certificate.spec",
+            "E0105 10:13 spec.duration: invalid value `90d`: there are no days in a Go duration: \
+             write 24h for a day, 2160h for 90 days",
+            "E0109 7:15 spec.secretName: a lowercase RFC 1123 subdomain must consist of lower case \
+             alphanumeric characters, '-' or '.', and must start and end with an alphanumeric \
+             character",
+        ]
+    );
+    assert_eq!(loaded.issuers.len(), 1);
+    assert!(loaded.is_blocked("Certificate", NamespacedName::new("default", "web")));
+    let unknown = loaded.diagnostics.iter().find(|d| d.code == "E0102").unwrap();
+    assert_eq!(
+        unknown.render(),
+        "error[E0102]: unknown field `dnsName` in Certificate.spec\n  \
+         --> tests/fixtures/manifests/four-mistakes.yaml:8:3\n   \
+         |\n 8 |   dnsName:\n   |   ^^^^^^^ did you mean `dnsNames`?\n   \
+         = help: certctl explain certificate.spec\n"
+    );
+}
+
+#[test]
+fn references_are_checked_before_anything_is_asked() {
+    let loaded = fixture("references.yaml");
+    let found: Vec<String> = loaded
+        .diagnostics
+        .iter()
+        .map(|d| {
+            format!(
+                "{} {}:{} {} {}",
+                d.code,
+                d.line,
+                d.column,
+                d.message,
+                d.suggestion.as_deref().or(d.help.as_deref()).unwrap_or("-")
+            )
+        })
+        .map(|line| line.replace("tests/fixtures/manifests/", ""))
+        .collect();
+    assert_eq!(found, REFERENCES);
+    let first = |conflict: &Conflict| conflict.certificates.first().cloned();
+    let names = |usable: Vec<&crate::resource::Certificate>| -> Vec<String> {
+        usable.iter().map(|certificate| certificate.metadata.name.clone()).collect()
+    };
+    assert_eq!(names(loaded.usable(first)), ["good"]);
+    assert_eq!(names(loaded.usable(|conflict| conflict.certificates.last().cloned())), ["greedy"]);
+    let conflict = Conflict {
+        secret: NamespacedName::new("default", "good"),
+        certificates: ["good", "greedy"].map(|name| NamespacedName::new("default", name)).into(),
+    };
+    assert_eq!(loaded.conflicts, [conflict]);
+}
+
+const REFERENCES: &[&str] = &[
+    "E0105 29:18 invalid ACME server URL `http://acme.example/directory`: it must begin with https:// -",
+    "E0204 102:18 Certificate default/twice is defined already (references.yaml:97) -",
+    "E0201 39:71 issuer `letsencript` not found `letsencrypt` (references.yaml:3)",
+    "E0201 44:71 issuer `everywhere` not found kind: ClusterIssuer (references.yaml:21)",
+    "E0201 49:71 issuer `letsencrypt` not found there is one in namespace default (references.yaml:3), this Certificate is in shop",
+    "E0202 54:71 Issuer default/broken has errors of its own -",
+    "E0203 59:71 Issuer default/vault (references.yaml:16): unsupported issuer type vault: only acme is served -",
+    "E0203 64:101 issuers of group `awspca.cert-manager.io` (kind `AWSPCAIssuer`) are not served: only cert-manager.io is -",
+    "W0303 77:3 public ACME CAs do not certify these names -",
+    "E0206 71:15 The CSR PEM requests a commonName that is not present in the list of dnsNames or ipAddresses. If a commonName is set, ACME requires that the value is also present in the list of dnsNames or ipAddresses: \"cn.example.com\" does not exist in [www.example.com *.example.com www.example.net] or [192.0.2.1] add `cn.example.com` to dnsNames, or remove it here",
+    "E0208 74:5 *.example.com needs a dns01 solver, and Issuer default/letsencrypt has only http01 for it solvers are defined at references.yaml:3",
+    "E0207 75:5 no solver for www.example.net: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3",
+    "E0207 76:17 no solver for 192.0.2.1: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3",
+    "E0209 83:38 2001:db8::1 needs an http01 solver, and Issuer default/letsencrypt has only dns01 for it solvers are defined at references.yaml:3",
+    "E0207 88:35 no solver for www.example.com: ClusterIssuer everywhere has no solvers solvers are defined at references.yaml:21",
+    "E0205 93:20 secretName `good` belongs to Certificate default/good already (references.yaml:33) -",
+];
+
+#[test]
+fn a_folder_gives_its_manifests_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = |name: &str| format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}}}");
+    for name in ["b.yaml", "a.yml", "c.json", ".hidden.yaml", "note.txt"] {
+        write(&folder.path().join(name), &object(&name.replace('.', "-").replace("-h", "h")));
+    }
+    std::fs::create_dir(folder.path().join("d.yaml")).unwrap();
+    let source = Source::Directory(folder.path().into());
+    let again = Source::File(folder.path().join("b.yaml"));
+    let loaded = load(&[source, again], &Options::default());
+    assert_eq!(findings(&loaded), Vec::<String>::new());
+    let names: Vec<&str> = loaded.secrets.iter().map(|secret| secret.name.as_str()).collect();
+    assert_eq!(names, ["a-yml", "b-yaml", "c-json"]);
+}
+
+#[test]
+fn what_is_no_file_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_path_buf();
+    let sources = [
+        Source::File(path.clone()),
+        Source::File(path.join("none.yaml")),
+        Source::Directory(path.join("none")),
+        Source::File("/dev/null".into()),
+    ];
+    let found = load(&sources, &Options::default());
+    let messages: Vec<&str> = found.diagnostics.iter().map(|d| d.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "cannot read: not a regular file",
+            "cannot read: No such file or directory (os error 2)",
+            "cannot read: No such file or directory (os error 2)",
+            "cannot read: not a regular file",
+        ]
+    );
+    assert!(found.diagnostics.iter().all(|d| d.blocks == Blocks::File && d.line == 0));
+}
+
+#[test]
+fn secrets_are_found_in_their_order_and_lose_one_newline() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let (secrets, credentials) = (folder.path().join("secrets"), folder.path().join("credentials"));
+    std::fs::create_dir_all(secrets.join("default/dns")).unwrap();
+    std::fs::create_dir_all(secrets.join("dns")).unwrap();
+    std::fs::create_dir_all(&credentials).unwrap();
+    let put = |path: &Path, text: &str, mode| {
+        write(path, text);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    put(&secrets.join("default/dns/a"), "own\n\n", 0o600);
+    put(&secrets.join("dns/a"), "any", 0o600);
+    put(&secrets.join("dns/b"), "any\n", 0o640);
+    put(&credentials.join("dns.c"), "unit", 0o400);
+    put(&secrets.join("dns/loose"), "x", 0o644);
+    let manifests = read(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: dns}\n\
+         data: {m: bWFuaWZlc3Q=, o: b2xk}\nstringData: {o: \"new\\n\"}",
+    );
+    let source = SecretSource::new(manifests.secrets, Some(secrets), Some(credentials), false);
+    let dns = NamespacedName::new("default", "dns");
+    for (key, bytes) in
+        [("m", "manifest"), ("o", "new\n"), ("a", "own\n"), ("b", "any"), ("c", "unit")]
+    {
+        assert_eq!(*source.resolve(&dns, key).unwrap(), bytes.as_bytes(), "{key}");
+    }
+    let loose = source.resolve(&dns, "loose").unwrap_err();
+    assert!(matches!(&loose, SecretError::Loose(error) if error.command().is_some()), "{loose}");
+    let missing = source.resolve(&dns, "none").unwrap_err().to_string();
+    let root = folder.path().display();
+    assert_eq!(
+        missing,
+        format!(
+            "secret default/dns has no `none`; tried -:3 (no such key), \
+             {root}/secrets/default/dns/none, {root}/secrets/dns/none, {root}/credentials/dns.none"
+        )
+    );
+    for (namespace, name, key) in
+        [("..", "dns", "a"), ("default", "..", "a"), ("default", "dns", ".."), ("a/b", "c", "d")]
+    {
+        let found = source.resolve(&NamespacedName::new(namespace, name), key);
+        assert!(matches!(found, Err(SecretError::Name { .. })), "{namespace} {name} {key}");
+    }
+}
