@@ -9,13 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::SignedDuration;
-use rustix::fs::{Access, AtFlags, FileType, Mode};
 use rustix::io::Errno;
 
 use super::folder::{Folder, Guard, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
-use super::{atomic, journal, secret};
+use super::{atomic, journal, opening, secret};
 use crate::engine::ports::{Key, Lock, Prefix, Revision, Store, StoreError, Stored};
 use crate::resource::{Event, NamespacedName, SecretFiles};
 
@@ -39,9 +38,6 @@ pub struct StateDirectory {
     durable: Mutex<HashSet<PathBuf>>,
 }
 
-/// Free space that a run is not begun without, in bytes: a full disk must not cost an order.
-const LEAST_SPACE: u64 = 1 << 20;
-
 impl StateDirectory {
     /// Opens a state directory.
     ///
@@ -49,7 +45,7 @@ impl StateDirectory {
     /// all others, be writable and have 1 MiB of space. For reading, root may open anybody's.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
         if mode == OpenMode::ReadWrite {
-            make_folders(path)?;
+            opening::make_folders(path)?;
         }
         let root = Folder::open(path)?;
         let us = rustix::process::geteuid().as_raw();
@@ -113,13 +109,13 @@ impl StateDirectory {
         if mode & 0o077 != 0 {
             return Err(StoreError::TooOpen { path: text(&self.path), mode });
         }
-        check_writable(root)?;
-        check_space(root)?;
+        opening::check_writable(root)?;
+        opening::check_space(root)?;
         let tops = [layout::CERTIFICATES, layout::ACCOUNTS, layout::SECRETS, layout::HTTP01];
         for name in tops.into_iter().chain([layout::LOCKS]) {
             root.make_child(name)?;
             if let Some(folder) = root.child(name)? {
-                check_writable(&folder)?;
+                opening::check_writable(&folder)?;
                 self.durable().insert(folder.path().to_owned());
             }
         }
@@ -131,7 +127,7 @@ impl StateDirectory {
     }
 
     /// The folder at these names; `None` when there is none.
-    fn find(&self, names: &[String]) -> Result<Option<Folder>, StoreError> {
+    pub(super) fn find(&self, names: &[String]) -> Result<Option<Folder>, StoreError> {
         let Some(root) = &self.root else { return Ok(None) };
         let mut folder = root.duplicate()?;
         for name in names {
@@ -184,54 +180,6 @@ impl StateDirectory {
 
     fn conflict(&self, place: &Place) -> StoreError {
         StoreError::Conflict { path: text(&self.path.join(place.relative_path())) }
-    }
-
-    /// The names of the entries of a folder; none when there is no such folder.
-    fn entries(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
-        self.find(names)?.map_or_else(|| Ok(Vec::new()), |folder| folder.entries())
-    }
-
-    /// The names of the folders in a folder; what else is in there is none of ours.
-    fn folders(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
-        let Some(folder) = self.find(names)? else { return Ok(Vec::new()) };
-        let mut found = Vec::new();
-        for name in folder.entries()? {
-            if folder.kind(&name)? == Some(FileType::Directory) {
-                found.push(name);
-            }
-        }
-        Ok(found)
-    }
-
-    fn certificates(&self) -> Result<Vec<Key>, StoreError> {
-        let mut keys = Vec::new();
-        let mut names = vec![layout::CERTIFICATES.to_owned()];
-        for namespace in self.folders(&names)? {
-            names.push(namespace.clone());
-            for name in self.folders(&names)? {
-                keys.push(Key::Certificate(NamespacedName::new(namespace.clone(), name)));
-            }
-            names.pop();
-        }
-        keys.retain(|key| self.is_kept(key));
-        Ok(keys)
-    }
-
-    fn accounts(&self) -> Result<Vec<Key>, StoreError> {
-        let digests = self.folders(&[layout::ACCOUNTS.to_owned()])?;
-        let mut keys: Vec<_> = digests.into_iter().map(Key::Account).collect();
-        keys.retain(|key| self.is_kept(key));
-        Ok(keys)
-    }
-
-    /// Whether a document is there. One that cannot be looked at is listed: reading it says why.
-    fn is_kept(&self, key: &Key) -> bool {
-        let Ok(place) = layout::document(key) else { return false };
-        match self.find(&place.folders) {
-            Ok(Some(folder)) => folder.kind(&place.file).map_or(true, |kind| kind.is_some()),
-            Ok(None) => false,
-            Err(_) => true,
-        }
     }
 
     fn remove_folder(&self, mut names: Vec<String>, last: Option<&str>) -> Result<(), StoreError> {
@@ -343,24 +291,7 @@ impl Store for StateDirectory {
     }
 
     async fn list(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        match prefix {
-            Prefix::Certificates => self.certificates(),
-            Prefix::Accounts => self.accounts(),
-            Prefix::Requests(name) => {
-                let files = self.entries(&layout::requests(name)?)?;
-                let mut found: Vec<_> =
-                    files.iter().filter_map(|file| layout::parse_request(file)).collect();
-                found.sort_unstable();
-                Ok(found.into_iter().map(|revision| Key::Request(name.clone(), revision)).collect())
-            }
-            Prefix::Orders(name) => {
-                let files = self.entries(&layout::orders(name)?)?;
-                let mut found: Vec<_> =
-                    files.iter().filter_map(|file| layout::parse_order(file)).collect();
-                found.sort_unstable();
-                Ok(found.into_iter().map(|(r, n)| Key::Order(name.clone(), r, n)).collect())
-            }
-        }
+        self.keys(prefix)
     }
 
     async fn lock(&self, lock: &Lock, wait: SignedDuration) -> Result<Lease, StoreError> {
@@ -398,52 +329,6 @@ impl Store for StateDirectory {
             None => Ok(None),
         }
     }
-}
-
-/// Makes a folder and the missing ones above it, with mode 0700, durably.
-fn make_folders(path: &Path) -> Result<(), StoreError> {
-    match rustix::fs::mkdir(path, Mode::RWXU) {
-        Ok(()) => {}
-        Err(Errno::EXIST) => return Ok(()),
-        Err(Errno::NOENT) if above(path) != path => {
-            make_folders(above(path))?;
-            return make_folders(path);
-        }
-        Err(error) => return Err(io_error(path, "create", error)),
-    }
-    // The umask can only have taken bits away; they are given back when it did.
-    let metadata = std::fs::symlink_metadata(path).map_err(|e| io_error(path, "read", e))?;
-    if std::os::unix::fs::MetadataExt::mode(&metadata) & 0o7777 != 0o700 {
-        rustix::fs::chmod(path, Mode::RWXU)
-            .map_err(|error| io_error(path, "change the mode of", error))?;
-    }
-    Folder::open(above(path))?.map_or(Ok(()), |parent| parent.sync())
-}
-
-fn above(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        Some(_) => Path::new("."),
-        None => path,
-    }
-}
-
-fn check_writable(folder: &Folder) -> Result<(), StoreError> {
-    rustix::fs::accessat(folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
-        .map_err(|error| io_error(folder.path(), "write", error))
-}
-
-fn check_space(folder: &Folder) -> Result<(), StoreError> {
-    let Ok(space) = rustix::fs::fstatvfs(folder) else { return Ok(()) };
-    // What is kept back for root is there for root.
-    let is_root = rustix::process::geteuid().is_root();
-    let blocks = if is_root { space.f_bfree } else { space.f_bavail };
-    // A file system that counts no blocks says nothing about its space.
-    if space.f_blocks > 0 && blocks.saturating_mul(space.f_frsize) < LEAST_SPACE {
-        let why = io::Error::new(io::ErrorKind::StorageFull, "less than 1 MiB of space left");
-        return Err(io_error(folder.path(), "write", why));
-    }
-    Ok(())
 }
 
 /// SHA-256 over the bytes of a document, lower-case hexadecimal.

@@ -93,3 +93,78 @@ struct Envelope<T> {
 fn one_line(text: &str) -> String {
     text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use super::*;
+    use crate::store::samples;
+
+    fn check_damages<T: Document + Clone + PartialEq + Debug>(document: &T) {
+        let good = seal(document).unwrap();
+        assert_eq!(open::<T>(&good).as_ref(), Ok(document));
+        // The last byte is the newline: without it the document is whole.
+        let mut damages: Vec<_> = (0..good.len() - 1).map(|end| good[..end].to_vec()).collect();
+        let text = String::from_utf8(good.clone()).unwrap();
+        let edits = [
+            ("\"version\": 1", "\"version\": -1"),
+            ("\"version\": 1", "\"version\": 1.0"),
+            ("\"version\": 1", "\"version\": 99999999999999999999"),
+            ("\"version\": 1", "\"version\": 1, \"version\": 1"),
+            ("\"version\": 1", "\"version\": 1, \"extra\": 1"),
+            ("\"version\": 1,", ""),
+            ("\"document\": {", "\"document\": {\"ext\\u001bra\": 1,"),
+            ("\"document\": {", "\"document\": {}, \"document\": {"),
+            ("\"kind\": \"", "\"kind\": \"\\u001b"),
+        ];
+        damages.extend(edits.map(|(from, to)| text.replacen(from, to, 1).into_bytes()));
+        damages.extend([
+            vec![0; 512],
+            vec![0xff; 10],
+            [&*good, b"}"].concat(),
+            [&*good, &*good].concat(),
+            [&*b"[".repeat(100_000), &*good].concat(),
+            b"{\"version\":1,\"kind\":\"Order\",\"document\":null}".to_vec(),
+        ]);
+        for damage in damages {
+            match open::<T>(&damage) {
+                Err(Unreadable::Damaged(why)) => {
+                    assert!(why.len() < 1000 && !why.chars().any(char::is_control), "{why:?}");
+                }
+                found => panic!("{found:?} from {}", String::from_utf8_lossy(&damage)),
+            }
+        }
+        for (index, bit) in (0..good.len()).flat_map(|i| (0..8).map(move |bit| (i, 1 << bit))) {
+            let mut damage = good.clone();
+            damage[index] ^= bit;
+            // It may still be a document, or of another version; what counts is not to panic.
+            drop(open::<T>(&damage));
+        }
+    }
+
+    #[test]
+    fn no_damage_is_taken_for_a_document() {
+        check_damages(&samples::record());
+        check_damages(&samples::request());
+        check_damages(&samples::order());
+        check_damages(&samples::account());
+    }
+
+    #[test]
+    fn another_version_is_told_from_damage() {
+        for (text, version) in [
+            ("{\"version\":2,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 2),
+            ("{\"version\":0}", 0),
+            ("{\"sum\":[[]],\"version\":18446744073709551615}", u64::MAX),
+        ] {
+            assert_eq!(open::<Order>(text.as_bytes()), Err(Unreadable::Version(version)), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_kind_is_not_read_as_another() {
+        let order = seal(&samples::order()).unwrap();
+        assert!(matches!(open::<Account>(&order), Err(Unreadable::Damaged(_))));
+    }
+}

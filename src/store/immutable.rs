@@ -63,3 +63,110 @@ fn is_lost<T: PartialEq>(old: Option<&T>, new: Option<&T>) -> bool {
 fn first<const N: usize>(fields: [(&str, bool); N]) -> Option<String> {
     fields.iter().find(|(_, changed)| *changed).map(|(field, _)| (*field).to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::{AuthorizationState, CleanUp, Deed, OrderState, Phase};
+    use crate::store::samples;
+
+    type Change<T> = (&'static str, fn(&mut T), Option<&'static str>);
+
+    fn full() -> Order {
+        Order {
+            finalize_url: Some("f".into()),
+            certificate_url: Some("c".into()),
+            certificate: Some("pem".into()),
+            ..samples::order()
+        }
+    }
+
+    #[test]
+    fn what_is_set_in_an_order_stays() {
+        let cases: &[Change<Order>] = &[
+            ("nothing", |_| (), None),
+            ("spec", |o| o.spec.profile = "short".into(), Some("spec")),
+            ("url", |o| o.url = Some("x".into()), Some("url")),
+            ("no url", |o| o.url = None, Some("url")),
+            ("finalize", |o| o.finalize_url = None, Some("finalizeURL")),
+            ("where", |o| o.certificate_url = Some("x".into()), Some("certificateURL")),
+            ("chain", |o| o.certificate = Some("x".into()), Some("certificate")),
+            ("no authorizations", |o| o.authorizations.clear(), Some("authorizations")),
+            ("no challenges", |o| o.challenges.clear(), Some("challenges")),
+            ("solver", |o| o.challenges[0].spec.key = "x".into(), Some("challenges[0].spec")),
+            ("authz", |o| o.authorizations[0].url = "x".into(), Some("authorizations[0].url")),
+            (
+                "identifier",
+                |o| o.authorizations[0].identifier = None,
+                Some("authorizations[0].identifier"),
+            ),
+            (
+                "wildcard",
+                |o| o.authorizations[0].wildcard = true,
+                Some("authorizations[0].wildcard"),
+            ),
+            (
+                "initial state",
+                |o| o.authorizations[0].initial_state = Some(AuthorizationState::Valid),
+                Some("authorizations[0].initialState"),
+            ),
+            (
+                "offered",
+                |o| o.authorizations[0].challenges.clear(),
+                Some("authorizations[0].challenges"),
+            ),
+            (
+                "progress",
+                |o| {
+                    o.deed = Deed::Finalize;
+                    o.state = OrderState::Ready;
+                    o.challenges[0].phase = Phase::Final;
+                    o.challenges[0].state = AuthorizationState::Valid;
+                    o.challenges[0].clean_up = CleanUp::Owed;
+                    o.reason = "because".into();
+                    o.challenges.push(o.challenges[0].clone());
+                },
+                None,
+            ),
+        ];
+        for (case, change, expected) in cases {
+            let mut new = full();
+            change(&mut new);
+            assert_eq!(changed_in_order(&full(), &new).as_deref(), *expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_set_in_an_order_can_be_set_once() {
+        let mut old = full();
+        (old.url, old.finalize_url, old.certificate_url, old.certificate) = Default::default();
+        let authorization = &mut old.authorizations[0];
+        authorization.identifier = None;
+        authorization.initial_state = None;
+        authorization.challenges.clear();
+        old.challenges.clear();
+        let mut new = full();
+        new.authorizations[0].wildcard = true;
+        assert_eq!(changed_in_order(&old, &new), None);
+        old.authorizations.clear();
+        assert_eq!(changed_in_order(&old, &new), None);
+    }
+
+    #[test]
+    fn what_is_set_in_a_request_stays() {
+        let full = || CertificateRequest { certificate: Some("pem".into()), ..samples::request() };
+        let cases: &[Change<CertificateRequest>] = &[
+            ("spec", |r| r.spec.request = "x".into(), Some("spec")),
+            ("revision", |r| r.revision = 8, Some("revision")),
+            ("chain", |r| r.certificate = Some("x".into()), Some("certificate")),
+            ("no chain", |r| r.certificate = None, Some("certificate")),
+            ("failure", |r| r.failure_time = Some(r.creation_timestamp), None),
+        ];
+        for (case, change, expected) in cases {
+            let mut new = full();
+            change(&mut new);
+            assert_eq!(changed_in_request(&full(), &new).as_deref(), *expected, "{case}");
+        }
+        assert_eq!(changed_in_request(&samples::request(), &full()), None);
+    }
+}

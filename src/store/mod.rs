@@ -44,9 +44,13 @@ mod folder;
 mod immutable;
 mod journal;
 mod layout;
+mod listing;
 mod lock;
+mod opening;
 mod prune;
 mod records;
+#[cfg(test)]
+mod samples;
 mod secret;
 
 pub use directory::{OpenMode, StateDirectory};

@@ -43,3 +43,70 @@ pub(super) fn superfluous(
 fn has_failed(order: &Order) -> bool {
     order.state.is_failure()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::{CleanUp, OrderState};
+    use crate::store::samples;
+
+    fn order(id: (u32, u32), state: OrderState) -> ((u32, u32), Order) {
+        let deed = if state == OrderState::Pending { Deed::Solve } else { Deed::Nothing };
+        (id, Order { name: format!("web-{}-{}", id.0, id.1), deed, state, ..samples::order() })
+    }
+
+    fn removed(limit: usize, requests: &[u32], orders: &[((u32, u32), Order)]) -> Vec<Key> {
+        let mut record = samples::record();
+        record.status.order_ref = Some("web-8-6".to_owned());
+        superfluous(&name(), &record, limit, requests, orders)
+    }
+
+    fn name() -> NamespacedName {
+        NamespacedName::new("default", "web")
+    }
+
+    #[test]
+    fn requests_are_kept_up_to_the_limit_and_never_the_live_or_a_newer_one() {
+        let key = |revision| Key::Request(name(), revision);
+        let all = [4, 5, 6, 7, 8];
+        assert_eq!(removed(0, &all, &[]), [key(4), key(5), key(6)]);
+        assert_eq!(removed(1, &all, &[]), [key(4), key(5), key(6)]);
+        assert_eq!(removed(2, &all, &[]), [key(4), key(5)]);
+        assert_eq!(removed(9, &all, &[]), []);
+    }
+
+    #[test]
+    fn an_order_goes_when_nobody_can_want_it_any_more() {
+        use OrderState::{Errored, Expired, Invalid, Pending, Valid};
+        let mut owing = order((8, 2), Invalid);
+        owing.1.challenges[0].clean_up = CleanUp::Owed;
+        let orders = [
+            order((5, 1), Valid),   // its request is gone
+            order((6, 1), Valid),   // its request goes
+            order((6, 2), Pending), // not final
+            order((7, 1), Valid),   // of the live revision
+            order((8, 1), Invalid), // older than three failed ones
+            owing,                  // likewise, but owes a clean-up
+            order((8, 3), Expired),
+            order((8, 4), Errored),
+            order((8, 5), Invalid),
+            order((8, 6), Pending), // current
+        ];
+        let expected = [
+            Key::Order(name(), 5, 1),
+            Key::Order(name(), 6, 1),
+            Key::Order(name(), 8, 1),
+            Key::Request(name(), 6),
+        ];
+        assert_eq!(removed(1, &[6, 7, 8], &orders), expected);
+    }
+
+    #[test]
+    fn the_current_order_stays_even_if_it_is_an_old_failure() {
+        let mut orders: Vec<_> =
+            (1..=9).map(|number| order((8, number), OrderState::Invalid)).collect();
+        orders.insert(0, order((7, 1), OrderState::Valid));
+        let expected: Vec<_> = (1..=5).map(|number| Key::Order(name(), 8, number)).collect();
+        assert_eq!(removed(1, &[7, 8], &orders), expected);
+    }
+}

@@ -300,3 +300,154 @@ impl<'a, S: Store> Records<'a, S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::engine::ports::Lock;
+    use crate::store::{OpenMode, StateDirectory, samples};
+
+    fn web() -> NamespacedName {
+        NamespacedName::new("default", "web")
+    }
+
+    /// Each kind of document: its key, its file, and a reader that throws the value away.
+    async fn read(records: &Records<'_, StateDirectory>, key: &Key) -> Result<bool, StoreError> {
+        Ok(match key {
+            Key::Certificate(name) => records.certificate(name).await?.is_some(),
+            Key::Request(name, revision) => records.request(name, *revision).await?.is_some(),
+            Key::Order(name, revision, n) => records.order(name, *revision, *n).await?.is_some(),
+            Key::Account(digest) => records.account(digest).await?.is_some(),
+            Key::NextKey(_) | Key::AccountKey(_) => unreachable!(),
+        })
+    }
+
+    async fn all(records: &Records<'_, StateDirectory>) -> Vec<Key> {
+        records.put_certificate(&web(), &samples::record(), None).await.unwrap();
+        records.put_request(&web(), &samples::request(), None).await.unwrap();
+        records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
+        records.put_account("ab", &samples::account(), None).await.unwrap();
+        vec![
+            Key::Certificate(web()),
+            Key::Request(web(), 7),
+            Key::Order(web(), 7, 1),
+            Key::Account("ab".into()),
+        ]
+    }
+
+    fn damages(good: &[u8]) -> Vec<Vec<u8>> {
+        vec![Vec::new(), good[..good.len() / 2].to_vec(), vec![0; 512], [good, b"}"].concat()]
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_damaged_document_is_set_aside_and_never_overwritten() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
+        let records = Records::new(&state);
+        for key in all(&records).await {
+            let path = PathBuf::from(state.place(&key));
+            let good = std::fs::read(&path).unwrap();
+            for (number, damage) in (1..).zip(damages(&good)) {
+                state.delete(&key).await.unwrap();
+                state.create(&key, &damage).await.unwrap();
+                let error = read(&records, &key).await.unwrap_err();
+                let aside = format!("{}.corrupt-{number}", path.display());
+                let StoreError::Corrupt { kept_as, .. } = error else { panic!("{error}") };
+                assert_eq!(kept_as, aside);
+                assert_eq!(std::fs::read(aside).unwrap(), damage);
+                assert!(!read(&records, &key).await.unwrap(), "it is gone");
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
+        let records = Records::new(&state);
+        let newer = br#"{"version":2,"kind":"Cert","digest":"ab","document":[1]}"#;
+        let key = Key::Certificate(web());
+        let revision = state.create(&key, newer).await.unwrap();
+        let refused = |error| matches!(error, StoreError::Version { found: 2, known: VERSION, .. });
+        assert!(refused(records.certificate(&web()).await.unwrap_err()));
+        let put = records.put_certificate(&web(), &samples::record(), Some(&revision)).await;
+        assert!(refused(put.unwrap_err()));
+        let put = records.put_certificate(&web(), &samples::record(), None).await;
+        assert!(matches!(put, Err(StoreError::Conflict { .. })));
+        assert_eq!(*state.get(&key).await.unwrap().unwrap().bytes, newer);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn reading_without_the_right_to_write_reports_damage_where_it_is() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("s");
+        let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
+        let key = Key::Certificate(web());
+        state.create(&key, b"{").await.unwrap();
+        let reader = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
+        let error = Records::new(&reader).certificate(&web()).await.unwrap_err();
+        let StoreError::Corrupt { path, kept_as, .. } = error else { panic!("{error}") };
+        assert_eq!((&path, &kept_as), (&state.place(&key), &state.place(&key)));
+        assert_eq!(*state.get(&key).await.unwrap().unwrap().bytes, b"{");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn one_damaged_certificate_hides_no_other() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
+        let records = Records::new(&state);
+        let bad = NamespacedName::new("default", "bad");
+        state.create(&Key::Certificate(bad.clone()), b"{").await.unwrap();
+        records.put_certificate(&web(), &samples::record(), None).await.unwrap();
+        std::fs::File::create(state.path().join("certificates/default/notes")).unwrap();
+        std::fs::create_dir(state.path().join("certificates/default/.trash")).unwrap();
+        let mut found = records.certificates().await.unwrap();
+        assert_eq!(found.pop().map(|(n, r)| (n, r.unwrap())), Some((web(), samples::record())));
+        assert!(
+            matches!(found.pop(), Some((name, Err(StoreError::Corrupt { .. }))) if name == bad)
+        );
+        assert!(found.is_empty());
+        assert!(state.get(&Key::Certificate(bad)).await.unwrap().is_some(), "nothing is set aside");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn an_order_is_replaced_only_by_its_own_successor() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
+        let records = Records::new(&state);
+        assert_eq!(records.next_order_number(&web(), 7).await.unwrap(), 1);
+        let first = records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
+        let later = Order { reason: "later".into(), ..samples::order() };
+        let second = records.put_order(&web(), 7, 1, &later, Some(&first)).await.unwrap();
+        let outdated = records.put_order(&web(), 7, 1, &samples::order(), Some(&first)).await;
+        assert!(matches!(outdated, Err(StoreError::Conflict { .. })));
+        let other = Order { url: None, ..later.clone() };
+        let error = records.put_order(&web(), 7, 1, &other, Some(&second)).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Immutable { field, .. } if field == "url"));
+        let found = records.all_orders(&web()).await.unwrap().pop().unwrap();
+        let kept = Kept { value: later, revision: second };
+        assert_eq!((found.0, found.1.unwrap()), ((7, 1), kept));
+        assert_eq!(records.next_order_number(&web(), 7).await.unwrap(), 2);
+        assert_eq!(records.next_order_number(&web(), 8).await.unwrap(), 1);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn pruning_removes_what_has_outlived_its_use_from_disk() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
+        let _lease = state.lock(&Lock::Certificate(web()), SignedDuration::ZERO).await.unwrap();
+        let records = Records::new(&state);
+        for revision in 5..=7 {
+            let request = CertificateRequest { revision, ..samples::request() };
+            records.put_request(&web(), &request, None).await.unwrap();
+        }
+        assert_eq!(records.prune(&web(), &samples::record(), 1).await.unwrap(), 2);
+        assert_eq!(records.prune(&web(), &samples::record(), 1).await.unwrap(), 0);
+        let left = state.list(&Prefix::Requests(web())).await.unwrap();
+        assert_eq!(left, [Key::Request(web(), 7)]);
+    }
+}

@@ -222,3 +222,204 @@ fn discard(folder: &Folder, name: &str) {
         tracing::warn!(%error, "unfinished revision not removed");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use tempfile::TempDir;
+    use zeroize::Zeroizing;
+
+    use super::*;
+
+    fn folder(scratch: &TempDir) -> Folder {
+        Folder::open(scratch.path()).unwrap().unwrap()
+    }
+
+    fn files(list: &[(&str, &str)]) -> SecretFiles {
+        let bytes = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
+        SecretFiles(list.iter().map(|(name, text)| ((*name).to_owned(), bytes(text))).collect())
+    }
+
+    fn pair(text: &str) -> SecretFiles {
+        files(&[("tls.crt", text), ("tls.key", text)])
+    }
+
+    fn put(path: &Path, name: &str, text: &str) {
+        atomic::write(&path.join(name), text.as_bytes(), 0o600).unwrap();
+    }
+
+    /// The tree, links with their targets, files with their contents.
+    fn tree(path: &Path) -> Vec<String> {
+        let mut lines = Vec::new();
+        for name in Folder::open(path).unwrap().unwrap().entries().unwrap() {
+            let path = path.join(&name);
+            let kind = fs::symlink_metadata(&path).unwrap().file_type();
+            if kind.is_symlink() {
+                lines.push(format!("{name} -> {}", fs::read_link(&path).unwrap().display()));
+            } else if kind.is_dir() {
+                lines.extend(tree(&path).into_iter().map(|line| format!("{name}/{line}")));
+                if fs::read_dir(&path).unwrap().next().is_none() {
+                    lines.push(format!("{name}/"));
+                }
+            } else {
+                lines.push(format!("{name}: {}", fs::read_to_string(&path).unwrap()));
+            }
+        }
+        lines
+    }
+
+    const LINKS: [&str; 2] = ["tls.crt -> ..data/tls.crt", "tls.key -> ..data/tls.key"];
+
+    #[test]
+    fn the_live_set_and_the_one_before_remain() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        assert_eq!(published(&folder).unwrap(), None);
+        for revision in 1..=3 {
+            publish(&folder, revision, &pair(&revision.to_string())).unwrap();
+        }
+        let mut expected = vec![
+            "..data -> ..revision-3-0",
+            "..revision-2-0/tls.crt: 2",
+            "..revision-2-0/tls.key: 2",
+            "..revision-3-0/tls.crt: 3",
+            "..revision-3-0/tls.key: 3",
+        ];
+        expected.extend(LINKS);
+        assert_eq!(tree(scratch.path()), expected);
+        assert_eq!(published(&folder).unwrap(), Some(pair("3")));
+    }
+
+    #[test]
+    fn publishing_what_is_live_changes_nothing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        publish(&folder, 1, &pair("1")).unwrap();
+        publish(&folder, 2, &pair("2")).unwrap();
+        let before = tree(scratch.path());
+        publish(&folder, 2, &pair("2")).unwrap();
+        assert_eq!(tree(scratch.path()), before);
+        // The same bytes as another revision, or other bytes as the same, are another set.
+        publish(&folder, 2, &pair("two")).unwrap();
+        assert_eq!(folder.link_target(DATA).unwrap().as_deref(), Some("..revision-2-1"));
+        publish(&folder, 3, &pair("two")).unwrap();
+        assert_eq!(folder.link_target(DATA).unwrap().as_deref(), Some("..revision-3-0"));
+    }
+
+    #[test]
+    fn stable_names_follow_the_files() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        let first = [("key.der", "d"), ("metadata.json", "{}"), ("tls.crt", "c"), ("tls.key", "k")];
+        publish(&folder, 1, &files(&first)).unwrap();
+        let links = |path: &Path| -> Vec<_> {
+            tree(path).into_iter().filter(|line| line.contains("-> ..data/")).collect()
+        };
+        let expected = ["key.der -> ..data/key.der", LINKS[0], LINKS[1]];
+        assert_eq!(links(scratch.path()), expected);
+        publish(&folder, 2, &pair("2")).unwrap();
+        assert_eq!(links(scratch.path()), LINKS);
+        // A link that went missing comes back, also when the set is live already.
+        folder.remove("tls.key").unwrap();
+        publish(&folder, 2, &pair("2")).unwrap();
+        assert_eq!(links(scratch.path()), LINKS);
+    }
+
+    #[test]
+    fn what_killed_runs_left_is_never_live_and_goes() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        publish(&folder, 1, &pair("1")).unwrap();
+        fs::create_dir(scratch.path().join("..revision-2-0")).unwrap();
+        put(&scratch.path().join("..revision-2-0"), "tls.crt", "half");
+        symlink("..revision-2-0", scratch.path().join(".tmp-1-1-..data")).unwrap();
+        assert_eq!(published(&folder).unwrap(), Some(pair("1")));
+        publish(&folder, 2, &pair("2")).unwrap();
+        assert_eq!(published(&folder).unwrap(), Some(pair("2")));
+        let names = folder.entries().unwrap();
+        let expected = ["..data", "..revision-1-0", "..revision-2-1", "tls.crt", "tls.key"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn files_put_there_by_hand_are_read_and_kept() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        atomic::write(&scratch.path().join("tls.crt"), b"mine", 0o644).unwrap();
+        put(scratch.path(), "tls.key", "mine");
+        put(scratch.path(), "notes.txt", "untouched");
+        assert_eq!(published(&folder).unwrap(), Some(pair("mine")));
+        for revision in 1..=3 {
+            publish(&folder, revision, &pair(&revision.to_string())).unwrap();
+        }
+        assert_eq!(published(&folder).unwrap(), Some(pair("3")));
+        let kept = ["..adopted-0/tls.crt: mine", "..adopted-0/tls.key: mine"];
+        let lines = tree(scratch.path());
+        assert_eq!(lines[..2], kept);
+        assert!(lines.contains(&"notes.txt: untouched".to_owned()));
+        // Later by-hand files are set aside too; servers get the published ones.
+        folder.remove("tls.key").unwrap();
+        put(scratch.path(), "tls.key", "again");
+        publish(&folder, 4, &pair("4")).unwrap();
+        let lines = tree(scratch.path());
+        assert_eq!(lines[2], "..adopted-1/tls.key: again");
+        assert_eq!(lines[lines.len() - 2..], LINKS);
+    }
+
+    #[test]
+    fn a_key_put_there_for_all_to_read_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        atomic::write(&scratch.path().join("tls.key"), b"mine", 0o640).unwrap();
+        let error = published(&folder(&scratch)).unwrap_err();
+        assert!(matches!(error, StoreError::TooOpen { mode: 0o640, .. }), "{error}");
+    }
+
+    #[test]
+    fn a_flattened_backup_is_read_and_put_right() {
+        for (revision, wanted, expected) in [
+            (7, pair("7"), "..revision-7-1"), // the backup is what is wanted
+            (8, pair("8"), "..revision-8-0"),
+        ] {
+            let scratch = tempfile::tempdir().unwrap();
+            let folder = folder(&scratch);
+            for name in ["", "..data", "..revision-7-0"] {
+                let path = scratch.path().join(name);
+                fs::create_dir_all(&path).unwrap();
+                put(&path, "tls.crt", "7");
+                put(&path, "tls.key", "7");
+            }
+            assert_eq!(published(&folder).unwrap(), Some(pair("7")));
+            publish(&folder, revision, &wanted).unwrap();
+            assert_eq!(published(&folder).unwrap(), Some(wanted));
+            assert_eq!(folder.link_target(DATA).unwrap().as_deref(), Some(expected));
+            let lines = tree(scratch.path());
+            assert_eq!(lines[lines.len() - 2..], LINKS, "nothing to set aside: {lines:?}");
+            assert!(!lines.iter().any(|line| line.starts_with("..adopted")), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_data_link_that_leads_out_is_not_followed() {
+        for target in ["/etc", "../other", "..", "visible"] {
+            let scratch = tempfile::tempdir().unwrap();
+            symlink(target, scratch.path().join(DATA)).unwrap();
+            let folder = folder(&scratch);
+            assert!(matches!(published(&folder), Err(StoreError::NotPlain { .. })), "{target}");
+            let found = publish(&folder, 1, &pair("1"));
+            assert!(matches!(found, Err(StoreError::NotPlain { .. })), "{target}");
+        }
+    }
+
+    #[test]
+    fn no_file_is_published_under_a_name_of_the_layout() {
+        let scratch = tempfile::tempdir().unwrap();
+        for name in ["..data", "../tls.key", ".tmp-x", ""] {
+            let found = publish(&folder(&scratch), 1, &files(&[(name, "x")]));
+            assert!(matches!(found, Err(StoreError::Name { .. })), "{name}");
+        }
+        assert_eq!(tree(scratch.path()), Vec::<String>::new());
+    }
+}

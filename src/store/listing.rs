@@ -1,0 +1,83 @@
+//! Which documents there are.
+//!
+//! Contract: what is not a document of ours is passed over; a document that cannot be looked at is
+//! listed, and reading it says why.
+
+use rustix::fs::FileType;
+
+use super::directory::StateDirectory;
+use super::layout;
+use crate::engine::ports::{Key, Prefix, StoreError};
+use crate::resource::NamespacedName;
+
+impl StateDirectory {
+    /// The keys under a prefix, in order.
+    pub(super) fn keys(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        match prefix {
+            Prefix::Certificates => self.certificates(),
+            Prefix::Accounts => self.accounts(),
+            Prefix::Requests(name) => {
+                let files = self.entries(&layout::requests(name)?)?;
+                let mut found: Vec<_> =
+                    files.iter().filter_map(|file| layout::parse_request(file)).collect();
+                found.sort_unstable();
+                Ok(found.into_iter().map(|revision| Key::Request(name.clone(), revision)).collect())
+            }
+            Prefix::Orders(name) => {
+                let files = self.entries(&layout::orders(name)?)?;
+                let mut found: Vec<_> =
+                    files.iter().filter_map(|file| layout::parse_order(file)).collect();
+                found.sort_unstable();
+                Ok(found.into_iter().map(|(r, n)| Key::Order(name.clone(), r, n)).collect())
+            }
+        }
+    }
+
+    /// The names of the entries of a folder; none when there is no such folder.
+    fn entries(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
+        self.find(names)?.map_or_else(|| Ok(Vec::new()), |folder| folder.entries())
+    }
+
+    /// The names of the folders in a folder; what else is in there is none of ours.
+    fn folders(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
+        let Some(folder) = self.find(names)? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for name in folder.entries()? {
+            if folder.kind(&name)? == Some(FileType::Directory) {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    }
+
+    fn certificates(&self) -> Result<Vec<Key>, StoreError> {
+        let mut keys = Vec::new();
+        let mut names = vec![layout::CERTIFICATES.to_owned()];
+        for namespace in self.folders(&names)? {
+            names.push(namespace.clone());
+            for name in self.folders(&names)? {
+                keys.push(Key::Certificate(NamespacedName::new(namespace.clone(), name)));
+            }
+            names.pop();
+        }
+        keys.retain(|key| self.is_kept(key));
+        Ok(keys)
+    }
+
+    fn accounts(&self) -> Result<Vec<Key>, StoreError> {
+        let digests = self.folders(&[layout::ACCOUNTS.to_owned()])?;
+        let mut keys: Vec<_> = digests.into_iter().map(Key::Account).collect();
+        keys.retain(|key| self.is_kept(key));
+        Ok(keys)
+    }
+
+    /// Whether a document is there. One that cannot be looked at is listed: reading it says why.
+    fn is_kept(&self, key: &Key) -> bool {
+        let Ok(place) = layout::document(key) else { return false };
+        match self.find(&place.folders) {
+            Ok(Some(folder)) => folder.kind(&place.file).map_or(true, |kind| kind.is_some()),
+            Ok(None) => false,
+            Err(_) => true,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What is checked and made before a state directory is written to, and before any network traffic.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{Access, AtFlags, Mode};
+use rustix::io::Errno;
+
+use super::folder::{Folder, io_error};
+use crate::engine::ports::StoreError;
+
+/// Free space that a run is not begun without, in bytes: a full disk must not cost an order.
+const LEAST_SPACE: u64 = 1 << 20;
+
+/// Makes a folder and the missing ones above it, with mode 0700, durably.
+pub(super) fn make_folders(path: &Path) -> Result<(), StoreError> {
+    match rustix::fs::mkdir(path, Mode::RWXU) {
+        Ok(()) => {}
+        Err(Errno::EXIST) => return Ok(()),
+        Err(Errno::NOENT) if above(path) != path => {
+            make_folders(above(path))?;
+            return make_folders(path);
+        }
+        Err(error) => return Err(io_error(path, "create", error)),
+    }
+    // The umask can only have taken bits away; they are given back when it did.
+    let metadata = std::fs::symlink_metadata(path).map_err(|e| io_error(path, "read", e))?;
+    if metadata.mode() & 0o7777 != 0o700 {
+        rustix::fs::chmod(path, Mode::RWXU)
+            .map_err(|error| io_error(path, "change the mode of", error))?;
+    }
+    Folder::open(above(path))?.map_or(Ok(()), |parent| parent.sync())
+}
+
+fn above(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
+
+/// Whether the calling user may write in a folder, and its file system lets it.
+pub(super) fn check_writable(folder: &Folder) -> Result<(), StoreError> {
+    rustix::fs::accessat(folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+        .map_err(|error| io_error(folder.path(), "write", error))
+}
+
+/// Whether there is room to work.
+pub(super) fn check_space(folder: &Folder) -> Result<(), StoreError> {
+    let Ok(space) = rustix::fs::fstatvfs(folder) else { return Ok(()) };
+    // What is kept back for root is there for root.
+    let is_root = rustix::process::geteuid().is_root();
+    let blocks = if is_root { space.f_bfree } else { space.f_bavail };
+    // A file system that counts no blocks says nothing about its space.
+    if space.f_blocks > 0 && blocks.saturating_mul(space.f_frsize) < LEAST_SPACE {
+        let why = io::Error::new(io::ErrorKind::StorageFull, "less than 1 MiB of space left");
+        return Err(io_error(folder.path(), "write", why));
+    }
+    Ok(())
+}

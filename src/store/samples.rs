@@ -1,0 +1,94 @@
+//! One document of each kind, with every field that the tests of this folder care about.
+
+use serde_json::{Value, json};
+
+use crate::resource::{Account, CertificateRecord, CertificateRequest, Order};
+
+pub(super) fn order() -> Order {
+    from(json!({
+        "name": "web-7-1",
+        "creationTimestamp": "2026-01-02T03:04:05Z",
+        "spec": {
+            "certificate": {"namespace": "default", "name": "web"},
+            "revision": 7,
+            "request": "csr",
+            "issuerRef": {"name": "le"},
+            "directoryURL": "https://ca.example/dir",
+            "accountURL": "https://ca.example/acct/1",
+            "identifiers": [{"dns": "web.example"}]
+        },
+        "deed": "solve",
+        "state": "pending",
+        "url": "https://ca.example/order/1",
+        "authorizations": [authorization()],
+        "challenges": [challenge()]
+    }))
+}
+
+fn authorization() -> Value {
+    json!({
+        "url": "https://ca.example/authz/1",
+        "identifier": {"dns": "web.example"},
+        "wildcard": false,
+        "initialState": "pending",
+        "challenges": [{"type": "http-01", "url": "https://ca.example/chall/1", "token": "t"}]
+    })
+}
+
+fn challenge() -> Value {
+    json!({
+        "spec": {
+            "authorizationURL": "https://ca.example/authz/1",
+            "type": "http-01",
+            "url": "https://ca.example/chall/1",
+            "identifier": {"dns": "web.example"},
+            "wildcard": false,
+            "token": "t",
+            "key": "t.thumb",
+            "solver": {"http01": {}}
+        },
+        "phase": "queued",
+        "state": "pending",
+        "cleanUp": "notOwed"
+    })
+}
+
+pub(super) fn request() -> CertificateRequest {
+    from(json!({
+        "metadata": {"name": "web-7", "namespace": "default"},
+        "revision": 7,
+        "creationTimestamp": "2026-01-02T03:04:05Z",
+        "spec": {"request": "csr", "publicKey": "ab", "issuerRef": {"name": "le"}},
+        "certificateSpec": {"secretName": "web-tls", "issuerRef": {"name": "le"}}
+    }))
+}
+
+pub(super) fn record() -> CertificateRecord {
+    from(json!({
+        "creationTimestamp": "2026-01-02T03:04:05Z",
+        "generation": 1,
+        "specDigest": "ab",
+        "secretName": "web-tls",
+        "manifest": "/etc/certctl/web.yaml",
+        "directoryURLs": {"7": "https://ca.example/dir"},
+        "status": {"revision": 7}
+    }))
+}
+
+pub(super) fn account() -> Account {
+    from(json!({
+        "identity": {
+            "directoryURL": "https://ca.example/dir",
+            "kind": "Issuer",
+            "namespace": "default",
+            "secretName": "le-key"
+        },
+        "deed": "nothing",
+        "publicKey": "ab",
+        "url": "https://ca.example/acct/1"
+    }))
+}
+
+fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
