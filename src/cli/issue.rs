@@ -59,7 +59,7 @@ fn work_on(
             ));
         }
         if loaded.certificates.is_empty() && !has_errors {
-            return nothing_found(shell, &records.len());
+            return nothing_found(shell, records.len());
         }
         if tasks.is_empty() && !has_errors {
             shell.output.talk("nothing to do: no Certificate is meant by these arguments");
@@ -75,7 +75,7 @@ fn work_on(
     })
 }
 
-fn nothing_found(shell: &Shell, known: &usize) -> Result<ExitCode, CliError> {
+fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, CliError> {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
     let place = config.map_or_else(|error| error.to_string(), |dir| dir.path.display().to_string());
     let message = match known {

@@ -41,9 +41,10 @@ pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, n
                 text.push_str(&escape(line));
             }
             let since = time::both(*since, now);
-            text.push_str(&format!(
-                "\n  order {order} since {since}; the next run goes on with it"
-            ));
+            push(
+                &mut text,
+                format_args!("\n  order {order} since {since}; the next run goes on with it"),
+            );
             output.talk(&text);
         }
         Ending::Failed { failure, attempts, next_attempt } => {
@@ -54,12 +55,12 @@ pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, n
                 format!("error: {}: {} [{class}{attempt}]", short(name), escape(&failure.message));
             match next_attempt {
                 Some(next) => {
-                    text.push_str(&format!("\n  next attempt {}", time::both(*next, now)));
-                    text.push_str(&format!("; fixed already? certctl renew {}", short(name)));
+                    push(&mut text, format_args!("\n  next attempt {}", time::both(*next, now)));
+                    push(&mut text, format_args!("; fixed already? certctl renew {}", short(name)));
                 }
                 None => text.push_str("\n  not counted as an attempt; the next run tries again"),
             }
-            text.push_str(&format!("\n  more: certctl status {}", short(name)));
+            push(&mut text, format_args!("\n  more: certctl status {}", short(name)));
             output.talk(&text);
         }
         Ending::Interrupted { .. } => {
@@ -97,9 +98,13 @@ fn issued(
     );
     let secret = NamespacedName::new(&name.namespace, secret_name);
     if let Ok(folder) = state.secret_path(&secret) {
-        text.push_str(&format!("\n      {}", folder.join("tls.crt").display()));
+        push(&mut text, format_args!("\n      {}", folder.join("tls.crt").display()));
     }
     output.talk(&text);
+}
+
+fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
+    text.push_str(&std::fmt::format(more));
 }
 
 fn expires(at: Timestamp, now: Timestamp) -> String {

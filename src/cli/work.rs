@@ -108,7 +108,6 @@ pub(crate) fn gather(
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
     let files_flag = files_of(shell)?;
     let mut sources = wanted.sources.clone();
-    let own = sources.len();
     sources.extend(files_flag);
     if let Ok(config) = &config
         && config.path.is_dir()
@@ -129,9 +128,8 @@ pub(crate) fn gather(
         sources.extend(paths.into_iter().filter(|path| path.exists()).map(Source::File));
     }
     let options = manifest::Options { check_trust: is_root(), ..manifest::Options::default() };
-    let of_named = manifest::load(&sources[..own.min(sources.len())], &options);
-    let mut loaded =
-        if own == sources.len() { of_named.clone() } else { manifest::load(&sources, &options) };
+    let of_named = manifest::load(&wanted.sources, &options);
+    let mut loaded = manifest::load(&sources, &options);
     manifest::check_references(&mut loaded);
     let strict: BTreeSet<PathBuf> = of_named.files.iter().cloned().collect();
     let in_named =

@@ -309,6 +309,7 @@ pub(super) fn authorization_seen(
 }
 
 /// A clean-up that is done, or one that is left to the next run, with a warning that names it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb_clean_up(
     snapshot: &Snapshot,
     order: &str,
@@ -333,7 +334,6 @@ pub fn absorb_clean_up(
             let message = format!("Error cleaning up challenge: {error}");
             Ok(Record::default().warning(now, Reason::CleanUpError, message))
         }
-        #[expect(clippy::wildcard_enum_match_arm, reason = "refused, not kept")]
         other => Err(IllegalOutcome::new("clean-up owed", &other)),
     }
 }

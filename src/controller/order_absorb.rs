@@ -13,6 +13,7 @@ use crate::resource::{
 };
 
 /// What the outcome of `CreateOrder`, `ReadOrder`, `Finalize` or `Download` means.
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb(
     snapshot: &Snapshot,
     effect: &Effect,
@@ -45,7 +46,6 @@ pub fn absorb(
             ))
         }
         Outcome::Failed(error) => Ok(refused(order, effect, &error)),
-        #[expect(clippy::wildcard_enum_match_arm, reason = "refused, not kept")]
         other => Err(IllegalOutcome::new(format!("{:?}", order.deed), &other)),
     }
 }
@@ -156,7 +156,7 @@ fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
     }
     order.deed = Deed::Nothing;
     order.reason = if looked { format!("{error}") } else { format!("{}: {error}", doing(effect)) };
-    order.problem.clone_from(&error.problem);
+    order.problem = error.problem.as_deref().cloned();
     for challenge in &mut order.challenges {
         challenge.phase = Phase::Final;
     }

@@ -325,7 +325,7 @@ pub struct DeedError {
     /// What happened, with server and URL, or file.
     pub message: String,
     /// The CA's problem document, when it sent one.
-    pub problem: Option<Problem>,
+    pub problem: Option<Box<Problem>>,
     /// How long the CA asks to wait.
     pub retry_after: Option<SignedDuration>,
 }

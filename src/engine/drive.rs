@@ -110,7 +110,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         revision_before: None,
     };
     drive.revision_before = drive.session.snapshot.record.status.revision;
-    drive.to_the_end().await
+    drive.run_to_the_end().await
 }
 
 fn unchanged<S: Store>(session: &Session<'_, S>) -> Ending {
@@ -160,8 +160,8 @@ enum Woken {
     Signal(i32),
 }
 
-impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
-    async fn to_the_end(&mut self) -> Result<Ending, StoreError> {
+impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+    async fn run_to_the_end(&mut self) -> Result<Ending, StoreError> {
         let ending = self.pipeline().await?;
         self.finish_clean_ups().await?;
         self.session.prune().await?;
@@ -174,7 +174,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             let now = self.engine.clock.now();
             self.look_around();
             let (owed, step) = next_step(&self.session.snapshot, now);
-            if self.needs_the_account(&step) {
+            if Self::needs_the_account(&step) {
                 self.settle_the_account().await?;
                 continue;
             }
@@ -319,7 +319,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
 
     /// Absorbs an outcome, and those that come right behind it.
     async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
-        self.absorb(effect, outcome);
+        self.absorb(&effect, outcome);
         let clock = self.engine.clock;
         let window = clock.sleep(GATHER).fuse();
         futures_util::pin_mut!(window);
@@ -330,19 +330,19 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
                 () = &mut window => None,
             };
             match more {
-                Some((effect, outcome)) => self.absorb(effect, outcome),
+                Some((effect, outcome)) => self.absorb(&effect, outcome),
                 None => return,
             }
         }
     }
 
-    fn absorb(&mut self, effect: Effect, outcome: Outcome) {
-        self.in_flight.end(&effect);
+    fn absorb(&mut self, effect: &Effect, outcome: Outcome) {
+        self.in_flight.end(effect);
         let now = self.engine.clock.now();
         let snapshot = &mut self.session.snapshot;
-        snapshot.run.note(&effect, &outcome, snapshot.intervals, now);
+        snapshot.run.note(effect, &outcome, snapshot.intervals, now);
         let live = if let Outcome::Published(leaf) = &outcome { Some(leaf.clone()) } else { None };
-        match absorb(snapshot, &effect, outcome, now) {
+        match absorb(snapshot, effect, outcome, now) {
             Ok(record) => {
                 if let Some(leaf) = live {
                     self.session.now_live(&leaf);
@@ -369,7 +369,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         Ok(())
     }
 
-    fn needs_the_account(&self, step: &Step) -> bool {
+    fn needs_the_account(step: &Step) -> bool {
         let of_account = |effect: &Effect| {
             matches!(
                 effect,
@@ -410,7 +410,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
                         let snapshot = Rc::new(self.session.snapshot.clone());
                         self.engine.observer.stage(&self.session.name, stage_of(&effect));
                         let outcome = self.engine.performer.perform(snapshot, effect.clone()).await;
-                        self.absorb(effect, outcome);
+                        self.absorb(&effect, outcome);
                     }
                 }
                 Step::Settled | Step::Wait { .. } | Step::Fail(_) => break,
@@ -514,9 +514,9 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
                 () = &mut limit => None,
             };
             let Some((effect, outcome)) = done else { return Ok(()) };
-            self.absorb(effect, outcome);
+            self.absorb(&effect, outcome);
             while let Some(Some((effect, outcome))) = self.deeds.next().now_or_never() {
-                self.absorb(effect, outcome);
+                self.absorb(&effect, outcome);
             }
         }
     }

@@ -12,7 +12,12 @@ use crate::resource::{
 /// SHA-256 over bytes, in lower-case hexadecimal.
 pub fn digest_of(bytes: &[u8]) -> String {
     let digest = digest::digest(&digest::SHA256, bytes);
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    digest.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
+        hex.extend(
+            [byte >> 4, byte & 15].map(|half| char::from_digit(half.into(), 16).unwrap_or('0')),
+        );
+        hex
+    })
 }
 
 /// Digest over a spec: another one is another generation.

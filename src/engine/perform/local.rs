@@ -118,15 +118,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let challenge = challenge_of(snapshot, url)?;
         let token = token_of(challenge)?;
         let key = &challenge.spec.key;
-        match &snapshot.settings.http01_webroot {
-            Some(webroot) => {
-                let webroot = Webroot::open(Path::new(webroot)).map_err(trouble::local)?;
-                webroot.put(&token, key).map_err(trouble::local)?;
-            }
-            None => {
-                let name = challenge.spec.identifier.to_string();
-                self.tokens.put(&token, key, &name).map_err(trouble::local)?;
-            }
+        if let Some(webroot) = &snapshot.settings.http01_webroot {
+            let webroot = Webroot::open(Path::new(webroot)).map_err(trouble::local)?;
+            webroot.put(&token, key).map_err(trouble::local)?;
+        } else {
+            let name = challenge.spec.identifier.to_string();
+            self.tokens.put(&token, key, &name).map_err(trouble::local)?;
         }
         Ok(Outcome::Presented)
     }

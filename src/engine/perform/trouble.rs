@@ -27,7 +27,7 @@ pub(super) fn ca(error: &AcmeError) -> DeedError {
     DeedError {
         kind,
         message: error.to_string(),
-        problem: error.problem().cloned(),
+        problem: error.problem().cloned().map(Box::new),
         retry_after: error.retry_after(),
     }
 }
