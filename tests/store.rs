@@ -276,6 +276,24 @@ fn a_document_that_is_no_plain_private_file_is_refused() {
 }
 
 #[test]
+fn a_document_is_replaced_only_as_it_was_read() {
+    let (_scratch, path) = scratch();
+    let state = writer(&path);
+    let key = Key::NextKey(web());
+    futures(async {
+        let absent = state.put_if(&key, b"", &Revision("x".into())).await;
+        let first = state.create(&key, b"1").await.unwrap();
+        let second = state.put_if(&key, b"2", &first).await.unwrap();
+        let outdated = state.put_if(&key, b"3", &first).await;
+        let aside = state.quarantine(&key, &first).await.map(|_| first);
+        for refused in [absent, outdated, aside] {
+            assert!(matches!(refused, Err(StoreError::Conflict { .. })));
+        }
+        assert_eq!(state.get(&key).await.unwrap().unwrap().revision, second);
+    });
+}
+
+#[test]
 fn of_two_writers_one_wins() {
     let (_scratch, path) = scratch();
     drop(writer(&path));
@@ -444,35 +462,29 @@ async fn child_holds_the_lock() {
     std::future::pending::<()>().await;
 }
 
+/// A process that does not outlive its test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.0.kill().and_then(|()| self.0.wait()).unwrap();
+    }
+}
+
 #[test]
 fn the_lock_of_a_killed_process_is_free_at_once() {
     let (_scratch, path) = scratch();
     let state = writer(&path);
-    let mut holder = child("child_holds_the_lock", &path).spawn().unwrap();
+    let mut holder = Killed(child("child_holds_the_lock", &path).spawn().unwrap());
     while !path.join("held").exists() {
-        assert!(holder.try_wait().unwrap().is_none(), "the holder ended");
+        assert!(holder.0.try_wait().unwrap().is_none(), "the holder ended");
         std::thread::yield_now();
     }
     let lock = || futures(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO));
-    let expected = format!("certificate default/web is locked by process {}", holder.id());
+    let expected = format!("certificate default/web is locked by process {}", holder.0.id());
     assert_eq!(lock().unwrap_err().to_string(), expected);
-    holder.kill().unwrap();
-    holder.wait().unwrap();
+    drop(holder);
     assert_eq!(lock().unwrap().fence(), 2);
-}
-
-#[test]
-fn a_file_elsewhere_is_written_with_the_mode_asked_for() {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path().join("tls.crt");
-    for (text, mode) in [("one", 0o644), ("two", 0o600), ("three", 0o440)] {
-        atomic::write(&path, text.as_bytes(), mode).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
-    }
-    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
-    let missing = atomic::write(&scratch.path().join("no/file"), b"", 0o600).unwrap_err();
-    assert!(matches!(missing, StoreError::Io { action: "open", .. }), "{missing}");
 }
 
 /// Runs a future on a runtime of its own.

@@ -22,6 +22,7 @@ pub mod yaml;
 mod forget;
 mod issue;
 mod progress;
+mod rehearse;
 mod report;
 mod run;
 mod validate;
@@ -93,9 +94,8 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Renew(args) => return issue::renew(&args, shell),
         Verb::Validate(args) => return validate::validate(&args, shell),
         Verb::Forget(args) => return forget::forget(&args, shell),
-        Verb::Status(_) | Verb::Rehearse(_) => {
-            return Err(CliError::new(ExitCode::Failed, "this verb is not built in"));
-        }
+        Verb::Status(args) => return status::status(&args, shell),
+        Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
     }
     Ok(ExitCode::Done)
 }

@@ -69,6 +69,29 @@ pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, n
     }
 }
 
+/// One line: how it ended, for the end of a list of steps.
+pub(crate) fn verdict(end: &Ended) -> String {
+    match &end.ending {
+        Ending::Issued(issued) => {
+            format!(
+                "issued: {}, until {}",
+                issued.leaf.key_description,
+                time::rfc3339(issued.leaf.not_after)
+            )
+        }
+        Ending::Failed { failure, .. } => {
+            format!("failed [{}]: {}", class_word(failure.class), escape(&failure.message))
+        }
+        Ending::Pending { why, report, .. } => {
+            format!("not proven in time: {}\n{}", escape(why), escape(report))
+        }
+        Ending::Deferred { why, .. } => format!("deferred: {}", escape(why)),
+        Ending::Locked { holder } => format!("locked by {}", escape(holder)),
+        Ending::Interrupted { .. } => "interrupted".to_owned(),
+        Ending::Unchanged { .. } => "nothing to do".to_owned(),
+    }
+}
+
 fn issued(
     output: &mut Output,
     state: &StateDirectory,

@@ -1,6 +1,7 @@
 //! A run of the engine from the command line: the world, the signals, and what is said of it.
 
-use std::net::{Ipv6Addr, SocketAddr};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -14,7 +15,7 @@ use super::report;
 use crate::acme::Limits;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
-use crate::engine::{Ended, Ending, Engine, Options, Task, World, WorldOptions};
+use crate::engine::{Ended, Ending, Engine, Observer, Options, Task, World, WorldOptions};
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverOptions};
 use crate::resource::FailureClass;
@@ -72,7 +73,7 @@ pub(crate) struct Setting {
     /// Where secrets come from.
     pub(crate) secrets: SecretSource,
     /// Names that are not looked up.
-    pub(crate) overrides: std::collections::BTreeMap<String, Vec<std::net::IpAddr>>,
+    pub(crate) overrides: BTreeMap<String, Vec<IpAddr>>,
     /// Which verb runs.
     pub(crate) verb: &'static str,
 }
@@ -84,23 +85,35 @@ pub(crate) async fn run(
     tasks: &[Task],
     setting: Setting,
 ) -> Result<Vec<Ended>, CliError> {
+    let progress = Progress::new(shell.global.progress, shell.output.talks_to_terminal());
+    let progress = Rc::new(progress);
+    let ended = run_with(shell, state, tasks, setting, Rc::clone(&progress)).await;
+    progress.finish();
+    ended
+}
+
+/// The same, with somebody else listening.
+pub(crate) async fn run_with<O: Observer>(
+    shell: &Shell,
+    state: &StateDirectory,
+    tasks: &[Task],
+    setting: Setting,
+    observer: O,
+) -> Result<Vec<Ended>, CliError> {
     let clock = SystemClock;
     let world = world(shell, &clock, state, setting).await?;
-    let bars = shell.global.progress;
-    let progress = Rc::new(Progress::new(bars, shell.output.talks_to_terminal()));
     let (sender, shutdown) = tokio::sync::watch::channel(None);
     let signals = tokio::spawn(watch_signals(sender));
     let engine = Engine {
         clock: &clock,
         store: state,
         performer: &world,
-        observer: progress.as_ref(),
+        observer: &observer,
         options: options(shell),
         shutdown,
     };
     let ended = engine.run(tasks).await;
     signals.abort();
-    progress.finish();
     tracing::debug!(requests = world.requests(), "run ended");
     Ok(ended)
 }
@@ -111,16 +124,7 @@ async fn world<'a>(
     state: &'a StateDirectory,
     setting: Setting,
 ) -> Result<World<'a, SystemClock, StateDirectory>, CliError> {
-    let usage = |error: &dyn std::fmt::Display| CliError::new(ExitCode::Usage, error);
-    let mut servers = Vec::new();
-    for server in &shell.global.resolver {
-        let mut found = tokio::net::lookup_host((server.host.as_str(), server.port))
-            .await
-            .map_err(|error| usage(&format_args!("--resolver {}: {error}", server.host)))?;
-        servers.extend(found.next());
-    }
-    let resolver = ResolverOptions { servers, overrides: setting.overrides, ..Default::default() };
-    let resolver = Resolver::new(resolver).map_err(|error| usage(&error))?;
+    let resolver = resolver(shell, setting.overrides).await?;
     let listen = if shell.global.http01_listen.is_empty() {
         vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, 80))]
     } else {
@@ -138,6 +142,23 @@ async fn world<'a>(
     let folder = state.http01_path();
     World::new(clock, state, &folder, hits, resolver, setting.secrets, options)
         .map_err(|error| CliError::new(ExitCode::State, error))
+}
+
+/// The one resolver of a run, as the flags say.
+pub(crate) async fn resolver(
+    shell: &Shell,
+    overrides: BTreeMap<String, Vec<IpAddr>>,
+) -> Result<Resolver, CliError> {
+    let usage = |error: &dyn std::fmt::Display| CliError::new(ExitCode::Usage, error);
+    let mut servers = Vec::new();
+    for server in &shell.global.resolver {
+        let mut found = tokio::net::lookup_host((server.host.as_str(), server.port))
+            .await
+            .map_err(|error| usage(&format_args!("--resolver {}: {error}", server.host)))?;
+        servers.extend(found.next());
+    }
+    let options = ResolverOptions { servers, overrides, ..ResolverOptions::default() };
+    Resolver::new(options).map_err(|error| usage(&error))
 }
 
 fn options(shell: &Shell) -> Options {
@@ -184,6 +205,11 @@ pub(crate) fn conclude(
     for end in ended {
         report::ending(&mut shell.output, state, end, now);
     }
+    exit_code(shell, ended, has_errors)
+}
+
+/// The exit code of a run.
+pub(crate) fn exit_code(shell: &Shell, ended: &[Ended], has_errors: bool) -> ExitCode {
     let signal = ended.iter().find_map(|end| match end.ending {
         Ending::Interrupted { signal } => u8::try_from(signal).ok(),
         Ending::Unchanged { .. }

@@ -73,7 +73,7 @@ pub fn absorb(
     outcome: Outcome,
 ) -> Result<Record, IllegalOutcome> {
     match (outcome, &snapshot.account) {
-        (Outcome::AccountKey(pem, public_key), None) => {
+        (Outcome::AccountKey { pem, public_key, .. }, None) => {
             let account = Account {
                 identity: identity(snapshot),
                 deed: AccountDeed::Register,

@@ -94,7 +94,9 @@ impl Run {
         }
         match effect {
             Effect::Prepare { .. } => self.prepared = true,
-            Effect::ObtainAccountKey => self.account_is_fresh = true,
+            Effect::ObtainAccountKey => {
+                self.account_is_fresh = matches!(outcome, Outcome::AccountKey { fresh: true, .. });
+            }
             Effect::FindAccount => self.account_is_fresh = matches!(outcome, Outcome::NoAccount),
             Effect::CreateOrder => {
                 self.ordered = true;
@@ -246,7 +248,7 @@ fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp
         Outcome::Prepared
         | Outcome::Key(..)
         | Outcome::Request(..)
-        | Outcome::AccountKey(..)
+        | Outcome::AccountKey { .. }
         | Outcome::Account { .. }
         | Outcome::NoAccount
         | Outcome::Authorization(_)

@@ -199,8 +199,15 @@ pub enum Outcome {
     Key(Secret, KeyFacts),
     /// `BuildRequest`: the CSR in PEM, and the digest of its key.
     Request(String, PublicKeyDigest),
-    /// `ObtainAccountKey`: the key in PKCS#8 PEM, and the digest of its public half.
-    AccountKey(Secret, PublicKeyDigest),
+    /// `ObtainAccountKey`: the key.
+    AccountKey {
+        /// PKCS#8 PEM.
+        pem: Secret,
+        /// Digest of its public half.
+        public_key: PublicKeyDigest,
+        /// Made just now: no CA can know it.
+        fresh: bool,
+    },
     /// `FindAccount`, `RegisterAccount`, `UpdateContacts`: the account.
     Account {
         /// Its URL.
@@ -244,7 +251,7 @@ impl Outcome {
             Self::Prepared => "prepared",
             Self::Key(..) => "key",
             Self::Request(..) => "request",
-            Self::AccountKey(..) => "account key",
+            Self::AccountKey { .. } => "account key",
             Self::Account { .. } => "account",
             Self::NoAccount => "no account",
             Self::Order(_) => "order",

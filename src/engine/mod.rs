@@ -55,6 +55,16 @@ pub trait Observer {
     fn stage(&self, certificate: &NamespacedName, stage: &str);
 }
 
+impl<O: Observer> Observer for Rc<O> {
+    fn event(&self, certificate: &NamespacedName, event: &Event) {
+        O::event(self, certificate, event);
+    }
+
+    fn stage(&self, certificate: &NamespacedName, stage: &str) {
+        O::stage(self, certificate, stage);
+    }
+}
+
 /// What a run may do, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -114,4 +124,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
             }
         }
     }
+}
+
+/// Everything known of a task's certificate, for those who only look; nothing is written.
+pub async fn look<S: Store>(
+    store: &S,
+    task: &Task,
+    intervals: Intervals,
+    now: Timestamp,
+) -> Result<Snapshot, ports::StoreError> {
+    Ok(session::Session::load(store, task, intervals, now).await?.snapshot)
 }

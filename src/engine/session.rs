@@ -276,7 +276,11 @@ impl<'a, S: Store> Session<'a, S> {
             }
             Change::DropNextKey => self.records().delete_next_key(&name).await?,
             Change::AccountKey(pem, account) => {
-                self.records().create_account_key(&id_of(&account), pem.0.as_bytes()).await?;
+                let id = id_of(&account);
+                // A run that was killed here has left the key, and it is the one to go on with.
+                if self.records().account_key(&id).await?.is_none() {
+                    self.records().create_account_key(&id, pem.0.as_bytes()).await?;
+                }
                 self.write_account(&account).await?;
             }
             Change::Account(account) => self.write_account(&account).await?,

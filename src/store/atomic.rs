@@ -183,3 +183,27 @@ fn check_size(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreErro
         Err(StoreError::TooLarge { path: text(&folder.join(name)), max: MAX_BYTES })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_elsewhere_is_written_with_the_mode_asked_for() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("tls.crt");
+        for (text, mode) in [("one", 0o644), ("two", 0o600), ("three", 0o440)] {
+            write(&path, text.as_bytes(), mode).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o7777, mode);
+        }
+        let missing = write(&scratch.path().join("no/file"), b"", 0o600).unwrap_err();
+        assert!(matches!(missing, StoreError::Io { action: "open", .. }), "{missing}");
+        // A folder in the way is an error, and the temporary does not stay.
+        std::fs::create_dir(scratch.path().join("folder")).unwrap();
+        let taken = write(&scratch.path().join("folder"), b"", 0o600).unwrap_err();
+        assert!(matches!(taken, StoreError::Io { action: "rename", .. }), "{taken}");
+        let folder = Folder::open(scratch.path()).unwrap().unwrap();
+        assert_eq!(folder.entries().unwrap(), ["folder", "tls.crt"]);
+    }
+}

@@ -52,14 +52,12 @@ pub(super) async fn take(
     let attempts = async {
         let mut pause = FIRST_PAUSE;
         loop {
-            match attempt(folder, name)? {
-                Attempt::Taken(lease) => return Ok(lease),
-                Attempt::Replaced => {}
-                Attempt::Held => {
-                    tokio::time::sleep(pause).await;
-                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
-                }
+            let file = open(folder, name)?;
+            if let Some(lease) = attempt(folder, name, file)? {
+                return Ok(lease);
             }
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
         }
     };
     match tokio::time::timeout(wait, attempts).await {
@@ -68,33 +66,30 @@ pub(super) async fn take(
     }
 }
 
-enum Attempt {
-    Taken(Lease),
-    Held,
-    /// The file that was locked is no longer the one under that name.
-    Replaced,
+fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
+    let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE)?;
+    file.ok_or_else(|| io_error(&folder.join(name), "create", Errno::NOENT))
 }
 
-fn attempt(folder: &Folder, name: &str) -> Result<Attempt, StoreError> {
+/// Locks an open lock file; `None` when somebody holds it, or when it is no longer the one under
+/// its name.
+fn attempt(folder: &Folder, name: &str, file: File) -> Result<Option<Lease>, StoreError> {
     let path = folder.join(name);
-    let Some(file) = folder.open_file(name, OFlags::RDWR | OFlags::CREATE)? else {
-        return Err(io_error(&path, "create", Errno::NOENT));
-    };
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(Attempt::Held),
+        Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(error)) => return Err(io_error(&path, "lock", error)),
     }
     let ours = rustix::fs::fstat(&file).map_err(|error| io_error(&path, "read", error))?;
     match folder.stat(name)? {
         Some(there) if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) => {}
-        Some(_) | None => return Ok(Attempt::Replaced),
+        Some(_) | None => return Ok(None),
     }
     give_mode(&file, 0o600).map_err(|error| io_error(&path, "change the mode of", error))?;
     let fence = read_line(&file).map_or(0, |(fence, _)| fence).saturating_add(1);
     let line = format!("{fence:020} {:010}\n", std::process::id());
     file.write_all_at(line.as_bytes(), 0).map_err(|error| io_error(&path, "write", error))?;
-    Ok(Attempt::Taken(Lease { _file: file, fence }))
+    Ok(Some(Lease { _file: file, fence }))
 }
 
 fn holder(folder: &Folder, name: &str) -> String {
@@ -154,8 +149,12 @@ mod tests {
     async fn a_lock_file_that_was_removed_holds_nobody_back() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
-        let _old = now(&folder).await.unwrap();
+        let old = now(&folder).await.unwrap();
+        let waiting = open(&folder, "web").unwrap();
         folder.remove("web").unwrap();
+        drop(old);
+        // The old file is free, but it is not what others lock.
+        assert!(attempt(&folder, "web", waiting).unwrap().is_none());
         let _new = now(&folder).await.unwrap();
         assert!(matches!(now(&folder).await, Err(StoreError::Locked { .. })));
     }

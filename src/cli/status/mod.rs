@@ -5,6 +5,7 @@
 //! people read it, and left as it is in JSON and YAML.
 
 mod detail;
+mod gather;
 mod issuance;
 mod lists;
 mod objects;
@@ -27,6 +28,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::target::NameTarget;
 use super::yaml;
+pub(crate) use gather::status;
 pub use verdict::Verdict;
 use view::{CertificateView, IssuerView};
 

@@ -144,7 +144,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             Err(SecretError::Missing { .. }) => None,
             Err(error) => return Err(trouble::precondition(error)),
         };
-        let pem = match referenced.or(kept) {
+        let found = referenced.or(kept);
+        let fresh = found.is_none();
+        let pem = match found {
             Some(bytes) => {
                 let text = std::str::from_utf8(&bytes).map_err(trouble::precondition)?;
                 Zeroizing::new(text.to_owned())
@@ -162,8 +164,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         };
         // Whatever it is, it must be usable before it is kept.
         let key = AccountKey::from_pem(&pem).map_err(|e| trouble::ca(&e))?;
-        let digest = PublicKeyDigest(digest_of(key.thumbprint().as_bytes()));
-        Ok(Outcome::AccountKey(Secret(pem), digest))
+        let public_key = PublicKeyDigest(digest_of(key.thumbprint().as_bytes()));
+        Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
     }
 
     async fn account(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {

@@ -1,0 +1,160 @@
+//! `certctl rehearse`: the user's own manifests through the whole flow, against the built-in CA.
+//!
+//! Contract: no real CA is asked and no real state is touched. The manifests are used as they
+//! are, but for the issuers' server and caBundle; challenges are served and looked at where the
+//! real ones would be, or where `--resolve` says.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+
+use super::Shell;
+use super::args::RehearseArgs;
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::output::escape;
+use super::report;
+use super::run::{Setting, on_one_thread, open_state, run_with};
+use super::work::{Wanted, gather};
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::{Ended, Ending, Observer, Task};
+use crate::probe;
+use crate::rehearsal::{Ca, CaOptions, Resolver};
+use crate::resource::{Event, EventType, NamespacedName};
+use crate::store::OpenMode;
+
+/// Rehearses the certificates of the manifests.
+pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let wanted = Wanted::paths(&args.paths)?;
+    let mut overrides: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new();
+    for resolve in &args.resolve {
+        overrides.entry(resolve.name.to_string()).or_default().push(resolve.address);
+    }
+    let work = gather(shell, &wanted, &[])?;
+    if work.tasks.is_empty() {
+        return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
+    }
+    let folder = Scratch::new()?;
+    on_one_thread(async {
+        let ca = start_ca(shell, overrides.clone()).await?;
+        let tasks: Vec<Task> = work
+            .tasks
+            .iter()
+            .map(|task| against(task, &ca.directory_url(), &ca.root_pem()))
+            .collect();
+        let state = open_state(&folder.0, OpenMode::ReadWrite)?;
+        let script = Rc::new(Script::default());
+        let setting = Setting { secrets: work.secrets, overrides, verb: "rehearse" };
+        let ended = run_with(shell, &state, &tasks, setting, Rc::clone(&script)).await?;
+        for end in &ended {
+            tell(shell, &script, end);
+        }
+        let code = super::run::exit_code(shell, &ended, work.has_errors);
+        shell.output.talk(&format!(
+            "rehearsed {} certificates against the built-in CA, {} of them to the end; nothing \
+             real was asked or changed",
+            ended.len(),
+            ended.iter().filter(|end| matches!(end.ending, Ending::Issued(_))).count()
+        ));
+        ca.shutdown().await;
+        Ok(code)
+    })
+}
+
+async fn start_ca(shell: &Shell, overrides: BTreeMap<String, Vec<IpAddr>>) -> Result<Ca, CliError> {
+    let resolver = super::run::resolver(shell, overrides).await?;
+    let resolver = Arc::new(resolver);
+    let lookup = move |name: String| {
+        let resolver: Arc<probe::Resolver> = Arc::clone(&resolver);
+        async move {
+            let found = resolver.addresses(&name).await.map_err(|error| error.to_string())?;
+            Ok(found.iter().collect())
+        }
+        .boxed()
+    };
+    let clock = Arc::new(|| SystemClock.now());
+    let options = CaOptions {
+        http01_port: shell.global.http01_check_port.unwrap_or(80),
+        ..CaOptions::new(clock, Resolver::Ask(Arc::new(lookup)))
+    };
+    Ca::start(options).await.map_err(|error| CliError::new(ExitCode::Failed, error))
+}
+
+/// The task, with the built-in CA as its issuer's server. What only the real CA knows (accounts,
+/// profiles, chains) is left out.
+fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
+    let mut task = task.clone();
+    let acme = &mut task.issuer.acme;
+    directory_url.clone_into(&mut acme.server);
+    acme.ca_bundle = Some(root_pem.to_owned());
+    acme.skip_tls_verify = false;
+    acme.external_account_binding = None;
+    acme.disable_account_key_generation = false;
+    "rehearsal-account".clone_into(&mut acme.private_key_secret_ref.name);
+    acme.profile.clear();
+    acme.preferred_chain.clear();
+    task
+}
+
+/// What happened to each certificate, step by step.
+#[derive(Default)]
+struct Script(RefCell<BTreeMap<NamespacedName, Vec<(EventType, String)>>>);
+
+impl Observer for Script {
+    fn event(&self, certificate: &NamespacedName, event: &Event) {
+        let mut steps = self.0.borrow_mut();
+        let steps = steps.entry(certificate.clone()).or_default();
+        steps.push((event.kind, event.message.clone()));
+    }
+
+    fn stage(&self, _certificate: &NamespacedName, _stage: &str) {}
+}
+
+fn tell(shell: &mut Shell, script: &Script, end: &Ended) {
+    let mut text = format!("{}", end.certificate);
+    for (kind, message) in script.0.borrow().get(&end.certificate).into_iter().flatten() {
+        let mark = match kind {
+            EventType::Normal => "ok  ",
+            EventType::Warning => "FAIL",
+        };
+        text.extend(["\n  ", mark, " ", &escape(message)]);
+    }
+    text.push_str("\n  ");
+    text.push_str(&report::verdict(end));
+    shell.output.talk(&text);
+}
+
+/// A folder for the throw-away state, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self, CliError> {
+        let failed = |error: std::io::Error| CliError::new(ExitCode::State, error);
+        let base = std::env::temp_dir();
+        for number in 0..1_000_u32 {
+            let name = format!("certctl-rehearsal-{}-{number}", std::process::id());
+            let path = base.join(name);
+            let mut builder = std::fs::DirBuilder::new();
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            match builder.create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(CliError::new(ExitCode::State, format_args!("{}: no free name", base.display())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            tracing::warn!("{} is left behind: {error}", self.0.display());
+        }
+    }
+}
