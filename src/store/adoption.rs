@@ -15,8 +15,8 @@ use rustix::io::Errno;
 use super::atomic;
 use super::folder::{Folder, Guard, io_error, text};
 use super::secret::{self, DATA, REVISION_PREFIX, guard, make_numbered, stable_target};
-use crate::engine::ports::StoreError;
 use crate::resource::SecretFiles;
+use crate::store::port::StoreError;
 
 /// The files that are adopted.
 const ADOPTED: [&str; 3] = ["ca.crt", "tls.crt", "tls.key"];

@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::folder::{Folder, MAX_BYTES, TEMP_PREFIX, io_error, text};
-use crate::engine::ports::StoreError;
+use crate::store::port::StoreError;
 
 /// Mode of private files.
 const PRIVATE: u32 = 0o600;

@@ -15,8 +15,8 @@ use super::folder::{Folder, Guard, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::{atomic, journal, opening, secret};
-use crate::engine::ports::{Key, Lock, Prefix, Revision, Store, StoreError, Stored};
 use crate::resource::{Event, NamespacedName, SecretFiles};
+use crate::store::port::{Key, Lock, Prefix, Revision, Store, StoreError, Stored};
 
 /// What a state directory is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use zeroize::Zeroizing;
 
-use crate::engine::ports::StoreError;
+use crate::store::port::StoreError;
 
 /// The largest file that is read or written, in bytes. An order with 100 challenges has about a
 /// quarter of a megabyte.

@@ -15,8 +15,8 @@ use rustix::io::Errno;
 use super::atomic::give_mode;
 use super::folder::{Folder, Guard, io_error, text};
 use super::layout::ISSUANCE_LOG;
-use crate::engine::ports::StoreError;
 use crate::resource::Event;
+use crate::store::port::StoreError;
 
 const EVENTS_FILE: &str = "events.jsonl";
 const OLD_EVENTS_FILE: &str = "events.jsonl.1";

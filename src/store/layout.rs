@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-use crate::engine::ports::{Key, Lock, StoreError};
 use crate::resource::{NamespacedName, is_dns_subdomain};
+use crate::store::port::{Key, Lock, StoreError};
 
 pub(super) const CERTIFICATES: &str = "certificates";
 pub(super) const ACCOUNTS: &str = "accounts";

@@ -7,8 +7,8 @@ use rustix::fs::FileType;
 
 use super::directory::StateDirectory;
 use super::layout;
-use crate::engine::ports::{Key, Prefix, StoreError};
 use crate::resource::NamespacedName;
+use crate::store::port::{Key, Prefix, StoreError};
 
 impl StateDirectory {
     /// The keys under a prefix, in order.

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use super::atomic::give_mode;
 use super::folder::{Folder, io_error};
-use crate::engine::ports::StoreError;
+use crate::store::port::StoreError;
 
 /// Length of what is in a lock file, in bytes: always the same, so that it is overwritten whole.
 const LINE_BYTES: usize = 32;

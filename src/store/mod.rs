@@ -36,6 +36,7 @@
 //! - All file access is on the calling thread; nothing blocks on a lock.
 
 pub mod atomic;
+pub mod port;
 
 mod adoption;
 mod directory;

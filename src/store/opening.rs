@@ -8,7 +8,7 @@ use rustix::fs::{Access, AtFlags, Mode};
 use rustix::io::Errno;
 
 use super::folder::{Folder, io_error};
-use crate::engine::ports::StoreError;
+use crate::store::port::StoreError;
 
 /// Free space that a run is not begun without, in bytes: a full disk must not cost an order.
 const LEAST_SPACE: u64 = 1 << 20;

@@ -5,8 +5,8 @@
 //! revision, for a user of cron needs the evidence. Never removed: an order that owes a clean-up,
 //! that is current, or that is not final yet.
 
-use crate::engine::ports::Key;
 use crate::resource::{CertificateRecord, Deed, NamespacedName, Order};
+use crate::store::port::Key;
 
 /// How many failed orders are kept.
 const FAILED_ORDERS: usize = 3;

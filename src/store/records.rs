@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 use super::envelope::{self, Document, Unreadable, VERSION};
 use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
-use crate::engine::ports::{Key, Prefix, Revision, Store, StoreError, Stored};
 use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
+use crate::store::port::{Key, Prefix, Revision, Store, StoreError, Stored};
 
 /// A document as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -308,7 +308,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::engine::ports::Lock;
+    use crate::store::port::Lock;
     use crate::store::{OpenMode, StateDirectory, samples};
 
     fn web() -> NamespacedName {

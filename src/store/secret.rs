@@ -11,8 +11,8 @@ use rustix::fs::FileType;
 
 use super::folder::{Folder, Guard, text};
 use super::{adoption, atomic, layout};
-use crate::engine::ports::StoreError;
 use crate::resource::SecretFiles;
+use crate::store::port::StoreError;
 
 /// The one link that moves.
 pub(super) const DATA: &str = "..data";
