@@ -306,7 +306,7 @@ mod tests {
             field: "spec.dnsName".into(),
             source_line: Some(source.into()),
             suggestion: Some("`dnsNames`".into()),
-            help: Some("certctl explain certificate.spec".into()),
+            help: Some("its fields: dnsNames, secretName".into()),
             blocks: Blocks::Document,
             ..Diagnostic::about_file(
                 "web.yaml".into(),
@@ -324,7 +324,7 @@ mod tests {
              --> web.yaml:9:3\n   \
              |\n 9 |   dnsName:\n   \
              |   ^^^^^^^ did you mean `dnsNames`?\n   \
-             = help: certctl explain certificate.spec\n"
+             = help: its fields: dnsNames, secretName\n"
         );
         for (source, column, end, caret) in [
             ("\tab", 2, 4, "   |     ^^ did"),

@@ -278,8 +278,11 @@ impl<'n> Fields<'n> {
             let message = format!("unknown field `{}` in {}", short(&entry.key), self.owner);
             let draft = Draft::error("E0102", entry.key_span, self.at(&short(&entry.key)), message);
             let suggestion = nearest(&entry.key, self.known.iter().copied());
-            let topic = topic(self.owner);
-            sink.add(draft.suggest(suggestion).help(format!("certctl explain {topic}")));
+            let draft = match suggestion {
+                Some(_) => draft.suggest(suggestion),
+                None => draft.help(format!("its fields: {}", self.known.join(", "))),
+            };
+            sink.add(draft);
         }
     }
 }
@@ -305,11 +308,6 @@ pub(crate) fn one_of(words: &[&str]) -> String {
             format!("{} or `{last}`", first.join(", "))
         }
     }
-}
-
-fn topic(owner: &str) -> String {
-    let (kind, rest) = owner.split_once('.').unwrap_or((owner, ""));
-    if rest.is_empty() { kind.to_lowercase() } else { format!("{}.{rest}", kind.to_lowercase()) }
 }
 
 /// Whether YAML 1.1, as Kubernetes reads it, takes the word for something other than text.

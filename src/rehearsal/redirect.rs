@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn redirects_are_followed_where_a_ca_would() {
         let from = Target::first("a.test", 5002, "/.well-known/acme-challenge/t".into());
-        let cases: &[(&str, Result<(&str, u16), &str>)] = &[
+        type Found<'a> = Result<(&'a str, u16), &'a str>;
+        let cases: &[(&str, Found<'_>)] = &[
             ("/x?y", Ok(("http://a.test/x?y", 5002))),
             ("u", Ok(("http://a.test/.well-known/acme-challenge/u", 5002))),
             ("//b.test/x", Ok(("http://b.test/x", 5002))),

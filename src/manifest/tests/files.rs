@@ -100,8 +100,7 @@ fn all_mistakes_come_in_one_go() {
         unknown.render(),
         "error[E0102]: unknown field `dnsName` in Certificate.spec\n  \
          --> tests/fixtures/manifests/four-mistakes.yaml:8:3\n   \
-         |\n 8 |   dnsName:\n   |   ^^^^^^^ did you mean `dnsNames`?\n   \
-         = help: certctl explain certificate.spec\n"
+         |\n 8 |   dnsName:\n   |   ^^^^^^^ did you mean `dnsNames`?\n"
     );
 }
 
