@@ -91,10 +91,12 @@ impl fmt::Display for Target {
 mod tests {
     use super::*;
 
+    /// Host and port of a target, or why it is none.
+    type Found<'a> = Result<(&'a str, u16), &'a str>;
+
     #[test]
     fn redirects_are_followed_where_a_ca_would() {
         let from = Target::first("a.test", 5002, "/.well-known/acme-challenge/t".into());
-        type Found<'a> = Result<(&'a str, u16), &'a str>;
         let cases: &[(&str, Found<'_>)] = &[
             ("/x?y", Ok(("http://a.test/x?y", 5002))),
             ("u", Ok(("http://a.test/.well-known/acme-challenge/u", 5002))),
