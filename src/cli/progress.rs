@@ -9,7 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::{When, escape};
 use crate::engine::Observer;
-use crate::resource::{Event, EventType, NamespacedName};
+use crate::resource::{Event, EventType, NamespacedName, Reason};
 
 /// The lines of a run.
 pub(crate) struct Progress {
@@ -56,14 +56,18 @@ impl Progress {
 
 impl Observer for Progress {
     fn event(&self, certificate: &NamespacedName, event: &Event) {
-        let message = escape(&event.message).into_owned();
-        match event.kind {
-            EventType::Normal => {
-                tracing::debug!(%certificate, reason = event.reason.as_str(), "{message}");
+        let (message, reason) = (escape(&event.message), event.reason.as_str());
+        let log = || match event.kind {
+            // What somebody agrees to is said without being asked.
+            EventType::Normal if event.reason == Reason::ACMEAccountRegistered => {
+                tracing::info!(%certificate, reason, "{message}");
             }
-            EventType::Warning => {
-                tracing::debug!(%certificate, reason = event.reason.as_str(), "warning: {message}");
-            }
+            EventType::Normal => tracing::debug!(%certificate, reason, "{message}"),
+            EventType::Warning => tracing::debug!(%certificate, reason, "warning: {message}"),
+        };
+        match &self.lines {
+            Some(lines) => lines.suspend(log),
+            None => log(),
         }
     }
 

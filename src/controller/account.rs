@@ -13,7 +13,7 @@
 use jiff::Timestamp;
 
 use super::{Change, Deferral, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake};
-use crate::resource::{Account, AccountDeed, AccountIdentity, Deed};
+use crate::resource::{Account, AccountDeed, AccountIdentity, Deed, Reason};
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -71,6 +71,7 @@ pub fn absorb(
     snapshot: &Snapshot,
     effect: &Effect,
     outcome: Outcome,
+    now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     match (outcome, &snapshot.account) {
         (Outcome::AccountKey { pem, public_key, .. }, None) => {
@@ -86,6 +87,11 @@ pub fn absorb(
         }
         (Outcome::Account { url, contacts, terms_of_service }, Some(account)) => {
             let terms_of_service = terms_of_service.or_else(|| account.terms_of_service.clone());
+            let message = format!(
+                "The ACME account {url} was registered with the ACME server, in agreement to its \
+                 terms: {}",
+                terms_of_service.as_deref().unwrap_or("none named")
+            );
             let account = Account {
                 deed: AccountDeed::Nothing,
                 url: Some(url),
@@ -93,7 +99,12 @@ pub fn absorb(
                 terms_of_service,
                 ..account.clone()
             };
-            Ok(Record::of(Change::Account(Box::new(account))))
+            let record = Record::of(Change::Account(Box::new(account)));
+            Ok(if matches!(effect, Effect::RegisterAccount) {
+                record.normal(now, Reason::ACMEAccountRegistered, message)
+            } else {
+                record
+            })
         }
         // Nobody has seen this key: registering cannot make a second account.
         (Outcome::NoAccount, Some(account)) if matches!(effect, Effect::FindAccount) => {

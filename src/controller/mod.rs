@@ -100,7 +100,7 @@ pub fn absorb(
             | Effect::RegisterAccount
             | Effect::UpdateContacts,
             outcome,
-        ) => account::absorb(snapshot, effect, outcome),
+        ) => account::absorb(snapshot, effect, outcome, now),
         (
             Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download,
             outcome,

@@ -68,6 +68,7 @@ pub enum Reason {
     DomainVerified,
     CleanUpError,
     Adopted,
+    ACMEAccountRegistered,
     Precondition,
 }
 

@@ -189,14 +189,6 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         usable(&answer)?;
         let told = answer.created || matches!(effect, Effect::UpdateContacts);
         let directory = client.directory().await.map_err(|e| trouble::ca(&e))?;
-        if answer.created {
-            let terms = directory.terms_of_service.as_deref().unwrap_or("none named");
-            tracing::info!(
-                account = answer.url,
-                terms,
-                "account registered, which agrees to the CA's terms"
-            );
-        }
         Ok(Outcome::Account {
             url: answer.url,
             contacts: if told { wanted } else { answer.contacts },
