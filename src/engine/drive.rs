@@ -8,7 +8,7 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use super::effect::InFlight;
 use super::ports::{Clock, Lock, Store, StoreError};
@@ -92,7 +92,11 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     }
     let lock = Lock::Certificate(session.name.clone());
     drop(session);
-    let _lease = engine.store.lock(&lock, engine.options.lock_timeout).await?;
+    let _lease = tokio::select! {
+        biased;
+        signal = signal(engine.shutdown.clone()) => return Ok(Ending::Interrupted { signal }),
+        lease = engine.store.lock(&lock, engine.options.lock_timeout) => lease?,
+    };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
     session.resume();
     if task.force {
@@ -293,13 +297,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Wake::ChallengeHit => performer.hit_after(seen).await,
             }
         };
-        let mut shutdown = self.engine.shutdown.clone();
-        let signal = async {
-            match shutdown.wait_for(Option::is_some).await {
-                Ok(signal) => signal.unwrap_or(0),
-                Err(_) => std::future::pending().await,
-            }
-        };
+        let signal = signal(self.engine.shutdown.clone());
         let deeds = &mut self.deeds;
         let outcome = async {
             match deeds.next().await {
@@ -519,6 +517,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.absorb(&effect, outcome);
             }
         }
+    }
+}
+
+/// The signal that ends the run, once there is one.
+async fn signal(mut shutdown: watch::Receiver<Option<i32>>) -> i32 {
+    match shutdown.wait_for(Option::is_some).await {
+        Ok(signal) => signal.unwrap_or(0),
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -116,6 +116,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         loop {
             while running.len() < self.options.parallel.max(1) {
                 let Some(task) = waiting.next() else { break };
+                if let Some(signal) = *self.shutdown.borrow() {
+                    let certificate = task.certificate.metadata.key();
+                    ended.push(Ended { certificate, ending: Ending::Interrupted { signal } });
+                    continue;
+                }
                 running.push(drive::certificate(self, shared, task));
             }
             match running.next().await {
