@@ -150,7 +150,8 @@ fn names(shared: &Shared, route: Route, body: &[u8]) -> Vec<String> {
     identifiers
         .into_iter()
         .flatten()
-        .filter_map(|identifier| identifier.get("value")?.as_str().map(str::to_owned))
+        .filter_map(|identifier| identifier.get("value")?.as_str().map(short))
+        .take(MAX_NAMES)
         .collect()
 }
 
@@ -175,7 +176,7 @@ fn record(
     lock(&shared.log).push(LogEntry {
         time: shared.now(),
         method: asked.method.to_string(),
-        path: asked.path.clone(),
+        path: short(&asked.path),
         kind: route.kind(),
         status: done.map(|done| done.status),
         delivered: done.is_some_and(|done| done.delivered),
@@ -183,7 +184,7 @@ fn record(
         problem: problem.map(|kind| kind.as_str().to_owned()),
         faults: played.to_vec(),
         names: names.to_vec(),
-        user_agent: user_agent.and_then(|value| value.to_str().ok()).map(str::to_owned),
+        user_agent: user_agent.and_then(|value| value.to_str().ok()).map(short),
     });
 }
 
@@ -195,3 +196,11 @@ pub(super) fn too_large(shared: &Shared, asked: &Asked) -> Outcome {
     record(shared, asked, route, &[], &[], None, Some(&done));
     spoil::reply(shared, reply, Vec::new())
 }
+
+/// A client's text, as much of it as the log may hold.
+fn short(text: &str) -> String {
+    text.chars().take(MAX_LOGGED).collect()
+}
+
+const MAX_LOGGED: usize = 256;
+const MAX_NAMES: usize = 100;

@@ -41,6 +41,9 @@ mod thread;
 mod validate;
 mod world;
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Deref;

@@ -42,6 +42,7 @@ pub(super) struct Answer {
     data: Bytes,
     blanks: u64,
     ends_early: bool,
+    is_flushed: bool,
 }
 
 impl Body for Answer {
@@ -59,14 +60,18 @@ impl Body for Answer {
             let some = self.blanks.min(u64::try_from(BLANKS.len()).unwrap_or(1));
             self.blanks = self.blanks.saturating_sub(some);
             let chunk = BLANKS.get(..usize::try_from(some).unwrap_or_default()).unwrap_or_default();
-            // Others get their turn between two chunks.
-            context.waker().wake_by_ref();
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(chunk)))));
         }
-        if std::mem::take(&mut self.ends_early) {
-            return Poll::Ready(Some(Err(Cut)));
+        if !self.ends_early {
+            return Poll::Ready(None);
         }
-        Poll::Ready(None)
+        // What was sent so far leaves for the client before the connection is cut.
+        if !std::mem::replace(&mut self.is_flushed, true) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.ends_early = false;
+        Poll::Ready(Some(Err(Cut)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -107,8 +112,12 @@ pub(super) fn reply(shared: &Shared, mut reply: Reply, faults: Vec<Fault>) -> Ou
         }
     }
     let media_type = reply.content.media_type();
-    let mut answer =
-        Answer { data: reply.content.into_bytes().into(), blanks: 0, ends_early: false };
+    let mut answer = Answer {
+        data: reply.content.into_bytes().into(),
+        blanks: 0,
+        ends_early: false,
+        is_flushed: false,
+    };
     let mut response = Response::new(());
     *response.status_mut() = http::StatusCode::from_u16(reply.status).unwrap_or_default();
     let headers = response.headers_mut();
