@@ -144,3 +144,50 @@ async fn accounts_are_found_changed_and_deactivated() {
     assert_eq!(me.read(&me.kid).await.problem(), (403, "unauthorized".into()));
     assert_eq!(me.order(&["a.example"]).await.problem(), (403, "unauthorized".into()));
 }
+
+#[tokio::test]
+async fn an_external_account_is_bound_to_this_key_and_this_url_only() {
+    use aws_lc_rs::hmac;
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    // `register` is refused here: the client stays without an account.
+    let (_ca, _web, client) = stage(|options| {
+        options.external_account_keys = [("kid-1".to_owned(), b"secret".to_vec())].into();
+    })
+    .await;
+    let stranger = Client { key: rcgen::KeyPair::generate().unwrap().serialize_der(), ..client };
+    let strange_jwk = stranger.jwk();
+    let client = Client { key: rcgen::KeyPair::generate().unwrap().serialize_der(), ..stranger };
+    let url = client.url("/new-account");
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let cases = [
+        ("another key", json!({}), &strange_jwk, (400, "malformed")),
+        (
+            "another url",
+            json!({ "url": client.url("/new-order") }),
+            &client.jwk(),
+            (400, "malformed"),
+        ),
+        ("a nonce", json!({ "nonce": "AAAA" }), &client.jwk(), (400, "malformed")),
+        ("another alg", json!({ "alg": "none" }), &client.jwk(), (400, "malformed")),
+        ("good", json!({}), &client.jwk(), (201, "no problem")),
+    ];
+    for (name, change, jwk, expected) in cases {
+        let mut header = json!({ "alg": "HS256", "kid": "kid-1", "url": url });
+        for (field, value) in change.as_object().unwrap() {
+            header[field] = value.clone();
+        }
+        let (protected, payload) = (encode(&header), encode(jwk));
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"secret");
+        let mac = hmac::sign(&key, format!("{protected}.{payload}").as_bytes());
+        let binding = json!({
+            "protected": protected,
+            "payload": payload,
+            "signature": URL_SAFE_NO_PAD.encode(mac.as_ref()),
+        });
+        let wanted = json!({ "termsOfServiceAgreed": true, "externalAccountBinding": binding });
+        let found = client.post(&url, wanted).await.problem();
+        assert_eq!(found, (expected.0, expected.1.to_owned()), "{name}");
+    }
+}
