@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
-};
+use rustls::{ClientConfig, RootCertStore};
 
 use super::AcmeError;
+use crate::pki;
 
 /// Whom to trust.
 #[derive(Clone, Debug)]
@@ -35,21 +33,22 @@ impl Trust {
 
     /// The rustls configuration. With [`Trust::System`] this reads files.
     pub(super) fn config(&self) -> Result<ClientConfig, AcmeError> {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| failed(error.to_string()))?;
-        let builder = match self {
-            Self::System => builder.with_root_certificates(system()?),
-            Self::Only(roots) => builder.with_root_certificates(Arc::clone(roots)),
-            Self::Anybody => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(Unverified(provider)))
-            }
+        let mut config = match self {
+            Self::System => verified(system()?)?,
+            Self::Only(roots) => verified(Arc::clone(roots))?,
+            Self::Anybody => pki::unverified_client().map_err(|error| failed(error.to_string()))?,
         };
-        let mut config = builder.with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(config)
     }
+}
+
+fn verified(roots: impl Into<Arc<RootCertStore>>) -> Result<ClientConfig, AcmeError> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed(error.to_string()))?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn bundle(pem: &str) -> Result<RootCertStore, AcmeError> {
@@ -80,47 +79,6 @@ fn system() -> Result<RootCertStore, AcmeError> {
 
 fn failed(why: impl Into<String>) -> AcmeError {
     AcmeError::Tls { why: why.into() }
-}
-
-/// `skipTLSVerify`: any certificate will do, as the issuer asked for in so many words.
-#[derive(Debug)]
-struct Unverified(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, TlsError> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, TlsError> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, TlsError> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }
 
 #[cfg(test)]

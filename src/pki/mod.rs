@@ -3,6 +3,7 @@
 //! What is read is checked while it is read, and what is written is read by OpenSSL 3.0. Nothing
 //! here touches a file, a socket or a clock; making keys and signatures draws random numbers.
 
+mod any_certificate;
 mod certificate;
 mod chain;
 mod csr;
@@ -16,6 +17,7 @@ mod subject;
 mod usages;
 mod verify;
 
+pub use any_certificate::unverified_client;
 pub use certificate::{CertificateError, MAX_CERTIFICATE_BYTES, leaf_facts};
 pub use chain::{Chain, MAX_CERTIFICATES, MAX_CHAIN_BYTES};
 pub use csr::{Csr, CsrError, CsrFacts, build_csr, read_csr};

@@ -17,7 +17,6 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-use super::tls;
 use crate::solver::http01::SELF_CHECK_HEADER;
 
 /// What came back.
@@ -57,7 +56,7 @@ async fn encrypt(
     stream: TcpStream,
 ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, NoAnswer> {
     let garbled = |error: &dyn Error| NoAnswer::Garbled(format!("TLS failed: {error}"));
-    let configuration = tls::unverified().map_err(|error| garbled(&error))?;
+    let configuration = crate::pki::unverified_client().map_err(|error| garbled(&error))?;
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
     let name = ServerName::try_from(bare).map_err(|error| garbled(&error))?;

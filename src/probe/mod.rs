@@ -9,7 +9,6 @@ mod exchange;
 mod fetch;
 mod http;
 mod report;
-mod tls;
 
 #[cfg(test)]
 mod name_server;

@@ -18,7 +18,6 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::Shared;
-use super::any_certificate;
 use super::problem::{Problem, ProblemType};
 use super::redirect::Target;
 use super::validate::{Attempt, Verdict};
@@ -132,7 +131,7 @@ async fn secured(
         Problem::new(ProblemType::Tls, detail)
     };
     let name = ServerName::try_from(target.host.clone()).map_err(|e| refused(e.to_string()))?;
-    let config = any_certificate::client_config().map_err(|e| refused(e.to_string()))?;
+    let config = crate::pki::unverified_client().map_err(|e| refused(e.to_string()))?;
     let connector = TlsConnector::from(Arc::new(config));
     connector.connect(name, stream).await.map_err(|e| refused(e.to_string()))
 }

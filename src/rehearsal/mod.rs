@@ -12,7 +12,6 @@
 //! ```
 
 mod account;
-mod any_certificate;
 mod authorization;
 mod certificate;
 mod challenge;
