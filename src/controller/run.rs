@@ -23,6 +23,8 @@ pub struct Run {
     pub order_is_known: bool,
     /// newOrder was sent in this run.
     pub ordered: bool,
+    /// A new pair was published in this run.
+    pub published: bool,
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
     /// When the order may be read next.
@@ -122,8 +124,8 @@ impl Run {
             | Effect::UpdateContacts
             | Effect::Present { .. }
             | Effect::CleanUp { .. }
-            | Effect::Download
-            | Effect::Publish => {}
+            | Effect::Download => {}
+            Effect::Publish => self.published = true,
         }
     }
 

@@ -3,6 +3,7 @@
 //! | Issuing | violation of `policy::TRIGGER` | backoff | step |
 //! | --- | --- | --- | --- |
 //! | True | – | – | settled: somebody asked for it already |
+//! | not True, a pair was published in this run | – | – | settled: one run issues at most once |
 //! | not True | none | – | settled |
 //! | not True | some | over | record Issuing=True with its reason |
 //! | not True | some | not over | wait for the next attempt's time |
@@ -15,7 +16,9 @@ use crate::resource::{CertificateRecord, Condition, ConditionStatus, ConditionTy
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    if snapshot.is_issuing() {
+    // A certificate can be due as soon as it is issued, when its CA makes it live for less than
+    // renewBefore asks; the next run renews it, and this one does not go round in circles.
+    if snapshot.is_issuing() || snapshot.run.published {
         return Step::Settled;
     }
     let Some(violation) = first_violation(TRIGGER, snapshot, now) else {
