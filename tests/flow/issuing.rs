@@ -1,0 +1,136 @@
+//! From nothing to a live pair, and nothing more after that.
+
+use std::time::Duration;
+
+use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
+use certctl::resource::{ConditionStatus, ConditionType, FailureClass, Reason};
+
+use crate::support::{CertificateYaml, World, finish};
+
+#[test]
+fn a_first_run_issues_and_a_second_one_does_nothing() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let first = world.issue().ends_in(0);
+    assert_eq!(first.stdout, "");
+    assert_eq!(world.state().published("web").dns_names, ["web.example.test"]);
+    assert_eq!(world.state().readiness("web"), Reason::Ready);
+    assert_eq!((world.state().tokens().len(), world.state().issuances()), (0, 1));
+    let before = world.state().everything();
+    let requests = world.ca.requests();
+    world.issue().is_silent();
+    assert_eq!(world.ca.requests(), requests);
+    assert_eq!(world.state().everything(), before);
+}
+
+#[test]
+fn one_name_costs_no_more_than_nine_requests_once_the_account_is_known() {
+    let world = World::prepared(&[CertificateYaml::new("first")]);
+    world.issue().ends_in(0);
+    world.write("config/second.yaml", &CertificateYaml::new("second"));
+    let before = world.ca.requests();
+    world.issue().ends_in(0);
+    let sent: Vec<RequestKind> = world.ca.log()[before..].iter().map(|entry| entry.kind).collect();
+    assert!(sent.len() <= 9, "{sent:?}");
+}
+
+#[test]
+fn of_two_certificates_one_fails_and_the_other_is_issued() {
+    let world = World::prepared(&[CertificateYaml::new("bad"), CertificateYaml::new("good")]);
+    let refusal = Fault::Refuse {
+        kind: ProblemType::Unauthorized,
+        detail: "the answer was wrong".to_owned(),
+    };
+    world.fault(Rule::always(refusal).for_name("bad.example.test"));
+    let run = world.issue().ends_in(4).says("the answer was wrong").says("next attempt");
+    assert!(run.stderr.contains("certctl renew bad"), "{}", run.stderr);
+    world.state().published("good");
+    assert_eq!(world.state().pair("bad-tls"), None);
+    let record = world.state().record("bad");
+    assert_eq!(record.status.failed_issuance_attempts, Some(1));
+    assert!(record.status.last_failure_time.is_some());
+    assert_eq!(record.last_failure.unwrap().class, FailureClass::Validation);
+    let issuing = world.state().condition("bad", ConditionType::Issuing);
+    assert_eq!((issuing.status, issuing.reason), (ConditionStatus::False, Reason::Failed));
+    assert!(issuing.message.contains("(attempt 1; next attempt at "), "{}", issuing.message);
+    assert!(world.state().tokens().is_empty());
+
+    let before = (world.ca.requests(), world.state().everything());
+    world.issue().ends_in(75);
+    assert_eq!((world.ca.requests(), world.state().everything()), before);
+}
+
+#[test]
+fn a_broken_manifest_beside_fifty_good_ones_stops_none_of_them() {
+    let names: Vec<String> = (0..50).map(|number| format!("site-{number}")).collect();
+    let certificates: Vec<CertificateYaml> =
+        names.iter().map(|name| CertificateYaml::new(name)).collect();
+    let world = World::prepared(&certificates);
+    world.write("config/broken.yaml", "apiVersion: cert-manager.io/v1\nkind: Certificate\n  x: [");
+    world.issue().ends_in(3).says("broken.yaml:3:");
+    for name in &names {
+        world.state().published(name);
+    }
+    assert_eq!(world.ca.issued(), 50);
+    assert!(world.ca.requests() <= 360, "{} requests", world.ca.requests());
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_told_at_once_and_nothing_is_begun() {
+    let world = World::start();
+    world.write("config/issuer.yaml", &world.issuer());
+    let file = world.write(
+        "web.yaml",
+        "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: web\nspec:\n  \
+         secretNam: web-tls\n  duration: 90d\n  dnsNames: [\"not a name\"]\n  \
+         secretName: web-tls\n  issuerRef:\n    name: ca\n---\nkind: Issuer\n  spec: [\n",
+    );
+    let run = world.run(&["issue", file.to_str().unwrap()]).ends_in(3);
+    let located: Vec<&str> = run.stderr.lines().filter(|line| line.contains("web.yaml:")).collect();
+    assert_eq!(located.len(), 4, "{}", run.stderr);
+    for place in ["web.yaml:6:3", "web.yaml:7:13", "web.yaml:8:14", "web.yaml:14:"] {
+        assert!(located.iter().any(|line| line.contains(place)), "{place}: {}", run.stderr);
+    }
+    assert!(run.stderr.contains("secretName"), "{}", run.stderr);
+    assert_eq!(world.ca.requests(), 0);
+    assert!(world.state().everything().is_empty());
+}
+
+#[test]
+fn a_file_issued_from_one_folder_is_known_and_renewed_from_any_other() {
+    // Of its four hours, one has passed when it is handed out.
+    let world = World::with(|options| options.leaf_lifetime = Duration::from_hours(3));
+    let certificate = CertificateYaml::new("web");
+    let write = |renew_before: &str| {
+        let certificate = certificate.clone().field(&format!("renewBefore: {renew_before}"));
+        world.write("site/web.yaml", &format!("{}---\n{certificate}", world.issuer()));
+    };
+    write("1h");
+    let mut here = world.command(&["issue", "./web.yaml"]);
+    finish(here.current_dir(world.path("site")).spawn().unwrap()).ends_in(0);
+    let first = (world.ca.requests(), world.state().published("web"));
+    let from_root = || {
+        let mut command = world.command(&["issue"]);
+        command.env_clear().env("CERTCTL_STATE_DIR", world.path("state"));
+        command.args(["--resolver", &world.dns.address().to_string()]);
+        command.args(["--http01-listen", &world.port.address().to_string()]);
+        finish(command.current_dir("/").spawn().unwrap())
+    };
+    from_root().is_silent();
+    assert_eq!((world.ca.requests(), world.state().published("web")), first);
+    write("3h30m");
+    from_root().ends_in(0);
+    assert_ne!(world.state().published("web"), first.1);
+    assert_eq!(world.state().record("web").status.revision, Some(2));
+}
+
+#[test]
+fn a_certificate_that_is_due_as_soon_as_it_is_issued_is_issued_once_a_run() {
+    let world = World::with(|options| options.leaf_lifetime = Duration::from_hours(3));
+    world.prepare(&[CertificateYaml::new("web").field("renewBefore: 3h30m")]);
+    for revision in 1..=2 {
+        world.issue().ends_in(0);
+        let status = world.state().record("web").status;
+        assert_eq!((status.revision, status.failed_issuance_attempts), (Some(revision), None));
+    }
+    assert_eq!((world.ca.issued(), world.sent(RequestKind::NewOrder)), (2, 2));
+}

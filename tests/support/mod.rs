@@ -1,0 +1,192 @@
+//! The world that the binary is driven in: the built-in CA, a name server, a port for HTTP-01,
+//! and folders for manifests and state that are gone afterwards.
+
+mod manifests;
+mod process;
+mod state;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use certctl::engine::ports::{Clock as _, SystemClock};
+use certctl::rehearsal::{CaOptions, CaThread, Fault, NameServer, RequestKind, Rule};
+use socket2::{Domain, Socket, Type};
+use tempfile::TempDir;
+
+pub(crate) use manifests::{CertificateYaml, IssuerYaml};
+pub(crate) use process::{Run, finish, until};
+pub(crate) use state::{Entry, State};
+
+/// See the module. Every name below `example.test` is this machine.
+pub(crate) struct World {
+    pub(crate) ca: CaThread,
+    pub(crate) dns: NameServer,
+    pub(crate) port: Port,
+    folder: TempDir,
+}
+
+impl World {
+    /// A world with a well-behaved CA.
+    pub(crate) fn start() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// A world with a CA that is changed before it starts.
+    pub(crate) fn with(change: impl FnOnce(&mut CaOptions)) -> Self {
+        let here = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
+        let names = BTreeMap::from([("*.example.test".to_owned(), here)]);
+        let dns = NameServer::start(names).unwrap();
+        let port = Port::take();
+        let mut options = CaOptions::new(Arc::new(|| SystemClock.now()), dns.resolver());
+        options.http01_port = port.number();
+        change(&mut options);
+        let ca = CaThread::start(options).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["config", "home"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Self { ca, dns, port, folder }
+    }
+
+    /// A world with an Issuer `ca` and these Certificates in the config directory.
+    pub(crate) fn prepared(certificates: &[CertificateYaml]) -> Self {
+        let world = Self::start();
+        world.prepare(certificates);
+        world
+    }
+
+    /// Writes an Issuer `ca` and these Certificates into the config directory.
+    pub(crate) fn prepare(&self, certificates: &[CertificateYaml]) {
+        self.write("config/issuer.yaml", &self.issuer());
+        for certificate in certificates {
+            self.write(&format!("config/{}.yaml", certificate.name()), certificate);
+        }
+    }
+
+    /// An Issuer `ca` of this world's CA.
+    pub(crate) fn issuer(&self) -> IssuerYaml {
+        IssuerYaml::new(&self.ca.directory_url(), &self.ca.root_pem())
+    }
+
+    /// A place below the world's folder.
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.folder.path().join(below)
+    }
+
+    /// Writes a file below the world's folder.
+    pub(crate) fn write(&self, below: &str, text: &(impl ToString + ?Sized)) -> PathBuf {
+        let path = self.path(below);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        File::create(&path).unwrap().write_all(text.to_string().as_bytes()).unwrap();
+        path
+    }
+
+    /// What certctl has written.
+    pub(crate) fn state(&self) -> State {
+        State::new(self.path("state"))
+    }
+
+    /// The binary in a clean environment that knows this world and nothing else.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
+        command.args(words).arg("--http01-check-port").arg(self.port.number().to_string());
+        if !words.contains(&"--self-check-interval") {
+            command.args(["--self-check-interval", "100ms"]);
+        }
+        self.surround(&mut command);
+        command
+    }
+
+    /// Gives a command this world's environment.
+    pub(crate) fn surround(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("CERTCTL_CONFIG_DIR", self.path("config"))
+            .env("CERTCTL_STATE_DIR", self.path("state"))
+            .env("CERTCTL_RESOLVERS", self.dns.address().to_string())
+            .env("CERTCTL_HTTP01_LISTEN", self.port.address().to_string())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) fn run(&self, words: &[&str]) -> Run {
+        finish(self.start_certctl(words))
+    }
+
+    /// Starts the binary.
+    pub(crate) fn start_certctl(&self, words: &[&str]) -> Child {
+        self.command(words).spawn().unwrap()
+    }
+
+    /// `certctl issue` over the config directory.
+    pub(crate) fn issue(&self) -> Run {
+        self.run(&["issue"])
+    }
+
+    /// Makes the CA misbehave.
+    pub(crate) fn fault(&self, rule: Rule) {
+        self.ca.faults().add(rule);
+    }
+
+    /// The fault on the next request of the kind.
+    pub(crate) fn next_fault(&self, kind: RequestKind, fault: Fault) {
+        self.fault(Rule::next(1, fault).on(kind));
+    }
+
+    /// How many requests of a kind were sent, answered or not.
+    pub(crate) fn sent(&self, kind: RequestKind) -> usize {
+        self.ca.log().iter().filter(|entry| entry.kind == kind).count()
+    }
+
+    /// Waits until the CA has got a request of this kind.
+    pub(crate) fn wait_for(&self, kind: RequestKind) {
+        until(&format!("{kind:?} at the CA"), || self.sent(kind) > 0);
+    }
+}
+
+/// A port of 127.0.0.1 that is kept for this world alone: bound in the way certctl shares its own
+/// port, and never listened on, so that whoever listens gets all visitors.
+pub(crate) struct Port {
+    socket: Socket,
+}
+
+impl Port {
+    /// Takes a free one.
+    pub(crate) fn take() -> Self {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_reuse_address(true).unwrap();
+        socket.set_reuse_port(true).unwrap();
+        socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
+        Self { socket }
+    }
+
+    /// The address.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.socket.local_addr().unwrap().as_socket().unwrap()
+    }
+
+    /// The port alone.
+    pub(crate) fn number(&self) -> u16 {
+        self.address().port()
+    }
+}
+
+/// What a file is, with what only its owner should be able to do.
+pub(crate) fn is_private(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::symlink_metadata(path).unwrap().permissions().mode();
+    mode & 0o077 == 0
+}
+
+/// Longer than anything here takes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,0 +1,135 @@
+//! What certctl has written, as its users and its next run see it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use certctl::pki::{self, Chain};
+use certctl::resource::{CertificateRecord, Condition, ConditionType, LeafFacts, Order, Reason};
+use serde::de::DeserializeOwned;
+
+/// A state directory.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    root: PathBuf,
+}
+
+/// One entry of a folder: what it is, and its permission bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Folder(u32),
+    File(u32, Vec<u8>),
+    Link(PathBuf),
+}
+
+impl State {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// A place below the directory.
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.root.join(below)
+    }
+
+    /// Everything there is, byte by byte.
+    pub(crate) fn everything(&self) -> BTreeMap<PathBuf, Entry> {
+        let mut all = BTreeMap::new();
+        if self.root.exists() {
+            collect(&self.root, &mut all);
+        }
+        all
+    }
+
+    /// The record of a certificate of namespace `default`.
+    pub(crate) fn record(&self, name: &str) -> CertificateRecord {
+        self.read(&format!("certificates/default/{name}/status.json"))
+    }
+
+    /// A condition of that record.
+    pub(crate) fn condition(&self, name: &str, kind: ConditionType) -> Condition {
+        self.record(name).status.condition(kind).unwrap().clone()
+    }
+
+    /// The reason of the Ready condition.
+    pub(crate) fn readiness(&self, name: &str) -> Reason {
+        self.condition(name, ConditionType::Ready).reason
+    }
+
+    /// The orders of a certificate, oldest first.
+    pub(crate) fn orders(&self, name: &str) -> Vec<Order> {
+        let folder = self.path(&format!("certificates/default/{name}/orders"));
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files.iter().map(|file| read(file)).collect()
+    }
+
+    /// The URLs of those orders at the CA.
+    pub(crate) fn order_urls(&self, name: &str) -> Vec<String> {
+        self.orders(name).into_iter().filter_map(|order| order.url).collect()
+    }
+
+    /// The live leaf of a certificate of the default namespace, after a look at whether the key
+    /// beside it is its key.
+    #[track_caller]
+    pub(crate) fn published(&self, name: &str) -> LeafFacts {
+        self.pair(&format!("{name}-tls")).unwrap_or_else(|| panic!("{name} is not published"))
+    }
+
+    /// The live leaf in a secret; `None` when nothing was published.
+    #[track_caller]
+    pub(crate) fn pair(&self, secret: &str) -> Option<LeafFacts> {
+        let live = fs::canonicalize(self.path(&format!("secrets/default/{secret}/..data"))).ok()?;
+        let chain = fs::read_to_string(live.join("tls.crt")).unwrap();
+        let key = fs::read_to_string(live.join("tls.key")).unwrap();
+        let leaf = Chain::from_pem(&chain).unwrap().leaf().clone();
+        assert_eq!(pki::key_facts(&key).unwrap().public_key, leaf.public_key, "{secret}");
+        Some(leaf)
+    }
+
+    /// The common names of the issuers of the live chain, leaf first.
+    pub(crate) fn chain(&self, name: &str) -> Chain {
+        let path = self.path(&format!("secrets/default/{name}-tls/tls.crt"));
+        Chain::from_pem(&fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    /// The tokens that are presented.
+    pub(crate) fn tokens(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.path("http01")).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// The lines of `issuance.log`.
+    pub(crate) fn issuances(&self) -> usize {
+        fs::read_to_string(self.path("issuance.log")).unwrap_or_default().lines().count()
+    }
+
+    /// A document below the directory.
+    pub(crate) fn read<T: DeserializeOwned>(&self, below: &str) -> T {
+        read(&self.path(below))
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> T {
+    let text = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut envelope: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    serde_json::from_value(envelope["document"].take()).unwrap()
+}
+
+fn collect(path: &Path, all: &mut BTreeMap<PathBuf, Entry>) {
+    let metadata = fs::symlink_metadata(path).unwrap();
+    let mode = metadata.permissions().mode() & 0o7777;
+    let entry = if metadata.is_symlink() {
+        Entry::Link(fs::read_link(path).unwrap())
+    } else if metadata.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            collect(&entry.unwrap().path(), all);
+        }
+        Entry::Folder(mode)
+    } else {
+        Entry::File(mode, fs::read(path).unwrap())
+    };
+    all.insert(path.to_owned(), entry);
+}
