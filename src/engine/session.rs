@@ -163,14 +163,18 @@ impl<'a, S: Store> Session<'a, S> {
         }
     }
 
-    /// Sets Issuing, as somebody who asks for a renewal by hand does.
+    /// Sets Issuing, as somebody who asks for a renewal by hand does. That beats the backoff and
+    /// the CA's Retry-After, which a failed order that is still open may wait for.
     pub(crate) fn force(&mut self, now: Timestamp) {
+        let mut record = self.snapshot.record.clone();
+        record.retry_after = None;
         if !self.snapshot.is_issuing() {
             let message = "Certificate re-issuance manually triggered";
-            let reason = Reason::ManuallyTriggered;
-            let record = trigger::issuing(&self.snapshot.record, reason, message, now);
+            let record = trigger::issuing(&record, Reason::ManuallyTriggered, message, now);
             let record = Record::of(Change::Certificate(Box::new(record)));
             self.apply(record.normal(now, Reason::Issuing, message));
+        } else if record != self.snapshot.record {
+            self.apply(Record::of(Change::Certificate(Box::new(record))));
         }
     }
 
