@@ -7,8 +7,10 @@ use crate::engine::ports::StoreError;
 /// What went wrong at the CA.
 pub(super) fn ca(error: &AcmeError) -> DeedError {
     let gone = matches!(error.status(), Some(404 | 410));
+    // A refused nonce says nothing about the deed: after many tries the next run goes on.
+    let bad_nonce = error.problem().is_some_and(|problem| problem.short_kind() == "badNonce");
     let kind = match error {
-        error if error.is_transient() => DeedErrorKind::Transient,
+        error if error.is_transient() || bad_nonce => DeedErrorKind::Transient,
         _ if gone => DeedErrorKind::Gone,
         AcmeError::TooLarge { .. }
         | AcmeError::InsecureUrl { .. }
