@@ -21,14 +21,13 @@ use jiff::Timestamp;
 
 use super::order_absorb::failure_of;
 pub use super::order_absorb::{absorb, absorb_authorization};
+use super::run::FINALIZE_TRIES;
 use super::{Change, Deferral, Effect, Failure, Poll, Record, Snapshot, Step, Wake};
 use crate::resource::{
     AuthorizationState, Challenge, Deed, DnsName, FailureClass, Identifier, Order, OrderSpec,
     OrderState, Phase, Reason,
 };
 
-/// How often the CSR is posted in one run before a refusal is final.
-const FINALIZE_TRIES: u32 = 3;
 /// After this many looks at an order that stays pending, the authorizations are read too.
 const PATIENCE: u32 = 12;
 

@@ -76,6 +76,8 @@ impl Poll {
     }
 }
 
+/// How often the CSR is posted in one run before a refusal is final.
+pub(super) const FINALIZE_TRIES: u32 = 3;
 /// How often the certificate is asked for again when the CA does not have it yet.
 const DOWNLOAD_TRIES: u32 = 12;
 /// How often "accept" is posted in one run.
@@ -197,6 +199,10 @@ impl Run {
                 self.finalize_tries += 1;
                 self.order_is_known = false;
                 self.poll = Poll::default();
+                // A CA that is away has refused nothing: the next run goes on with the order.
+                if self.finalize_tries >= FINALIZE_TRIES {
+                    self.note_trouble(effect, error);
+                }
             }
             Effect::Download => self.note_missing_certificate(effect, error, now),
             Effect::CreateOrder => {
