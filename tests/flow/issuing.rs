@@ -17,7 +17,7 @@ fn a_first_run_issues_and_a_second_one_does_nothing() {
     assert_eq!((world.state().tokens().len(), world.state().issuances()), (0, 1));
     let before = world.state().everything();
     let requests = world.ca.requests();
-    world.issue().is_silent();
+    world.issue().says_nothing();
     assert_eq!(world.ca.requests(), requests);
     assert_eq!(world.state().everything(), before);
 }
@@ -115,7 +115,7 @@ fn a_file_issued_from_one_folder_is_known_and_renewed_from_any_other() {
         command.args(["--http01-listen", &world.port.address().to_string()]);
         finish(command.current_dir("/").spawn().unwrap())
     };
-    from_root().is_silent();
+    from_root().says_nothing();
     assert_eq!((world.ca.requests(), world.state().published("web")), first);
     write("3h30m");
     from_root().ends_in(0);

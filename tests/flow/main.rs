@@ -1,7 +1,23 @@
 //! The binary against the built-in CA: each file keeps one promise.
 
 #[cfg(test)]
+mod accounts;
+#[cfg(test)]
+mod challenges;
+#[cfg(test)]
 mod issuing;
+#[cfg(test)]
+mod lost_replies;
+#[cfg(test)]
+mod orders;
+#[cfg(test)]
+mod permissions;
+#[cfg(test)]
+mod side_by_side;
 #[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(test)]
+mod troubled_ca;
+#[cfg(test)]
+mod wrong_certificates;

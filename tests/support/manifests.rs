@@ -12,7 +12,6 @@ pub(crate) struct IssuerYaml {
     server: String,
     trust: String,
     fields: String,
-    annotations: String,
     solvers: String,
 }
 
@@ -25,7 +24,6 @@ impl IssuerYaml {
             server: server.to_owned(),
             trust: format!("    caBundle: {bundle}\n"),
             fields: String::new(),
-            annotations: String::new(),
             solvers: "    - http01:\n        ingress: {}\n".to_owned(),
         }
     }
@@ -33,12 +31,6 @@ impl IssuerYaml {
     /// Under another name, with an account of its own.
     pub(crate) fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
-        self
-    }
-
-    /// At another server.
-    pub(crate) fn at(mut self, server: &str) -> Self {
-        server.clone_into(&mut self.server);
         self
     }
 
@@ -50,13 +42,7 @@ impl IssuerYaml {
 
     /// With a field below `spec.acme`; further lines are indented as in the manifest.
     pub(crate) fn field(mut self, line: &str) -> Self {
-        self.fields.push_str(&format!("    {line}\n"));
-        self
-    }
-
-    /// With an annotation.
-    pub(crate) fn annotation(mut self, key: &str, value: &str) -> Self {
-        self.annotations.push_str(&format!("    {key}: \"{value}\"\n"));
+        self.fields += &["    ", line, "\n"].concat();
         self
     }
 
@@ -69,12 +55,11 @@ impl IssuerYaml {
 
 impl fmt::Display for IssuerYaml {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, server, trust, fields, annotations, solvers } = self;
-        let annotations = block("annotations", annotations);
+        let Self { name, server, trust, fields, solvers } = self;
         write!(
             f,
             "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata:\n  name: {name}\n\
-             {annotations}spec:\n  acme:\n    server: {server}\n{trust}{fields}    \
+             spec:\n  acme:\n    server: {server}\n{trust}{fields}    \
              privateKeySecretRef:\n      name: {name}-account\n    solvers:\n{solvers}"
         )
     }
@@ -109,20 +94,20 @@ impl CertificateYaml {
     }
 
     /// From another Issuer.
-    pub(crate) fn from_issuer(mut self, name: &str) -> Self {
+    pub(crate) fn issued_by(mut self, name: &str) -> Self {
         name.clone_into(&mut self.issuer);
         self
     }
 
     /// With a field below `spec`.
     pub(crate) fn field(mut self, line: &str) -> Self {
-        self.fields.push_str(&format!("  {line}\n"));
+        self.fields += &["  ", line, "\n"].concat();
         self
     }
 
     /// With an annotation.
     pub(crate) fn annotation(mut self, key: &str, value: &str) -> Self {
-        self.annotations.push_str(&format!("    {key}: \"{value}\"\n"));
+        self.annotations += &["    ", key, ": \"", value, "\"\n"].concat();
         self
     }
 
@@ -135,12 +120,12 @@ impl CertificateYaml {
 impl fmt::Display for CertificateYaml {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, names, issuer, fields, annotations } = self;
-        let names: String = names.iter().map(|name| format!("  - \"{name}\"\n")).collect();
+        let names = names.join("\", \"");
         let annotations = block("annotations", annotations);
         write!(
             f,
             "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: {name}\n\
-             {annotations}spec:\n  secretName: {name}-tls\n  dnsNames:\n{names}  privateKey:\n    \
+             {annotations}spec:\n  secretName: {name}-tls\n  dnsNames: [\"{names}\"]\n  privateKey:\n    \
              algorithm: ECDSA\n  issuerRef:\n    name: {issuer}\n{fields}"
         )
     }

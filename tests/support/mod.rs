@@ -4,12 +4,13 @@
 mod manifests;
 mod process;
 mod state;
+mod web_server;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use tempfile::TempDir;
 pub(crate) use manifests::{CertificateYaml, IssuerYaml};
 pub(crate) use process::{Run, finish, until};
 pub(crate) use state::{Entry, State};
+pub(crate) use web_server::WebServer;
 
 /// See the module. Every name below `example.test` is this machine.
 pub(crate) struct World {
@@ -147,11 +149,6 @@ impl World {
     pub(crate) fn sent(&self, kind: RequestKind) -> usize {
         self.ca.log().iter().filter(|entry| entry.kind == kind).count()
     }
-
-    /// Waits until the CA has got a request of this kind.
-    pub(crate) fn wait_for(&self, kind: RequestKind) {
-        until(&format!("{kind:?} at the CA"), || self.sent(kind) > 0);
-    }
 }
 
 /// A port of 127.0.0.1 that is kept for this world alone: bound in the way certctl shares its own
@@ -181,12 +178,5 @@ impl Port {
     }
 }
 
-/// What a file is, with what only its owner should be able to do.
-pub(crate) fn is_private(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mode = std::fs::symlink_metadata(path).unwrap().permissions().mode();
-    mode & 0o077 == 0
-}
-
 /// Longer than anything here takes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);

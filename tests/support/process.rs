@@ -24,7 +24,7 @@ impl Run {
 
     /// Fails unless it ended in 0 and nothing was said.
     #[track_caller]
-    pub(crate) fn is_silent(self) {
+    pub(crate) fn says_nothing(self) {
         let silent = Self { code: Some(0), stdout: String::new(), stderr: String::new() };
         assert_eq!(self, silent);
     }

@@ -62,6 +62,8 @@ impl State {
         let folder = self.path(&format!("certificates/default/{name}/orders"));
         let mut files: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+        // A run that is at work, or was killed, may have a temporary file beside them.
+        files.retain(|file| !file.file_name().unwrap().as_encoded_bytes().starts_with(b"."));
         files.sort();
         files.iter().map(|file| read(file)).collect()
     }

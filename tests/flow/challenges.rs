@@ -1,0 +1,144 @@
+//! HTTP-01: the port, the webroot, the look from outside, and what is left behind: nothing.
+
+use std::net::TcpListener;
+
+use certctl::rehearsal::{Fault, RequestKind, Rule};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{CertificateYaml, WebServer, World, finish, until};
+
+fn here() -> Vec<std::net::IpAddr> {
+    vec!["127.0.0.1".parse().unwrap()]
+}
+
+#[test]
+fn a_port_that_somebody_else_holds_is_found_before_any_request() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
+    let run = run.says(&address).says("webroot");
+    assert!(run.stderr.contains("not counted as an attempt"), "{}", run.stderr);
+    assert_eq!(world.ca.requests(), 0);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+    world.issue().ends_in(0);
+}
+
+#[test]
+fn a_web_server_answers_from_its_folder_and_keeps_nothing() {
+    let world = World::start();
+    let webroot = world.path("webroot");
+    std::fs::create_dir(&webroot).unwrap();
+    let server = WebServer::start(&world.port, &webroot);
+    world.write("config/issuer.yaml", &world.issuer());
+    let certificate = CertificateYaml::new("web")
+        .annotation("certctl.io/http01-webroot", webroot.to_str().unwrap());
+    world.write("config/web.yaml", &certificate);
+    world.issue().ends_in(0);
+    world.state().published("web");
+    assert!(server.served() >= 2, "the self-check and the CA: {}", server.served());
+    let left: Vec<_> = walk(&webroot).into_iter().filter(|path| path.is_file()).collect();
+    assert_eq!(left, Vec::<std::path::PathBuf>::new());
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            let below = if path.is_dir() { walk(&path) } else { Vec::new() };
+            std::iter::once(path).chain(below)
+        })
+        .collect()
+}
+
+#[test]
+fn a_wait_stands_in_for_the_self_check_where_it_is_asked_for() {
+    let world = World::start();
+    let solvers = "    - http01:\n        ingress: {}\n      waitInsteadOfSelfCheck: 200ms\n";
+    world.write("config/issuer.yaml", &world.issuer().solvers(solvers));
+    world.write("config/web.yaml", &CertificateYaml::new("web"));
+    // Nobody answers there, so that a self-check could never pass.
+    world.run(&["issue", "--resolver", "127.0.0.1:1", "--timeout", "30s"]).ends_in(0);
+    world.state().published("web");
+}
+
+#[test]
+fn a_self_check_that_never_passes_leaves_the_order_for_the_next_run() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.dns.remove("*.example.test");
+    let run = world.run(&["issue", "--timeout", "2s"]).ends_in(75).says("web.example.test");
+    assert!(run.stderr.contains("NXDOMAIN"), "{}", run.stderr);
+    let urls = world.state().order_urls("web");
+    assert_eq!((urls.len(), world.sent(RequestKind::Challenge)), (1, 0));
+    assert!(world.state().tokens().is_empty());
+    world.dns.set("web.example.test", here());
+    world.issue().ends_in(0);
+    assert_eq!(world.state().order_urls("web"), urls);
+    assert_eq!(world.ca.created(RequestKind::NewOrder), 1);
+}
+
+#[test]
+fn a_signal_ends_the_run_in_good_order() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.dns.remove("*.example.test");
+        let child = world.start_certctl(&["issue"]);
+        until("a token is presented", || !world.state().tokens().is_empty());
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        finish(child).ends_in(code);
+        assert!(world.state().tokens().is_empty());
+        assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+        let urls = world.state().order_urls("web");
+        world.dns.set("web.example.test", here());
+        world.issue().ends_in(0);
+        assert_eq!((world.state().order_urls("web"), urls.len()), (urls, 1));
+    }
+}
+
+#[test]
+fn a_killed_run_is_gone_on_with_by_the_next() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.dns.remove("*.example.test");
+    let mut child = world.start_certctl(&["issue"]);
+    until("a token is presented", || !world.state().tokens().is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let urls = world.state().order_urls("web");
+    world.dns.set("web.example.test", here());
+    world.issue().ends_in(0);
+    assert_eq!((world.state().order_urls("web"), urls.len()), (urls, 1));
+    assert!(world.state().tokens().is_empty());
+}
+
+#[test]
+fn a_name_that_nothing_can_prove_is_found_before_any_request() {
+    let dns01 = "    - dns01:\n        cloudflare:\n          apiTokenSecretRef:\n            \
+                 name: cloudflare\n            key: token\n";
+    let elsewhere = "    - http01:\n        ingress: {}\n      selector:\n        dnsZones:\n        \
+                     - example.net\n";
+    for solvers in [dns01, elsewhere] {
+        let world = World::start();
+        world.write("config/issuer.yaml", &world.issuer().solvers(solvers));
+        world.write("config/web.yaml", &CertificateYaml::new("web"));
+        world.issue().ends_in(3).says("web.example.test");
+        assert_eq!(world.ca.requests(), 0, "{solvers}");
+    }
+    let world = World::prepared(&[CertificateYaml::new("web").for_names(&["*.example.test"])]);
+    world.issue().ends_in(3).says("*.example.test");
+    assert_eq!(world.ca.requests(), 0);
+}
+
+#[test]
+fn a_token_that_is_not_one_leads_nowhere() {
+    for token in ["../../../evil", "", "a/b", "..", "abc def", "a\nb"] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.fault(Rule::always(Fault::Token(token.to_owned())));
+        world.issue().ends_in(5).says("token");
+        let attempts = world.state().record("web").status.failed_issuance_attempts;
+        assert_eq!(attempts, Some(1), "{token:?}");
+        assert_eq!(world.sent(RequestKind::Challenge), 0, "{token:?}");
+        let strange = walk(&world.path("")).into_iter().any(|path| path.ends_with("evil"));
+        assert!(!strange, "{token:?}");
+        assert!(world.state().tokens().is_empty(), "{token:?}");
+    }
+}

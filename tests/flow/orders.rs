@@ -1,0 +1,162 @@
+//! What is ordered: names, profile, chain; and orders that need no proof.
+
+use certctl::pki::Chain;
+use certctl::rehearsal::{AuthorizationStatus, Fault, RequestKind, Rule};
+use certctl::resource::KeyAlgorithm;
+
+use crate::support::{CertificateYaml, World};
+
+#[test]
+fn renew_issues_again_although_nothing_is_due() {
+    let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("other")]);
+    world.issue().ends_in(0);
+    let first = world.state().published("web");
+    world.run(&["renew", "web"]).ends_in(0);
+    let second = world.state().published("web");
+    assert_ne!((&second.serial, &second.public_key), (&first.serial, &first.public_key));
+    assert_eq!(world.state().record("web").status.revision, Some(2));
+    assert_eq!(world.state().record("other").status.revision, Some(1));
+    world.run(&["renew"]).ends_in(2).says("certctl issue");
+    world.run(&["renew", "nobody"]).ends_in(3);
+    assert_eq!(world.ca.issued(), 3);
+}
+
+#[test]
+fn a_key_that_is_to_stay_stays_over_a_renewal() {
+    let never = "privateKey: {algorithm: ECDSA, rotationPolicy: Never}";
+    let text = CertificateYaml::new("web").to_string();
+    let world = World::prepared(&[]);
+    let text = text.replace("privateKey:\n    algorithm: ECDSA", never);
+    world.write("config/web.yaml", &text);
+    world.issue().ends_in(0);
+    let first = world.state().published("web");
+    world.run(&["renew", "web"]).ends_in(0);
+    let second = world.state().published("web");
+    assert_eq!(second.public_key, first.public_key);
+    assert_ne!(second.serial, first.serial);
+}
+
+#[test]
+fn names_that_are_proven_already_are_not_proven_again() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.fault(Rule::always(Fault::BornAs(AuthorizationStatus::Valid)));
+    world.issue().ends_in(0);
+    let sent = [RequestKind::Authorization, RequestKind::Challenge].map(|kind| world.sent(kind));
+    assert_eq!((sent, world.ca.issued()), ([0, 0], 1));
+}
+
+#[test]
+fn only_those_names_are_proven_that_are_not_yet() {
+    let names = ["a.example.test", "b.example.test"];
+    let world = World::prepared(&[CertificateYaml::new("web").for_names(&names)]);
+    world.fault(Rule::always(Fault::BornAs(AuthorizationStatus::Valid)).for_name("a.example.test"));
+    world.issue().ends_in(0);
+    assert_eq!(world.sent(RequestKind::Challenge), 1);
+    assert_eq!(world.state().published("web").dns_names, names);
+}
+
+#[test]
+fn an_authorization_that_is_final_already_is_a_counted_failure() {
+    use AuthorizationStatus::{Deactivated, Expired, Invalid, Revoked};
+    for status in [Deactivated, Expired, Invalid, Revoked] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.fault(Rule::always(Fault::BornAs(status)));
+        let run = world.issue();
+        assert!(matches!(run.code, Some(4 | 5)), "{status:?}: {run:?}");
+        let attempts = world.state().record("web").status.failed_issuance_attempts;
+        assert_eq!((attempts, world.ca.issued()), (Some(1), 0), "{status:?}");
+        assert!(world.state().tokens().is_empty());
+    }
+}
+
+#[test]
+fn a_profile_is_asked_for_by_name_and_must_exist() {
+    let world = World::with(|options| {
+        options.profiles.insert("short".to_owned(), "six days".to_owned());
+    });
+    world.write("config/web.yaml", &CertificateYaml::new("web"));
+    world.write("config/issuer.yaml", &world.issuer().field("profile: shrot"));
+    world.issue().ends_in(5).says("it has: short");
+    assert_eq!(world.sent(RequestKind::NewOrder), 0);
+    world.write("config/issuer.yaml", &world.issuer().field("profile: short"));
+    world.issue().ends_in(0);
+    assert_eq!(world.state().orders("web").pop().unwrap().spec.profile, "short");
+}
+
+#[test]
+fn the_preferred_chain_is_taken_when_there_is_one() {
+    let world = World::with(|options| options.alternate_root = true);
+    let roots: Vec<String> = world
+        .ca
+        .root_pems()
+        .iter()
+        .map(|pem| Chain::from_pem(pem).unwrap().topmost_issuer_common_name().to_owned())
+        .collect();
+    let [default, alternate] = roots.as_slice() else { panic!("{roots:?}") };
+    world.prepare(&[]);
+    for (name, preferred) in [("one", default.as_str()), ("two", alternate), ("three", "No Root")] {
+        let issuer = world.issuer().named(name).field(&format!("preferredChain: \"{preferred}\""));
+        world.write(&format!("config/issuer-{name}.yaml"), &issuer);
+        let certificate = CertificateYaml::new(name).issued_by(name);
+        world.write(&format!("config/{name}.yaml"), &certificate);
+    }
+    let run = world.issue().ends_in(0).says("no chain with the preferred");
+    let topmost = |name| world.state().chain(name).topmost_issuer_common_name().to_owned();
+    let found = ["one", "two", "three"].map(topmost);
+    assert_eq!(found, [default, alternate, default].map(ToOwned::to_owned), "{}", run.stderr);
+}
+
+#[test]
+fn every_kind_of_key_is_certified() {
+    let kinds = [
+        ("RSA", 2048, KeyAlgorithm::Rsa),
+        ("ECDSA", 256, KeyAlgorithm::Ecdsa),
+        ("ECDSA", 384, KeyAlgorithm::Ecdsa),
+        ("ECDSA", 521, KeyAlgorithm::Ecdsa),
+        ("Ed25519", 0, KeyAlgorithm::Ed25519),
+    ];
+    let world = World::prepared(&[]);
+    for (algorithm, size, _) in kinds {
+        let name = format!("{}-{size}", algorithm.to_lowercase());
+        let size = if size == 0 { String::new() } else { format!(", size: {size}") };
+        let key = format!("privateKey: {{algorithm: {algorithm}{size}}}");
+        let text = CertificateYaml::new(&name).to_string();
+        let text = text.replace("privateKey:\n    algorithm: ECDSA", &key);
+        world.write(&format!("config/{name}.yaml"), &text);
+    }
+    world.issue().ends_in(0);
+    for (algorithm, size, _) in kinds {
+        world.state().published(&format!("{}-{size}", algorithm.to_lowercase()));
+    }
+}
+
+#[test]
+fn a_refused_name_is_told_with_the_cas_own_words() {
+    let names = ["good.example.test", "bad.example.test"];
+    let world = World::prepared(&[CertificateYaml::new("web").for_names(&names)]);
+    let fault = Fault::RejectIdentifier { detail: "policy forbids it".to_owned() };
+    world.fault(Rule::always(fault).for_name("bad.example.test"));
+    world.issue().ends_in(5).says("bad.example.test").says("policy forbids it");
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, Some(1));
+}
+
+#[test]
+fn an_order_that_has_expired_between_two_runs_is_replaced_uncounted() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.dns.remove("*.example.test");
+    world.run(&["issue", "--timeout", "500ms"]).ends_in(75);
+    let first = world.state().order_urls("web");
+    // The CA has forgotten it.
+    let gone = Fault::Problem {
+        status: 404,
+        kind: certctl::rehearsal::ProblemType::Malformed,
+        detail: "no such order".to_owned(),
+        retry_after: None,
+    };
+    world.next_fault(RequestKind::Order, gone);
+    world.dns.set("web.example.test", vec!["127.0.0.1".parse().unwrap()]);
+    world.issue().ends_in(0);
+    assert_eq!(first.len(), 1);
+    assert_eq!(world.ca.created(RequestKind::NewOrder), 2);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+}

@@ -1,0 +1,65 @@
+//! Many processes at once on one state.
+
+use certctl::rehearsal::RequestKind;
+
+use crate::support::{CertificateYaml, Run, World, finish};
+
+fn at_once(world: &World, count: usize, lock_timeout: &str) -> Vec<Run> {
+    let words = ["issue", "--lock-timeout", lock_timeout];
+    let children: Vec<_> = (0..count).map(|_| world.start_certctl(&words)).collect();
+    children.into_iter().map(finish).collect()
+}
+
+#[test]
+fn sixty_four_first_runs_at_once_make_one_account_and_one_order() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    for run in at_once(&world, 64, "60s") {
+        run.ends_in(0);
+    }
+    let made = |kind| world.ca.created(kind);
+    let made = (made(RequestKind::NewAccount), made(RequestKind::NewOrder), world.ca.issued());
+    assert_eq!(made, (1, 1, 1));
+    world.state().published("web");
+    let requests = world.ca.requests();
+    world.issue().says_nothing();
+    assert_eq!(world.ca.requests(), requests);
+}
+
+#[test]
+fn those_who_do_not_wait_for_the_lock_come_again_later() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let runs = at_once(&world, 64, "1s");
+    let done = runs.iter().filter(|run| run.code == Some(0)).count();
+    assert!(done >= 1);
+    for run in runs.into_iter().filter(|run| run.code != Some(0)) {
+        run.ends_in(75).says("locked by");
+    }
+    assert_eq!(world.ca.created(RequestKind::NewOrder), 1);
+    let requests = world.ca.requests();
+    world.issue().says_nothing();
+    assert_eq!(world.ca.requests(), requests);
+}
+
+#[test]
+fn two_processes_share_a_port_and_a_state() {
+    let world = World::start();
+    let files: Vec<_> = ["one", "two"]
+        .iter()
+        .map(|name| {
+            let names: Vec<String> = (0..8).map(|n| format!("{name}-{n}.example.test")).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let certificate = CertificateYaml::new(name).for_names(&names);
+            world.write(&format!("{name}.yaml"), &format!("{}---\n{certificate}", world.issuer()))
+        })
+        .collect();
+    let children: Vec<_> =
+        files.iter().map(|file| world.start_certctl(&["issue", file.to_str().unwrap()])).collect();
+    for child in children {
+        finish(child).ends_in(0);
+    }
+    for name in ["one", "two"] {
+        assert_eq!(world.state().published(name).dns_names.len(), 8);
+    }
+    assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
+    assert!(world.state().tokens().is_empty());
+}
