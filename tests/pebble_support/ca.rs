@@ -1,0 +1,166 @@
+//! Pebble.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use serde_json::{Value, json};
+
+use super::server::Server;
+use super::{Dns, block_on, client, free_port, tool};
+
+/// How a Pebble is to behave. The default never rejects a nonce and never reuses an authorization.
+#[derive(Clone, Default)]
+pub(crate) struct Options {
+    /// Percent of good nonces that are rejected.
+    pub(crate) reject_nonces: u8,
+    /// Percent of authorizations that are reused.
+    pub(crate) reuse_authorizations: u8,
+    /// How many roots there are beside the first.
+    pub(crate) alternate_roots: u8,
+    /// HMAC keys by key id; when there are any, new accounts need one.
+    pub(crate) external_account_keys: BTreeMap<String, String>,
+    /// Names that it refuses to order.
+    pub(crate) blocked: Vec<String>,
+}
+
+/// A running Pebble with a DNS server of its own.
+pub(crate) struct Ca {
+    /// The DNS server it asks.
+    pub(crate) dns: Dns,
+    /// The port it validates HTTP-01 on.
+    pub(crate) http_port: u16,
+    bundle: String,
+    port: u16,
+    management: u16,
+    _folder: tempfile::TempDir,
+    server: Server,
+}
+
+impl Ca {
+    /// Starts both and waits until they answer; other ports are tried when they do not get their
+    /// own.
+    pub(crate) fn start(options: &Options) -> Self {
+        (0..3).find_map(|_| Self::try_start(options)).unwrap_or_else(|| panic!("no Pebble"))
+    }
+
+    fn try_start(options: &Options) -> Option<Self> {
+        let dns = Dns::start();
+        let (port, management, http_port) = (free_port(), free_port(), free_port());
+        let folder = tempfile::tempdir().unwrap();
+        let bundle = write_certificate(folder.path());
+        let config = json!({ "pebble": {
+            "listenAddress": format!("127.0.0.1:{port}"),
+            "managementListenAddress": format!("127.0.0.1:{management}"),
+            "certificate": folder.path().join("cert.pem"),
+            "privateKey": folder.path().join("key.pem"),
+            "httpPort": http_port,
+            "tlsPort": free_port(),
+            "ocspResponderURL": "",
+            "externalAccountBindingRequired": !options.external_account_keys.is_empty(),
+            "externalAccountMACKeys": options.external_account_keys,
+            "domainBlocklist": options.blocked,
+            "retryAfter": { "authz": 0, "order": 0 },
+            "keyAlgorithm": "ecdsa",
+            "profiles": {
+                "default": { "description": "90 days", "validityPeriod": 7_776_000 },
+                "shortlived": { "description": "6 days", "validityPeriod": 518_400 },
+            },
+        }});
+        let config_path = folder.path().join("config.json");
+        write(&config_path, &config.to_string());
+        let mut command = Command::new(tool::find("pebble").unwrap());
+        command.arg("-config").arg(&config_path).args(["-dnsserver", &dns.address()]);
+        command
+            .env_clear()
+            .env("PEBBLE_VA_NOSLEEP", "1")
+            .env("PEBBLE_WFE_NONCEREJECT", options.reject_nonces.to_string())
+            .env("PEBBLE_AUTHZREUSE", options.reuse_authorizations.to_string())
+            .env("PEBBLE_ALTERNATE_ROOTS", options.alternate_roots.to_string());
+        let server = Server::start(&mut command, &folder.path().join("log"));
+        let mut ca = Self { dns, http_port, bundle, port, management, _folder: folder, server };
+        block_on(ca.prove()).then_some(ca)
+    }
+
+    /// Both ports answer with the certificate that was made for this process.
+    async fn prove(&mut self) -> bool {
+        let urls = [self.directory_url(), self.root_url(0)];
+        for _ in 0..1000 {
+            if !self.server.runs() {
+                return false;
+            }
+            if self.get(&urls[0]).await.is_ok() && self.get(&urls[1]).await.is_ok() {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("Pebble does not answer: {}", self.server.log());
+    }
+
+    async fn get(&self, url: &str) -> reqwest::Result<String> {
+        let answer = client(Some(&self.bundle)).get(url).send().await?;
+        answer.error_for_status()?.text().await
+    }
+
+    /// The directory.
+    pub(crate) fn directory_url(&self) -> String {
+        format!("https://127.0.0.1:{}/dir", self.port)
+    }
+
+    fn root_url(&self, index: u8) -> String {
+        format!("https://127.0.0.1:{}/roots/{index}", self.management)
+    }
+
+    /// The roots that vouch for its TLS certificate, in PEM.
+    pub(crate) fn bundle(&self) -> &str {
+        &self.bundle
+    }
+
+    /// The certificate of one of its issuing roots, in PEM.
+    pub(crate) fn root(&self, index: u8) -> String {
+        block_on(self.get(&self.root_url(index))).unwrap()
+    }
+
+    /// Whether it knows profiles, which 2.4.0 does not.
+    pub(crate) fn has_profiles(&self) -> bool {
+        let directory: Value =
+            serde_json::from_str(&block_on(self.get(&self.directory_url())).unwrap()).unwrap();
+        directory["meta"]["profiles"].is_object()
+    }
+
+    /// The ACME requests so far, `POST /order-plz` each, in order, from its own log.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let log = self.server.log();
+        let handled = log.lines().filter_map(|line| line.strip_suffix(" -> calling handler()"));
+        let words = |line: &str| line.rsplitn(3, ' ').take(2).map(str::to_owned).collect::<Vec<_>>();
+        handled.map(words).map(|words| format!("{} {}", words[1], words[0])).collect()
+    }
+
+    /// How often its log says this.
+    pub(crate) fn said(&self, words: &str) -> usize {
+        self.server.log().lines().filter(|line| line.contains(words)).count()
+    }
+}
+
+/// A throw-away root and a certificate of it for 127.0.0.1; the root is returned.
+fn write_certificate(folder: &Path) -> String {
+    let mut root = CertificateParams::default();
+    root.distinguished_name.push(DnType::CommonName, "root of one test");
+    root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let root_key = KeyPair::generate().unwrap();
+    let root_certificate = root.self_signed(&root_key).unwrap();
+    let issuer = Issuer::new(root, root_key);
+    let key = KeyPair::generate().unwrap();
+    let leaf = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let leaf = leaf.signed_by(&key, &issuer).unwrap();
+    write(&folder.join("cert.pem"), &leaf.pem());
+    write(&folder.join("key.pem"), &key.serialize_pem());
+    root_certificate.pem()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file of a test")]
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+}

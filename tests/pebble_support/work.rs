@@ -1,0 +1,123 @@
+//! A place with manifests and a state, and the binary run in it.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::Ca;
+
+/// What an Issuer says beside its server.
+#[derive(Clone, Default)]
+pub(crate) struct Issuer {
+    /// `preferredChain`.
+    pub(crate) preferred_chain: Option<String>,
+    /// `profile`.
+    pub(crate) profile: Option<String>,
+    /// Key id and HMAC key of `externalAccountBinding`.
+    pub(crate) external_account: Option<(String, String)>,
+}
+
+/// How a run of the binary ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// The exit code, `None` when a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// What it said.
+    pub(crate) stderr: String,
+}
+
+/// A scratch folder with manifests and a state.
+pub(crate) struct Work<'a> {
+    ca: &'a Ca,
+    program: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl<'a> Work<'a> {
+    /// An empty one, for runs of `program` against `ca`.
+    pub(crate) fn new(ca: &'a Ca, program: impl Into<PathBuf>) -> Self {
+        Self { ca, program: program.into(), folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// Writes a manifest of one Issuer and these certificates, each with its DNS names.
+    pub(crate) fn manifest(&self, file: &str, issuer: &Issuer, certificates: &[(&str, Vec<String>)]) {
+        let mut text = self.issuer(issuer);
+        for (name, dns_names) in certificates {
+            write!(
+                text,
+                "---\napiVersion: cert-manager.io/v1\nkind: Certificate\n\
+                 metadata: {{ name: {name} }}\nspec:\n  secretName: {name}-tls\n  \
+                 issuerRef: {{ name: pebble }}\n  \
+                 privateKey: {{ algorithm: ECDSA, size: 256 }}\n  dnsNames:\n"
+            )
+            .unwrap();
+            for dns_name in dns_names {
+                writeln!(text, "  - {dns_name}").unwrap();
+            }
+        }
+        let path = self.folder.path().join(file);
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options.open(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn issuer(&self, issuer: &Issuer) -> String {
+        let mut text = format!(
+            "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{ name: pebble }}\nspec:\n  \
+             acme:\n    server: {}\n    caBundle: {}\n    \
+             privateKeySecretRef: {{ name: account }}\n    solvers: [ http01: {{ ingress: {{}} }} ]\n",
+            self.ca.directory_url(),
+            STANDARD.encode(self.ca.bundle()),
+        );
+        if let Some(chain) = &issuer.preferred_chain {
+            writeln!(text, "    preferredChain: {chain}").unwrap();
+        }
+        if let Some(profile) = &issuer.profile {
+            writeln!(text, "    profile: {profile}").unwrap();
+        }
+        if let Some((id, key)) = &issuer.external_account {
+            write!(
+                text,
+                "    externalAccountBinding:\n      keyID: {id}\n      \
+                 keySecretRef: {{ name: eab, key: hmac }}\n---\napiVersion: v1\nkind: Secret\n\
+                 metadata: {{ name: eab }}\nstringData: {{ hmac: {key} }}\n"
+            )
+            .unwrap();
+        }
+        text
+    }
+
+    /// `certctl issue FILE`, in a process of its own.
+    pub(crate) fn issue(&self, file: &str) -> Run {
+        let output = self.command(file).output().unwrap();
+        Run {
+            code: output.status.code(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The command that [`Work::issue`] runs.
+    pub(crate) fn command(&self, file: &str) -> Command {
+        let port = self.ca.http_port;
+        let mut command = Command::new(&self.program);
+        command.current_dir(self.folder.path()).env_clear().env("HOME", self.folder.path());
+        command.args(["issue", "-v", &format!("./{file}"), "--timeout", "60s"]);
+        command.args(["--state-dir", "state", "--config-dir", "config"]);
+        command.args(["--resolver", &self.ca.dns.address()]);
+        command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
+        command.args(["--http01-check-port", &port.to_string()]);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// A file of the secret of a certificate.
+    pub(crate) fn secret(&self, certificate: &str, file: &str) -> Option<String> {
+        let folder = self.folder.path().join("state/secrets/default");
+        std::fs::read_to_string(folder.join(format!("{certificate}-tls")).join(file)).ok()
+    }
+}
