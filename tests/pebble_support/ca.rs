@@ -134,7 +134,8 @@ impl Ca {
     pub(crate) fn requests(&self) -> Vec<String> {
         let log = self.server.log();
         let handled = log.lines().filter_map(|line| line.strip_suffix(" -> calling handler()"));
-        let words = |line: &str| line.rsplitn(3, ' ').take(2).map(str::to_owned).collect::<Vec<_>>();
+        let words =
+            |line: &str| line.rsplitn(3, ' ').take(2).map(str::to_owned).collect::<Vec<_>>();
         handled.map(words).map(|words| format!("{} {}", words[1], words[0])).collect()
     }
 

@@ -16,10 +16,9 @@ mod work;
 pub(crate) use ca::{Ca, Options};
 pub(crate) use dns::Dns;
 pub(crate) use port::free_port;
-pub(crate) use tool::installed;
+pub(crate) use tool::{installed, not_tested};
 pub(crate) use work::{Issuer, Run, Work};
 
-use std::future::Future;
 use std::time::Duration;
 
 /// A client that trusts `root` (PEM) alone; for plain HTTP there is nothing to trust.

@@ -18,7 +18,7 @@ pub(crate) fn installed() -> bool {
 }
 
 /// Says on the real stderr that a test looked at nothing.
-pub(super) fn not_tested(why: &str) {
+pub(crate) fn not_tested(why: &str) {
     let thread = std::thread::current();
     let line = format!("NOT TESTED: {}: {why}\n", thread.name().unwrap_or("?"));
     std::io::stderr().write_all(line.as_bytes()).unwrap();

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::Ca;
+use super::{Ca, Dns};
 
 /// What an Issuer says beside its server.
 #[derive(Clone, Default)]
@@ -35,17 +35,29 @@ pub(crate) struct Run {
 pub(crate) struct Work<'a> {
     ca: &'a Ca,
     program: PathBuf,
+    resolver: String,
     folder: tempfile::TempDir,
 }
 
 impl<'a> Work<'a> {
     /// An empty one, for runs of `program` against `ca`.
     pub(crate) fn new(ca: &'a Ca, program: impl Into<PathBuf>) -> Self {
-        Self { ca, program: program.into(), folder: tempfile::tempdir().unwrap() }
+        let resolver = ca.dns.address();
+        Self { ca, program: program.into(), resolver, folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// The binary asks this DNS server, not the CA's.
+    pub(crate) fn asking(self, dns: &Dns) -> Self {
+        Self { resolver: dns.address(), ..self }
     }
 
     /// Writes a manifest of one Issuer and these certificates, each with its DNS names.
-    pub(crate) fn manifest(&self, file: &str, issuer: &Issuer, certificates: &[(&str, Vec<String>)]) {
+    pub(crate) fn manifest(
+        &self,
+        file: &str,
+        issuer: &Issuer,
+        certificates: &[(String, Vec<String>)],
+    ) {
         let mut text = self.issuer(issuer);
         for (name, dns_names) in certificates {
             write!(
@@ -108,7 +120,7 @@ impl<'a> Work<'a> {
         command.current_dir(self.folder.path()).env_clear().env("HOME", self.folder.path());
         command.args(["issue", "-v", &format!("./{file}"), "--timeout", "60s"]);
         command.args(["--state-dir", "state", "--config-dir", "config"]);
-        command.args(["--resolver", &self.ca.dns.address()]);
+        command.args(["--resolver", &self.resolver]);
         command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
         command.args(["--http01-check-port", &port.to_string()]);
         command.stdin(Stdio::null());
