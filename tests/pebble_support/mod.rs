@@ -4,7 +4,12 @@
 //! to be the process that was started: Pebble by a TLS certificate made for it, the DNS server by
 //! an address that only it was told. Dropping a server kills it by its process id.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code outside of test functions"
+)]
 
 mod ca;
 mod dns;
@@ -22,7 +27,7 @@ pub(crate) use work::{Issuer, Run, Work};
 use std::time::Duration;
 
 /// A client that trusts `root` (PEM) alone; for plain HTTP there is nothing to trust.
-fn client(root: Option<&str>) -> reqwest::Client {
+pub(crate) fn client(root: Option<&str>) -> reqwest::Client {
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
     let roots = root.map(|root| reqwest::Certificate::from_pem(root.as_bytes()).unwrap());
     let builder = reqwest::Client::builder().no_proxy().user_agent("certctl-tests");
