@@ -280,16 +280,25 @@ impl<'a, S: Store> Session<'a, S> {
             }
             Change::DropNextKey => self.records().delete_next_key(&name).await?,
             Change::AccountKey(pem, account) => {
-                let id = id_of(&account);
-                // A run that was killed here has left the key, and it is the one to go on with.
-                if self.records().account_key(&id).await?.is_none() {
-                    self.records().create_account_key(&id, pem.0.as_bytes()).await?;
-                }
+                self.write_account_key(id_of(&account), pem.0.as_bytes()).await?;
                 self.write_account(&account).await?;
             }
             Change::Account(account) => self.write_account(&account).await?,
         }
         Ok(())
+    }
+
+    /// A run that was killed before it wrote the account has left its key. It is used again, or
+    /// set aside when the referenced secret holds another one by now.
+    async fn write_account_key(&self, id: String, pem: &[u8]) -> Result<(), StoreError> {
+        let key = Key::AccountKey(id);
+        if let Some(left) = self.store.get(&key).await? {
+            if left.bytes.as_slice() == pem {
+                return Ok(());
+            }
+            self.store.quarantine(&key, &left.revision).await?;
+        }
+        self.store.create(&key, pem).await.map(drop)
     }
 
     async fn write_account(&mut self, account: &Account) -> Result<(), StoreError> {
