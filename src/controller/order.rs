@@ -143,11 +143,14 @@ fn requested_end(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     now.checked_add(snapshot.certificate.spec.duration?.0).ok()
 }
 
-/// A final order: replaced when it had expired before this run looked, else the failure it is.
+/// A final order: replaced when its failure is counted already, or when it had expired before
+/// this run looked; else it is the failure to count.
 fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
-    let failed_earlier = order.failure_time.is_some();
+    // The order is written before the count: a run killed between the two has counted nothing.
+    let counted = snapshot.record.status.last_failure_time;
+    let is_counted = order.failure_time.is_some_and(|failed| counted >= Some(failed));
     let expired_unwatched = order.state == OrderState::Expired && !snapshot.run.ordered;
-    if failed_earlier || expired_unwatched {
+    if is_counted || expired_unwatched {
         return new_order(snapshot, now);
     }
     let retry_after = snapshot.run.refusal_retry_after;
