@@ -1,0 +1,198 @@
+//! The engine against a world in memory, killed at every moment: before and after every deed and
+//! every write. Whatever was interrupted, the next runs end as an undisturbed run does.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the modules beside the tests are tests too"
+)]
+
+#[path = "resume/ca.rs"]
+mod ca;
+#[path = "resume/disk.rs"]
+mod disk;
+#[path = "resume/fuse.rs"]
+mod fuse;
+#[path = "resume/scene.rs"]
+mod scene;
+#[path = "resume/time.rs"]
+mod time;
+#[path = "resume/world.rs"]
+mod world;
+
+use certctl::engine::Ending;
+use certctl::resource::FailureClass;
+
+use fuse::Fuse;
+use scene::{Scene, State, identifier};
+
+/// How a story begins: the scene, and which runs went before the one that is killed.
+type Begin = fn() -> Scene;
+
+/// The story without a kill: its end, and how many moments it has.
+fn undisturbed(begin: Begin) -> (State, usize, Vec<String>) {
+    let scene = begin();
+    let went = scene.run(Fuse::endless());
+    settle(&scene);
+    (scene.state(), scene.ca.borrow().orders.len(), went.labels)
+}
+
+/// Lets runs follow until nothing is left to do.
+fn settle(scene: &Scene) {
+    for _ in 0..2 {
+        scene.run_freely();
+    }
+    let went = scene.run(Fuse::endless());
+    assert_eq!((went.requests, &went.labels[..]), (0, &[][..]), "a settled state stays as it is");
+}
+
+/// Kills the run at these moments, one run after the other, and compares the end.
+fn killed_at(begin: Begin, moments: &[usize], wanted: &(State, usize, Vec<String>)) {
+    let scene = begin();
+    let before = scene.ca.borrow().orders.len();
+    let mut unrecorded = 0;
+    let mut places = Vec::new();
+    for moment in moments {
+        let went = scene.run(Fuse::at(*moment));
+        if went.ending.is_none() {
+            unrecorded = scene.unrecorded_orders(before);
+        }
+        places.push(format!("{moment} after {:?}", went.labels.last()));
+        // Whatever is live is a pair at any time.
+        drop(scene.state());
+    }
+    settle(&scene);
+    let (state, orders, _) = wanted;
+    assert_eq!(&scene.state(), state, "killed at {places:?}");
+    let ordered = scene.ca.borrow().orders.len();
+    assert_eq!(ordered, orders + unrecorded, "orders, killed at {places:?}");
+}
+
+/// Kills at every moment, and at pairs of moments.
+fn sweep(begin: Begin, at_least: usize) -> (State, usize, Vec<String>) {
+    let wanted = undisturbed(begin);
+    let moments = wanted.2.len();
+    assert!(moments >= at_least, "{moments} moments: {:#?}", wanted.2);
+    for moment in 0..moments {
+        killed_at(begin, &[moment], &wanted);
+    }
+    for first in (0..moments).step_by(11) {
+        for second in (0..moments).step_by(13) {
+            killed_at(begin, &[first, second], &wanted);
+        }
+    }
+    wanted
+}
+
+fn one_name() -> Scene {
+    Scene::new(&["a.example"])
+}
+
+fn three_names() -> Scene {
+    Scene::new(&["a.example", "b.example", "c.example"])
+}
+
+fn all_names_proven() -> Scene {
+    let scene = three_names();
+    let names = ["a.example", "b.example", "c.example"].map(identifier);
+    scene.ca.borrow_mut().proven.extend(names);
+    scene
+}
+
+fn one_of_three_proven() -> Scene {
+    let scene = three_names();
+    scene.ca.borrow_mut().proven.insert(identifier("b.example"));
+    scene
+}
+
+fn due_for_renewal() -> Scene {
+    let scene = one_name();
+    scene.run_freely();
+    scene.ca.borrow_mut().proven.clear();
+    scene.wait_for_renewal();
+    scene
+}
+
+fn refused() -> Scene {
+    let scene = three_names();
+    scene.ca.borrow_mut().refused.insert(identifier("b.example"));
+    scene
+}
+
+fn issued(revision: u32, state: &State) {
+    let all = (state.revision, state.live, state.attempts, state.issuing, state.next_key);
+    assert_eq!(all, (Some(revision), Some(revision), None, None, false));
+    assert_eq!((state.presented, state.owed, state.accounts), (0, 0, 1));
+}
+
+#[test]
+fn a_first_issuance_of_one_name() {
+    let (state, orders, _) = sweep(one_name, 60);
+    issued(1, &state);
+    assert_eq!(orders, 1);
+}
+
+#[test]
+fn a_first_issuance_of_three_names() {
+    let (state, orders, _) = sweep(three_names, 70);
+    issued(1, &state);
+    assert_eq!(orders, 1);
+}
+
+#[test]
+fn names_that_are_proven_already() {
+    issued(1, &sweep(all_names_proven, 40).0);
+    issued(1, &sweep(one_of_three_proven, 60).0);
+}
+
+#[test]
+fn a_renewal() {
+    let (state, orders, _) = sweep(due_for_renewal, 50);
+    issued(2, &state);
+    assert_eq!(orders, 2);
+}
+
+#[test]
+fn the_old_pair_stays_live_until_the_switch() {
+    let moments = undisturbed(due_for_renewal).2;
+    let switch = moments.iter().position(|label| label == "after publish").unwrap();
+    for moment in 0..moments.len() {
+        let scene = due_for_renewal();
+        let old = scene.live();
+        scene.run(Fuse::at(moment));
+        assert_eq!(scene.live() == old, moment < switch, "killed at {moment}");
+    }
+}
+
+#[test]
+fn a_refused_name_is_counted_once() {
+    let (state, orders, _) = sweep(refused, 60);
+    assert_eq!((state.revision, state.live, state.attempts), (None, None, Some(1)));
+    assert_eq!((state.presented, state.owed, orders), (0, 0, 1));
+}
+
+#[test]
+fn a_lost_reply_costs_at_most_one_more_order() {
+    for begin in [one_name, three_names, one_of_three_proven, due_for_renewal] {
+        let (wanted, orders, _) = undisturbed(begin);
+        let scene = begin();
+        let requests = scene.run(Fuse::endless()).requests;
+        for lost in 0..requests {
+            let scene = begin();
+            let before = scene.ca.borrow().orders.len();
+            let went = scene.run_losing(Fuse::endless(), Some(lost));
+            match went.ending.unwrap() {
+                Ending::Issued(_) => {}
+                Ending::Failed { failure, attempts, .. } => {
+                    assert_eq!((failure.class, attempts), (FailureClass::Unreachable, None));
+                }
+                other => panic!("{other:?}"),
+            }
+            let unrecorded = scene.unrecorded_orders(before);
+            settle(&scene);
+            assert_eq!(scene.state(), wanted, "request {lost}");
+            assert_eq!(scene.ca.borrow().orders.len(), orders + unrecorded, "request {lost}");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! A CA in a few lines: what it was told, and what it makes of it. It outlives all runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use certctl::controller::{
+    AuthorizationSeen, ChallengeSeen, DeedError, DeedErrorKind, OrderSeen, Outcome,
+};
+use certctl::resource::{
+    AuthorizationState, ChallengeType, Identifier, OfferedChallenge, OrderState, Problem,
+};
+use jiff::{SignedDuration, Timestamp};
+use rcgen::{CertificateParams, DnType, IsCa, Issuer, KeyPair, PublicKeyData, SanType};
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::prelude::FromDer;
+
+pub(crate) struct Ca {
+    issuer: Issuer<'static, KeyPair>,
+    /// By the digest of the account's key.
+    pub(crate) accounts: BTreeMap<String, String>,
+    pub(crate) orders: Vec<CaOrder>,
+    pub(crate) authorizations: Vec<CaAuthorization>,
+    /// Names that are proven already.
+    pub(crate) proven: BTreeSet<Identifier>,
+    /// Names that it never believes.
+    pub(crate) refused: BTreeSet<Identifier>,
+}
+
+pub(crate) struct CaOrder {
+    pub(crate) url: String,
+    identifiers: Vec<Identifier>,
+    authorizations: Vec<usize>,
+    csr: Option<Vec<u8>>,
+    /// Looked at since it was finalized.
+    looked_at: bool,
+    pub(crate) forgotten: bool,
+}
+
+pub(crate) struct CaAuthorization {
+    identifier: Identifier,
+    state: AuthorizationState,
+    problem: Option<Problem>,
+    /// What the answer that was found when it was accepted makes of it at the next look.
+    verdict: Option<bool>,
+}
+
+type Answer = Result<Outcome, DeedError>;
+
+impl Ca {
+    pub(crate) fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "fake CA");
+        params.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        Self {
+            issuer: Issuer::new(params, KeyPair::generate().unwrap()),
+            accounts: BTreeMap::new(),
+            orders: Vec::new(),
+            authorizations: Vec::new(),
+            proven: BTreeSet::new(),
+            refused: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn register(&mut self, key: &str) -> String {
+        let url = format!("https://ca.test/account/{}", self.accounts.len());
+        self.accounts.entry(key.to_owned()).or_insert(url).clone()
+    }
+
+    pub(crate) fn new_order(&mut self, identifiers: &[Identifier]) -> Answer {
+        let mut authorizations = Vec::new();
+        for identifier in identifiers {
+            let proven = self.proven.contains(identifier);
+            authorizations.push(self.authorizations.len());
+            self.authorizations.push(CaAuthorization {
+                identifier: identifier.clone(),
+                state: if proven { AuthorizationState::Valid } else { AuthorizationState::Pending },
+                problem: None,
+                verdict: None,
+            });
+        }
+        let url = format!("https://ca.test/order/{}", self.orders.len());
+        self.orders.push(CaOrder {
+            url: url.clone(),
+            identifiers: identifiers.to_vec(),
+            authorizations,
+            csr: None,
+            looked_at: false,
+            forgotten: false,
+        });
+        self.order(&url)
+    }
+
+    /// What a look at an order shows; what was being worked on is done at the next look.
+    pub(crate) fn read_order(&mut self, url: &str) -> Answer {
+        let answer = self.order(url);
+        let settled = self.find(url)?;
+        for index in self.orders[settled].authorizations.clone() {
+            self.settle(index);
+        }
+        if self.orders[settled].csr.is_some() {
+            self.orders[settled].looked_at = true;
+        }
+        answer
+    }
+
+    pub(crate) fn read_authorization(&mut self, url: &str) -> Answer {
+        let index: usize = last(url);
+        let answer = self.authorization(index);
+        self.settle(index);
+        Ok(answer)
+    }
+
+    /// Accepts a challenge; `answered` is whether the right answer can be fetched now.
+    pub(crate) fn accept(&mut self, url: &str, answered: bool) -> Answer {
+        let authorization = &mut self.authorizations[last(url)];
+        if authorization.state != AuthorizationState::Pending {
+            return Err(refusal("malformed", 400));
+        }
+        authorization.state = AuthorizationState::Processing;
+        authorization.verdict = Some(answered && !self.refused.contains(&authorization.identifier));
+        Ok(Outcome::Accepted(ChallengeSeen {
+            state: AuthorizationState::Processing,
+            problem: None,
+        }))
+    }
+
+    pub(crate) fn finalize(&mut self, url: &str, csr: &[u8]) -> Answer {
+        let index = self.find(url)?;
+        if self.state(index) != OrderState::Ready {
+            return Err(refusal("orderNotReady", 403));
+        }
+        self.orders[index].csr = Some(csr.to_vec());
+        self.order(url)
+    }
+
+    pub(crate) fn certificate(&mut self, url: &str, now: Timestamp) -> String {
+        let order = &self.orders[self.find(url).unwrap()];
+        let csr = order.csr.as_ref().unwrap();
+        let (_, csr) = X509CertificationRequest::from_der(csr).unwrap();
+        let public_key = &csr.certification_request_info.subject_pki;
+        let key = Key {
+            bits: public_key.subject_public_key.data.to_vec(),
+            is_ed25519: public_key.algorithm.algorithm.to_id_string() == "1.3.101.112",
+        };
+        let mut params = CertificateParams::default();
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        for identifier in &order.identifiers {
+            params.subject_alt_names.push(match identifier {
+                Identifier::Dns(name) => SanType::DnsName(name.as_str().try_into().unwrap()),
+                Identifier::Ip(address) => SanType::IpAddress(*address),
+            });
+        }
+        let time = |at: Timestamp| {
+            let seconds = u64::try_from(at.as_second()).unwrap();
+            rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds)
+        };
+        params.not_before = time(now);
+        params.not_after = time(now + SignedDuration::from_hours(90 * 24));
+        params.signed_by(&key, &self.issuer).unwrap().pem()
+    }
+
+    fn find(&self, url: &str) -> Result<usize, DeedError> {
+        let found = self.orders.iter().position(|order| order.url == url && !order.forgotten);
+        found.ok_or_else(|| DeedError {
+            kind: DeedErrorKind::Gone,
+            message: format!("{url}: not found"),
+            problem: None,
+            retry_after: None,
+        })
+    }
+
+    fn settle(&mut self, index: usize) {
+        let authorization = &mut self.authorizations[index];
+        match authorization.verdict.take() {
+            Some(true) => {
+                authorization.state = AuthorizationState::Valid;
+                self.proven.insert(authorization.identifier.clone());
+            }
+            Some(false) => {
+                authorization.state = AuthorizationState::Invalid;
+                authorization.problem = Some(problem("unauthorized", 403));
+            }
+            None => {}
+        }
+    }
+
+    fn state(&self, index: usize) -> OrderState {
+        let order = &self.orders[index];
+        let states = || order.authorizations.iter().map(|a| &self.authorizations[*a].state);
+        if states().any(|state| *state == AuthorizationState::Invalid) {
+            OrderState::Invalid
+        } else if order.csr.is_some() && order.looked_at {
+            OrderState::Valid
+        } else if order.csr.is_some() {
+            OrderState::Processing
+        } else if states().all(|state| *state == AuthorizationState::Valid) {
+            OrderState::Ready
+        } else {
+            OrderState::Pending
+        }
+    }
+
+    fn order(&self, url: &str) -> Answer {
+        let index = self.find(url)?;
+        let order = &self.orders[index];
+        let state = self.state(index);
+        let certificate = (state == OrderState::Valid).then(|| format!("{url}/certificate"));
+        let of = |a: &usize| format!("https://ca.test/authorization/{a}");
+        Ok(Outcome::Order(Box::new(OrderSeen {
+            url: url.to_owned(),
+            problem: (state == OrderState::Invalid).then(|| problem("unauthorized", 403)),
+            state,
+            authorizations: order.authorizations.iter().map(of).collect(),
+            finalize_url: format!("{url}/finalize"),
+            certificate_url: certificate,
+            expires: None,
+            retry_after: None,
+        })))
+    }
+
+    fn authorization(&self, index: usize) -> Outcome {
+        let authorization = &self.authorizations[index];
+        let url = format!("https://ca.test/challenge/{index}");
+        let token = format!("token-{index}");
+        let key = format!("{token}.thumbprint");
+        let seen = ChallengeSeen {
+            state: authorization.state.clone(),
+            problem: authorization.problem.clone(),
+        };
+        // An authorization stays pending while its challenge is processing (RFC 8555 7.1.6).
+        let state = match &authorization.state {
+            AuthorizationState::Processing => AuthorizationState::Pending,
+            state => state.clone(),
+        };
+        let offered = OfferedChallenge { kind: ChallengeType::Http01, url: url.clone(), token };
+        Outcome::Authorization(Box::new(AuthorizationSeen {
+            identifier: authorization.identifier.clone(),
+            wildcard: false,
+            state,
+            challenges: vec![(offered, key)],
+            seen: vec![(url, seen)],
+        }))
+    }
+}
+
+fn problem(kind: &str, status: u16) -> Problem {
+    let kind = format!("urn:ietf:params:acme:error:{kind}");
+    Problem { status: Some(status), kind, detail: "no".to_owned(), subproblems: Vec::new() }
+}
+
+fn refusal(kind: &str, status: u16) -> DeedError {
+    DeedError {
+        kind: DeedErrorKind::Refused,
+        message: kind.to_owned(),
+        problem: Some(problem(kind, status)),
+        retry_after: None,
+    }
+}
+
+/// The number at the end of a URL.
+fn last(url: &str) -> usize {
+    url.rsplit('/').next().unwrap().parse().unwrap()
+}
+
+/// An Ed25519 or P-256 key to be certified.
+struct Key {
+    bits: Vec<u8>,
+    is_ed25519: bool,
+}
+
+impl PublicKeyData for Key {
+    fn der_bytes(&self) -> &[u8] {
+        &self.bits
+    }
+
+    fn algorithm(&self) -> &'static rcgen::SignatureAlgorithm {
+        if self.is_ed25519 { &rcgen::PKCS_ED25519 } else { &rcgen::PKCS_ECDSA_P256_SHA256 }
+    }
+}

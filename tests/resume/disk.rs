@@ -1,0 +1,168 @@
+//! A state in memory that outlives the runs which use it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use certctl::engine::ports::{Key, Lock, Prefix, Revision, Store, StoreError, Stored};
+use certctl::pki;
+use certctl::resource::{Event, NamespacedName, SecretFiles};
+use jiff::SignedDuration;
+use zeroize::Zeroizing;
+
+use super::fuse::Fuse;
+
+/// What is written.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) documents: BTreeMap<Key, (u64, Vec<u8>)>,
+    pub(crate) secrets: BTreeMap<NamespacedName, (u32, SecretFiles)>,
+    pub(crate) issuances: Vec<String>,
+    writes: u64,
+    locks: BTreeSet<String>,
+}
+
+/// The state, as one run uses it: each write is a moment before and a moment after it.
+pub(crate) struct Disk {
+    pub(crate) memory: Rc<RefCell<Memory>>,
+    pub(crate) fuse: Rc<Fuse>,
+}
+
+impl Disk {
+    fn conflict(&self, key: &Key) -> StoreError {
+        StoreError::Conflict { path: self.place(key) }
+    }
+
+    fn put(&self, key: &Key, bytes: &[u8]) -> Revision {
+        let mut memory = self.memory.borrow_mut();
+        memory.writes += 1;
+        let number = memory.writes;
+        memory.documents.insert(key.clone(), (number, bytes.to_vec()));
+        Revision(number.to_string())
+    }
+
+    fn number(&self, key: &Key) -> Option<u64> {
+        self.memory.borrow().documents.get(key).map(|(number, _)| *number)
+    }
+}
+
+/// A lock that is held, given back when a killed run is dropped.
+pub(crate) struct Lease {
+    memory: Rc<RefCell<Memory>>,
+    name: String,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.memory.borrow_mut().locks.remove(&self.name);
+    }
+}
+
+impl Store for Disk {
+    type Lease = Lease;
+
+    async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        let memory = self.memory.borrow();
+        Ok(memory.documents.get(key).map(|(number, bytes)| Stored {
+            bytes: Zeroizing::new(bytes.clone()),
+            revision: Revision(number.to_string()),
+        }))
+    }
+
+    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Revision, StoreError> {
+        self.fuse.pass(format!("before create {}", self.place(key))).await;
+        if self.number(key).is_some() {
+            return Err(self.conflict(key));
+        }
+        let revision = self.put(key, bytes);
+        self.fuse.pass(format!("after create {}", self.place(key))).await;
+        Ok(revision)
+    }
+
+    async fn put_if(
+        &self,
+        key: &Key,
+        bytes: &[u8],
+        expected: &Revision,
+    ) -> Result<Revision, StoreError> {
+        self.fuse.pass(format!("before put {}", self.place(key))).await;
+        if self.number(key).map(|number| number.to_string()).as_ref() != Some(&expected.0) {
+            return Err(self.conflict(key));
+        }
+        let revision = self.put(key, bytes);
+        self.fuse.pass(format!("after put {}", self.place(key))).await;
+        Ok(revision)
+    }
+
+    async fn quarantine(&self, key: &Key, _: &Revision) -> Result<String, StoreError> {
+        panic!("{} is damaged", self.place(key));
+    }
+
+    fn place(&self, key: &Key) -> String {
+        format!("{key:?}")
+    }
+
+    async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        self.fuse.pass(format!("before delete {}", self.place(key))).await;
+        self.memory.borrow_mut().documents.remove(key);
+        self.fuse.pass(format!("after delete {}", self.place(key))).await;
+        Ok(())
+    }
+
+    async fn list(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        let belongs = |key: &&Key| match (prefix, key) {
+            (Prefix::Certificates, Key::Certificate(_)) | (Prefix::Accounts, Key::Account(_)) => {
+                true
+            }
+            (Prefix::Requests(of), Key::Request(name, _))
+            | (Prefix::Orders(of), Key::Order(name, ..)) => of == name,
+            _ => false,
+        };
+        Ok(self.memory.borrow().documents.keys().filter(belongs).cloned().collect())
+    }
+
+    async fn lock(&self, lock: &Lock, _: SignedDuration) -> Result<Lease, StoreError> {
+        let name = format!("{lock:?}");
+        if !self.memory.borrow_mut().locks.insert(name.clone()) {
+            return Err(StoreError::Locked { what: name, holder: "another task".to_owned() });
+        }
+        Ok(Lease { memory: Rc::clone(&self.memory), name })
+    }
+
+    async fn journal(&self, _: &NamespacedName, _: &[Event]) -> Result<(), StoreError> {
+        self.fuse.pass("before journal".to_owned()).await;
+        Ok(())
+    }
+
+    async fn log_issuance(&self, line: &str) -> Result<(), StoreError> {
+        self.fuse.pass("before log".to_owned()).await;
+        self.memory.borrow_mut().issuances.push(line.to_owned());
+        self.fuse.pass("after log".to_owned()).await;
+        Ok(())
+    }
+
+    async fn publish(
+        &self,
+        secret: &NamespacedName,
+        revision: u32,
+        files: &SecretFiles,
+    ) -> Result<(), StoreError> {
+        assert!(is_pair(files), "a pair that does not match goes live");
+        self.fuse.pass("before publish".to_owned()).await;
+        self.memory.borrow_mut().secrets.insert(secret.clone(), (revision, files.clone()));
+        self.fuse.pass("after publish".to_owned()).await;
+        Ok(())
+    }
+
+    async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
+        Ok(self.memory.borrow().secrets.get(secret).map(|(_, files)| files.clone()))
+    }
+}
+
+/// Whether the certificate is for the key.
+pub(crate) fn is_pair(files: &SecretFiles) -> bool {
+    let text = |name: &str| String::from_utf8(files.0[name].to_vec()).unwrap();
+    let key = pki::key_facts(&text("tls.key")).unwrap();
+    let leaf = pki::leaf_facts(&text("tls.crt")).unwrap();
+    key.public_key == leaf.public_key
+}

@@ -1,0 +1,274 @@
+//! A certificate, its CA and its state, over several runs.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use certctl::controller::Intervals;
+use certctl::engine::ports::{Key, Store as _};
+use certctl::engine::{Ended, Ending, Engine, Observer, Options, Task};
+use certctl::resource::{
+    Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus, ConditionType, Event,
+    Http01, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm, Metadata, NamespacedName,
+    Order, Origin, PrivateKeySpec, SecretKeySelector, Settings, Solver, SolverKind,
+};
+use certctl::store::Records;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{Notify, watch};
+
+use super::ca::Ca;
+use super::disk::{Disk, Memory, is_pair};
+use super::fuse::Fuse;
+use super::time::Timeline;
+use super::world::{Outside, World};
+
+pub(crate) struct Scene {
+    pub(crate) clock: Timeline,
+    pub(crate) memory: Rc<RefCell<Memory>>,
+    pub(crate) ca: Rc<RefCell<Ca>>,
+    pub(crate) outside: Rc<RefCell<Outside>>,
+    pub(crate) task: Task,
+}
+
+/// How one run went.
+pub(crate) struct Went {
+    /// `None` when it was killed.
+    pub(crate) ending: Option<Ending>,
+    /// The moments it passed.
+    pub(crate) labels: Vec<String>,
+    /// The requests it sent.
+    pub(crate) requests: usize,
+}
+
+/// Everything that must be the same however often the runs were killed.
+#[derive(Debug, PartialEq)]
+pub(crate) struct State {
+    pub(crate) live: Option<u32>,
+    pub(crate) revision: Option<u32>,
+    pub(crate) attempts: Option<u32>,
+    pub(crate) has_failed: bool,
+    pub(crate) issuing: Option<ConditionStatus>,
+    pub(crate) ready: Option<ConditionStatus>,
+    pub(crate) next_key_name: Option<String>,
+    pub(crate) next_key: bool,
+    pub(crate) accounts: usize,
+    pub(crate) presented: usize,
+    pub(crate) owed: usize,
+    pub(crate) certificates: usize,
+    /// The newest request; older ones are pruned by the next run that writes.
+    pub(crate) request: Option<u32>,
+}
+
+struct Deaf;
+
+impl Observer for Deaf {
+    fn event(&self, _: &NamespacedName, _: &Event) {}
+
+    fn stage(&self, _: &NamespacedName, _: &str) {}
+}
+
+impl Scene {
+    pub(crate) fn new(names: &[&str]) -> Self {
+        let start: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+        Self {
+            clock: Timeline::new(start),
+            memory: Rc::default(),
+            ca: Rc::new(RefCell::new(Ca::new())),
+            outside: Rc::default(),
+            task: task(names),
+        }
+    }
+
+    pub(crate) fn run(&self, fuse: Fuse) -> Went {
+        self.run_losing(fuse, None)
+    }
+
+    /// One run, in which the reply to the request number `lost` does not arrive.
+    pub(crate) fn run_losing(&self, fuse: Fuse, lost: Option<usize>) -> Went {
+        let fuse = Rc::new(fuse);
+        let disk = || Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(&fuse) };
+        let world = World {
+            clock: self.clock.clone(),
+            disk: disk(),
+            fuse: Rc::clone(&fuse),
+            ca: Rc::clone(&self.ca),
+            outside: Rc::clone(&self.outside),
+            lost,
+            requests: Cell::new(0),
+            listens: Cell::new(false),
+            hits: RefCell::default(),
+            hit: Notify::new(),
+        };
+        let (_sender, shutdown) = watch::channel(None);
+        let store = disk();
+        let engine = Engine {
+            clock: &self.clock,
+            store: &store,
+            performer: &world,
+            observer: &Deaf,
+            options: options(),
+            shutdown,
+        };
+        let tasks = [self.task.clone()];
+        let ended = self.clock.run(|| fuse.is_blown(), engine.run(&tasks));
+        let ending = ended.map(|mut all: Vec<Ended>| all.pop().unwrap().ending);
+        Went { ending, labels: fuse.labels(), requests: world.requests.get() }
+    }
+
+    /// One run that nothing disturbs.
+    pub(crate) fn run_freely(&self) -> Ending {
+        self.run(Fuse::endless()).ending.unwrap()
+    }
+
+    pub(crate) fn record(&self) -> Option<CertificateRecord> {
+        let disk = self.disk();
+        let name = self.name();
+        let records = Records::new(&disk);
+        let kept = self.clock.run(|| false, records.certificate(&name)).unwrap().unwrap();
+        kept.map(|kept| kept.value)
+    }
+
+    /// All orders on disk, by revision and number.
+    pub(crate) fn orders(&self) -> Vec<Order> {
+        let disk = self.disk();
+        let name = self.name();
+        let records = Records::new(&disk);
+        let all = self.clock.run(|| false, records.all_orders(&name)).unwrap().unwrap();
+        all.into_iter().map(|(_, order)| order.unwrap().value).collect()
+    }
+
+    pub(crate) fn state(&self) -> State {
+        let record = self.record();
+        let status = record.as_ref().map(|record| record.status.clone()).unwrap_or_default();
+        let condition = |kind| status.condition(kind).map(|condition| condition.status);
+        let orders = self.orders();
+        let memory = self.memory.borrow();
+        for (_, files) in memory.secrets.values() {
+            assert!(is_pair(files));
+        }
+        let keys = memory.documents.keys();
+        State {
+            live: memory.secrets.values().next().map(|(revision, _)| *revision),
+            revision: status.revision,
+            attempts: status.failed_issuance_attempts,
+            has_failed: status.last_failure_time.is_some(),
+            issuing: condition(ConditionType::Issuing),
+            ready: condition(ConditionType::Ready),
+            next_key_name: status.next_private_key_secret_name.clone(),
+            next_key: keys.clone().any(|key| matches!(key, Key::NextKey(_))),
+            accounts: self.ca.borrow().accounts.len(),
+            presented: self.outside.borrow().len(),
+            owed: orders.iter().filter(|order| order.owes_clean_up()).count(),
+            certificates: self.certificates(),
+            request: keys
+                .filter_map(|key| if let Key::Request(_, n) = key { Some(*n) } else { None })
+                .max(),
+        }
+    }
+
+    /// How many different certificates were issued.
+    fn certificates(&self) -> usize {
+        let memory = self.memory.try_borrow().ok();
+        let mut serials = memory.map(|memory| memory.issuances.clone()).unwrap_or_default();
+        serials.sort();
+        serials.dedup();
+        serials.len()
+    }
+
+    /// Orders that the CA has and the state does not know of, the first `skipped` aside.
+    pub(crate) fn unrecorded_orders(&self, skipped: usize) -> usize {
+        let known = self.orders();
+        let ca = self.ca.borrow();
+        let is_known = |url: &String| known.iter().any(|order| order.url.as_ref() == Some(url));
+        ca.orders.iter().skip(skipped).filter(|order| !is_known(&order.url)).count()
+    }
+
+    /// What is live now.
+    pub(crate) fn live(&self) -> Option<certctl::resource::SecretFiles> {
+        let secret = NamespacedName::new("default", "web-tls");
+        self.clock.run(|| false, self.disk().published(&secret)).unwrap().unwrap()
+    }
+
+    /// Lets the time come at which the live pair is due.
+    pub(crate) fn wait_for_renewal(&self) {
+        self.clock.set(self.record().unwrap().status.renewal_time.unwrap());
+    }
+
+    fn disk(&self) -> Disk {
+        Disk { memory: Rc::clone(&self.memory), fuse: Rc::default() }
+    }
+
+    fn name(&self) -> NamespacedName {
+        self.task.certificate.metadata.key()
+    }
+}
+
+pub(crate) fn identifier(name: &str) -> Identifier {
+    Identifier::Dns(name.parse().unwrap())
+}
+
+fn options() -> Options {
+    Options {
+        parallel: 1,
+        max_concurrent_challenges: 60,
+        timeout: SignedDuration::from_mins(10),
+        lock_timeout: SignedDuration::from_secs(30),
+        intervals: Intervals { self_check: SignedDuration::from_secs(10) },
+        unattended: true,
+    }
+}
+
+fn task(names: &[&str]) -> Task {
+    let origin = Origin { path: PathBuf::from("/etc/certctl/web.yaml"), line: 1, column: 1 };
+    let metadata = |name: &str| Metadata {
+        name: name.to_owned(),
+        namespace: "default".to_owned(),
+        ..Metadata::default()
+    };
+    let key =
+        |algorithm| PrivateKeySpec { algorithm: Some(algorithm), ..PrivateKeySpec::default() };
+    let spec = CertificateSpec {
+        secret_name: "web-tls".to_owned(),
+        issuer_ref: IssuerRef { name: "le".to_owned(), ..IssuerRef::default() },
+        dns_names: names.iter().map(|name| name.parse().unwrap()).collect(),
+        private_key: Some(key(KeyAlgorithm::Ed25519)),
+        ..CertificateSpec::default()
+    };
+    let acme = Acme {
+        server: "https://ca.test/directory".to_owned(),
+        email: "ops@example.com".to_owned(),
+        private_key_secret_ref: SecretKeySelector { name: "le-key".to_owned(), key: String::new() },
+        disable_account_key_generation: false,
+        ca_bundle: None,
+        skip_tls_verify: false,
+        preferred_chain: String::new(),
+        external_account_binding: None,
+        enable_duration_feature: false,
+        profile: String::new(),
+        renewal_information_source: None,
+        solvers: vec![Solver {
+            selector: None,
+            wait_instead_of_self_check: None,
+            kind: SolverKind::Http01(Http01::default()),
+        }],
+    };
+    Task {
+        certificate: Certificate {
+            metadata: metadata("web"),
+            spec,
+            settings: Settings::default(),
+            origin: origin.clone(),
+        },
+        issuer: Issuer {
+            kind: IssuerKind::Issuer,
+            metadata: metadata("le"),
+            acme,
+            settings: Settings::default(),
+            origin,
+        },
+        manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
+        references: Vec::new(),
+        force: false,
+        input_digest: "1".to_owned(),
+    }
+}

@@ -1,0 +1,267 @@
+//! Does the deeds of one run on a CA and an outside that outlive it, and checks that each deed was
+//! written down before it is done.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use base64::Engine as _;
+use certctl::controller::{
+    CheckSeen, DeedError, DeedErrorKind, Effect, Outcome, Secret, Snapshot, account, issuing,
+};
+use certctl::engine::Performer;
+use certctl::engine::inputs::account_id;
+use certctl::engine::ports::{Clock as _, Store as _};
+use certctl::pki::{self, Chain, PrivateKey};
+use certctl::resource::{
+    Challenge, CleanUp, Deed, KeyAlgorithm, NamespacedName, Order, Phase, PublicKeyDigest,
+};
+use certctl::store::Records;
+use jiff::Timestamp;
+use tokio::sync::Notify;
+use zeroize::Zeroizing;
+
+use super::ca::Ca;
+use super::disk::Disk;
+use super::fuse::Fuse;
+use super::time::Timeline;
+
+/// The tokens that are out, with their answers.
+pub(crate) type Outside = BTreeMap<String, String>;
+
+pub(crate) struct World {
+    pub(crate) clock: Timeline,
+    pub(crate) disk: Disk,
+    pub(crate) fuse: Rc<Fuse>,
+    pub(crate) ca: Rc<RefCell<Ca>>,
+    pub(crate) outside: Rc<RefCell<Outside>>,
+    /// The reply to this request at the CA, counted from 0, is lost.
+    pub(crate) lost: Option<usize>,
+    pub(crate) requests: Cell<usize>,
+    /// A listener of this run answers.
+    pub(crate) listens: Cell<bool>,
+    pub(crate) hits: RefCell<BTreeMap<String, Timestamp>>,
+    pub(crate) hit: Notify,
+}
+
+impl World {
+    async fn do_it(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
+        let name = snapshot.certificate.metadata.key();
+        let records = Records::new(&self.disk);
+        match effect {
+            Effect::Prepare { solving } => {
+                self.listens.set(*solving || self.listens.get());
+                Ok(Outcome::Prepared)
+            }
+            Effect::GenerateKey { algorithm, size } => {
+                Ok(key(&PrivateKey::generate(*algorithm, *size).unwrap()))
+            }
+            Effect::ReuseKey => {
+                let files = self.disk.published(&secret(snapshot)).await.unwrap().unwrap();
+                let text = String::from_utf8(files.0["tls.key"].to_vec()).unwrap();
+                Ok(key(&PrivateKey::from_pem(&text).unwrap()))
+            }
+            Effect::BuildRequest => {
+                let key = self.next_key(&name).await;
+                let csr = pki::build_csr(&snapshot.certificate.spec, &key).unwrap();
+                Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
+            }
+            Effect::ObtainAccountKey => {
+                let id = account_id(&account::identity(snapshot));
+                let kept = records.account_key(&id).await.unwrap();
+                let pem = match kept {
+                    Some(bytes) => Zeroizing::new(String::from_utf8(bytes.to_vec()).unwrap()),
+                    None => PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap().to_pkcs8_pem(),
+                };
+                let digest = pki::key_facts(&pem).unwrap().public_key;
+                Ok(Outcome::AccountKey(Secret(pem), digest))
+            }
+            Effect::Present { url } => {
+                let spec = challenge(snapshot, url).spec;
+                self.outside.borrow_mut().insert(spec.token, spec.key);
+                Ok(Outcome::Presented)
+            }
+            Effect::SelfCheck { url } => Ok(Outcome::Checked(CheckSeen {
+                passed: self.is_answered(&challenge(snapshot, url)),
+                summary: "looked".to_owned(),
+                report: "looked".to_owned(),
+            })),
+            Effect::CleanUp { order, url } => {
+                let orders = snapshot.retired.iter().chain(&snapshot.order);
+                let order = orders.filter(|o| o.name == *order).next_back().unwrap();
+                let found = order.challenges.iter().find(|c| c.spec.url == *url).unwrap();
+                self.outside.borrow_mut().remove(&found.spec.token);
+                Ok(Outcome::CleanedUp)
+            }
+            Effect::Publish => {
+                let pem = snapshot.current_order().unwrap().certificate.clone().unwrap();
+                let chain = Chain::from_pem(&pem).unwrap();
+                let key = self.next_key(&name).await;
+                let mut files = pki::secret_files(&snapshot.certificate.spec, &key, &chain);
+                let annotations = issuing::annotations(snapshot);
+                let metadata = serde_json::json!({ "annotations": annotations }).to_string();
+                files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
+                let revision = snapshot.next_revision();
+                self.disk.publish(&secret(snapshot), revision, &files).await.unwrap();
+                self.disk.log_issuance(&chain.leaf().serial).await.unwrap();
+                Ok(Outcome::Published(Box::new(chain.leaf().clone())))
+            }
+            Effect::FindAccount
+            | Effect::RegisterAccount
+            | Effect::UpdateContacts
+            | Effect::CreateOrder
+            | Effect::ReadOrder
+            | Effect::ReadAuthorization { .. }
+            | Effect::Accept { .. }
+            | Effect::Finalize
+            | Effect::Download => {
+                let number = self.requests.replace(self.requests.get() + 1);
+                let answer = self.ask_the_ca(snapshot, effect);
+                if self.lost == Some(number) { Err(lost()) } else { answer }
+            }
+        }
+    }
+
+    fn ask_the_ca(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
+        let mut ca = self.ca.borrow_mut();
+        let account = || snapshot.account.clone().unwrap();
+        let found = |url: String| Outcome::Account {
+            url,
+            contacts: account::contacts(snapshot),
+            terms_of_service: None,
+        };
+        let PublicKeyDigest(digest) = match effect {
+            Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
+                account().public_key
+            }
+            _ => PublicKeyDigest(String::new()),
+        };
+        let order = || snapshot.current_order().unwrap();
+        let url = || order().url.clone().unwrap();
+        match effect {
+            Effect::FindAccount => {
+                Ok(ca.accounts.get(&digest).cloned().map_or(Outcome::NoAccount, found))
+            }
+            Effect::RegisterAccount | Effect::UpdateContacts => Ok(found(ca.register(&digest))),
+            Effect::CreateOrder => {
+                assert_eq!(Some(&order().spec.account_url), account().url.as_ref());
+                ca.new_order(&order().spec.identifiers)
+            }
+            Effect::ReadOrder => ca.read_order(&url()),
+            Effect::ReadAuthorization { url } => ca.read_authorization(url),
+            Effect::Accept { url } => {
+                let challenge = challenge(snapshot, url);
+                let answered = self.is_answered(&challenge);
+                if answered {
+                    let token = challenge.spec.token.clone();
+                    self.hits.borrow_mut().insert(token, self.clock.now());
+                    self.hit.notify_waiters();
+                }
+                ca.accept(url, answered)
+            }
+            Effect::Finalize => {
+                let pem = &order().spec.request;
+                let body: String = pem.lines().filter(|line| !line.starts_with("---")).collect();
+                let der = base64::prelude::BASE64_STANDARD.decode(body).unwrap();
+                ca.finalize(&url(), &der)
+            }
+            Effect::Download => {
+                let pem = ca.certificate(&url(), self.clock.now());
+                let leaf = pki::leaf_facts(&pem).unwrap();
+                let request = snapshot.next_request.as_ref().unwrap();
+                let chain = Chain::from_pem(&pem).unwrap();
+                let (key, names) = (&request.spec.public_key, &order().spec.identifiers);
+                pki::verify_issued(&chain, key, names, self.clock.now()).unwrap();
+                Ok(Outcome::Certificate { pem, leaf: Box::new(leaf) })
+            }
+            other => panic!("{other:?} is not a deed at the CA"),
+        }
+    }
+
+    fn is_answered(&self, challenge: &Challenge) -> bool {
+        let out = self.outside.borrow().get(&challenge.spec.token) == Some(&challenge.spec.key);
+        out && self.listens.get()
+    }
+
+    async fn next_key(&self, name: &NamespacedName) -> PrivateKey {
+        let bytes = Records::new(&self.disk).next_key(name).await.unwrap().unwrap();
+        PrivateKey::from_pem(std::str::from_utf8(&bytes).unwrap()).unwrap()
+    }
+
+    /// Whatever might exist outside after this deed must be on disk before.
+    async fn check_intent(&self, snapshot: &Snapshot, effect: &Effect) {
+        let expected = match effect {
+            Effect::CreateOrder => Deed::Create,
+            Effect::Finalize => Deed::Finalize,
+            Effect::Present { .. } | Effect::Accept { .. } => Deed::Solve,
+            _ => return,
+        };
+        let name = snapshot.certificate.metadata.key();
+        let orders = Records::new(&self.disk).all_orders(&name).await.unwrap();
+        let wanted = &snapshot.current_order().unwrap().name;
+        let orders = orders.into_iter().map(|(_, order)| order.unwrap().value);
+        let written: Order = orders.into_iter().find(|order| order.name == *wanted).unwrap();
+        assert_eq!(written.deed, expected, "{effect:?}");
+        let phase = |url: &str| {
+            let found = written.challenges.iter().find(|c| c.spec.url == url).unwrap();
+            (found.phase, found.clean_up)
+        };
+        match effect {
+            Effect::Present { url } => {
+                assert_eq!(phase(url), (Phase::Presenting, CleanUp::Owed));
+            }
+            Effect::Accept { url } => assert_eq!(phase(url), (Phase::Accepting, CleanUp::Owed)),
+            _ => {}
+        }
+        let key = self.next_key(&name).await;
+        let csr = pki::read_csr(&written.spec.request).unwrap();
+        assert_eq!(key.facts().public_key, csr.public_key, "the key of the CSR is kept");
+    }
+}
+
+impl Performer for World {
+    async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
+        self.check_intent(&snapshot, &effect).await;
+        self.fuse.pass(format!("before {effect:?}")).await;
+        let outcome = self.do_it(&snapshot, &effect).await;
+        self.fuse.pass(format!("after {effect:?}")).await;
+        outcome.unwrap_or_else(Outcome::Failed)
+    }
+
+    fn last_hit(&self, token: &str) -> Option<Timestamp> {
+        self.hits.borrow().get(token).copied()
+    }
+
+    fn hits(&self) -> u64 {
+        self.hits.borrow().len().try_into().unwrap()
+    }
+
+    async fn hit_after(&self, seen: u64) {
+        while self.hits() <= seen {
+            self.hit.notified().await;
+        }
+    }
+}
+
+fn key(key: &PrivateKey) -> Outcome {
+    Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone())
+}
+
+fn challenge(snapshot: &Snapshot, url: &str) -> Challenge {
+    let challenges = &snapshot.current_order().unwrap().challenges;
+    challenges.iter().find(|c| c.spec.url == url).unwrap().clone()
+}
+
+fn secret(snapshot: &Snapshot) -> NamespacedName {
+    let namespace = &snapshot.certificate.metadata.namespace;
+    NamespacedName::new(namespace, &snapshot.certificate.spec.secret_name)
+}
+
+fn lost() -> DeedError {
+    DeedError {
+        kind: DeedErrorKind::Transient,
+        message: "the reply is lost".to_owned(),
+        problem: None,
+        retry_after: None,
+    }
+}
