@@ -1,46 +1,36 @@
 //! One certificate through the pipeline.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+mod account;
+mod leave;
+
 use std::rc::Rc;
 
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 
 use super::effect::InFlight;
 use super::ports::{Clock, Lock, Store, StoreError};
 use super::schedule::Schedule;
 use super::session::{Session, Task};
-use super::{Ended, Ending, Engine, GRACE, Issued, OVERDUE, Observer, Performer};
+pub(super) use account::AccountGates;
+
+use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer};
 use crate::controller::{
-    Change, Deferral, Effect, Failure, Outcome, Record, Step, Wake, absorb, account, backoff,
-    challenge, next_step,
+    Change, Deferral, Effect, Failure, Outcome, Record, Step, Wake, absorb, backoff, next_step,
 };
-use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
+use crate::resource::{FailureClass, Reason};
 
 /// Outcomes that come in quick succession are written together.
 const GATHER: SignedDuration = SignedDuration::from_millis(20);
-/// How long a run that is ending waits for clean-ups.
-const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
 
 /// What the certificates of one run share.
 #[derive(Clone, Copy)]
 pub(super) struct Shared<'a> {
     pub(super) schedule: &'a Schedule,
     pub(super) accounts: &'a AccountGates,
-}
-
-/// One certificate at a time works on an account, in this process; the file lock keeps others out.
-#[derive(Default)]
-pub(super) struct AccountGates(RefCell<HashMap<String, Rc<Mutex<()>>>>);
-
-impl AccountGates {
-    fn gate(&self, id: &str) -> Rc<Mutex<()>> {
-        Rc::clone(self.0.borrow_mut().entry(id.to_owned()).or_default())
-    }
 }
 
 /// Works on one certificate until it is settled, waits or has failed.
@@ -367,56 +357,6 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(())
     }
 
-    fn needs_the_account(step: &Step) -> bool {
-        let of_account = |effect: &Effect| {
-            matches!(
-                effect,
-                Effect::ObtainAccountKey
-                    | Effect::FindAccount
-                    | Effect::RegisterAccount
-                    | Effect::UpdateContacts
-            )
-        };
-        match step {
-            Step::Act(effects) => effects.iter().any(of_account),
-            Step::Record(record) => {
-                record.changes.iter().any(|change| matches!(change, Change::Account(_)))
-            }
-            Step::Settled | Step::Wait { .. } | Step::Fail(_) => false,
-        }
-    }
-
-    /// Works on the account until its room is settled, with everybody else kept out.
-    async fn settle_the_account(&mut self) -> Result<(), StoreError> {
-        let id = self.session.account_id();
-        let gate = self.shared.accounts.gate(&id);
-        let _turn = gate.lock().await;
-        self.session.load_account().await?;
-        if matches!(account::decide(&self.session.snapshot, self.engine.clock.now()), Step::Settled)
-        {
-            return Ok(());
-        }
-        let wait = self.engine.options.lock_timeout;
-        let _lease = self.engine.store.lock(&Lock::Account(id), wait).await?;
-        self.session.load_account().await?;
-        while self.session.snapshot.run.trouble.is_none() {
-            self.flush().await?;
-            match account::decide(&self.session.snapshot, self.engine.clock.now()) {
-                Step::Record(record) => self.session.apply(record),
-                Step::Act(effects) => {
-                    for effect in effects {
-                        let snapshot = Rc::new(self.session.snapshot.clone());
-                        self.engine.observer.stage(&self.session.name, stage_of(&effect));
-                        let outcome = self.engine.performer.perform(snapshot, effect.clone()).await;
-                        self.absorb(&effect, outcome);
-                    }
-                }
-                Step::Settled | Step::Wait { .. } | Step::Fail(_) => break,
-            }
-        }
-        self.flush().await
-    }
-
     fn settled(&self) -> Ending {
         let snapshot = &self.session.snapshot;
         let status = &snapshot.record.status;
@@ -433,91 +373,6 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             _ => unchanged(&self.session),
         }
     }
-
-    async fn fail(&mut self, failure: Failure, now: Timestamp) -> Result<Ending, StoreError> {
-        self.deeds.clear();
-        self.in_flight = InFlight::default();
-        let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
-        if !failure.counts() {
-            self.park();
-            // What the failure says stays with it; the order is gone on with.
-            record.events.clear();
-        }
-        self.session.apply(record);
-        self.flush().await?;
-        let record = &self.session.snapshot.record;
-        let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
-        let next_attempt = backoff::next_attempt(record).filter(|time| *time > now);
-        Ok(Ending::Failed { failure, attempts, next_attempt })
-    }
-
-    /// Everything the CA needs from here has been done: its verdict may still come.
-    fn may_wait_for_the_verdict(&self) -> bool {
-        let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c.phase));
-        let order = self.session.snapshot.current_order();
-        !self.extended && order.is_some_and(|order| order.deed != Deed::Solve || !undone(order))
-    }
-
-    async fn leave_pending(&mut self) -> Result<Ending, StoreError> {
-        let now = self.engine.clock.now();
-        let run = &self.session.snapshot.run;
-        let report = run.reports.values().cloned().collect::<Vec<_>>().join("\n");
-        let order = self.session.snapshot.current_order().cloned();
-        self.park();
-        self.flush().await?;
-        let Some(order) = order else { return Ok(unchanged(&self.session)) };
-        let waiting = order.challenges.iter().find(|c| !is_past_accept(c.phase));
-        let why = waiting.or(order.challenges.first()).map_or_else(
-            || format!("the CA says the order is {}", order.state.as_str()),
-            |challenge| format!("{}: {}", challenge.spec.identifier, challenge.reason),
-        );
-        Ok(Ending::Pending {
-            since: order.creation_timestamp,
-            overdue: order.creation_timestamp.duration_until(now) >= OVERDUE,
-            order: order.name,
-            why,
-            report,
-        })
-    }
-
-    /// Leaves the order so that the next run goes on with it.
-    fn park(&mut self) {
-        self.deeds.clear();
-        self.in_flight = InFlight::default();
-        if let Some(order) = self.session.snapshot.current_order() {
-            let parked = challenge::parked(order.clone());
-            if &parked != order {
-                self.session.apply(Record::of(Change::Order(Box::new(parked))));
-            }
-        }
-        self.session.snapshot.run.granted.clear();
-        self.shared.schedule.leave(&self.session.name);
-    }
-
-    /// Takes back what is owed, for at most half a minute; the rest is left to the next run.
-    async fn finish_clean_ups(&mut self) -> Result<(), StoreError> {
-        let clock = self.engine.clock;
-        let limit = clock.sleep(CLEAN_UP).fuse();
-        futures_util::pin_mut!(limit);
-        loop {
-            self.flush().await?;
-            let owed = challenge::clean_ups(&self.session.snapshot);
-            if owed.is_empty() && self.deeds.is_empty() {
-                return Ok(());
-            }
-            self.start(owed);
-            let done = tokio::select! {
-                biased;
-                done = self.deeds.next() => done,
-                () = &mut limit => None,
-            };
-            let Some((effect, outcome)) = done else { return Ok(()) };
-            self.absorb(&effect, outcome);
-            while let Some(Some((effect, outcome))) = self.deeds.next().now_or_never() {
-                self.absorb(&effect, outcome);
-            }
-        }
-    }
 }
 
 /// The signal that ends the run, once there is one.
@@ -525,13 +380,6 @@ async fn signal(mut shutdown: watch::Receiver<Option<i32>>) -> i32 {
     match shutdown.wait_for(Option::is_some).await {
         Ok(signal) => signal.unwrap_or(0),
         Err(_) => std::future::pending().await,
-    }
-}
-
-fn is_past_accept(phase: Phase) -> bool {
-    match phase {
-        Phase::Accepted | Phase::Final => true,
-        Phase::Queued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => false,
     }
 }
 

@@ -1,0 +1,75 @@
+//! Work on the account, with everybody else kept out: the certificates of this process by a gate,
+//! other processes by the account's lock.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use tokio::sync::Mutex;
+
+use super::{Drive, stage_of};
+use crate::controller::{Change, Effect, Step, account};
+use crate::engine::ports::{Clock, Lock, Store, StoreError};
+use crate::engine::{Observer, Performer};
+
+/// One certificate at a time works on an account, in this process; the file lock keeps others out.
+#[derive(Default)]
+pub(in crate::engine) struct AccountGates(RefCell<HashMap<String, Rc<Mutex<()>>>>);
+
+impl AccountGates {
+    pub(super) fn gate(&self, id: &str) -> Rc<Mutex<()>> {
+        Rc::clone(self.0.borrow_mut().entry(id.to_owned()).or_default())
+    }
+}
+
+impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+    pub(super) fn needs_the_account(step: &Step) -> bool {
+        let of_account = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::ObtainAccountKey
+                    | Effect::FindAccount
+                    | Effect::RegisterAccount
+                    | Effect::UpdateContacts
+            )
+        };
+        match step {
+            Step::Act(effects) => effects.iter().any(of_account),
+            Step::Record(record) => {
+                record.changes.iter().any(|change| matches!(change, Change::Account(_)))
+            }
+            Step::Settled | Step::Wait { .. } | Step::Fail(_) => false,
+        }
+    }
+
+    /// Works on the account until its room is settled, with everybody else kept out.
+    pub(super) async fn settle_the_account(&mut self) -> Result<(), StoreError> {
+        let id = self.session.account_id();
+        let gate = self.shared.accounts.gate(&id);
+        let _turn = gate.lock().await;
+        self.session.load_account().await?;
+        if matches!(account::decide(&self.session.snapshot, self.engine.clock.now()), Step::Settled)
+        {
+            return Ok(());
+        }
+        let wait = self.engine.options.lock_timeout;
+        let _lease = self.engine.store.lock(&Lock::Account(id), wait).await?;
+        self.session.load_account().await?;
+        while self.session.snapshot.run.trouble.is_none() {
+            self.flush().await?;
+            match account::decide(&self.session.snapshot, self.engine.clock.now()) {
+                Step::Record(record) => self.session.apply(record),
+                Step::Act(effects) => {
+                    for effect in effects {
+                        let snapshot = Rc::new(self.session.snapshot.clone());
+                        self.engine.observer.stage(&self.session.name, stage_of(&effect));
+                        let outcome = self.engine.performer.perform(snapshot, effect.clone()).await;
+                        self.absorb(&effect, outcome);
+                    }
+                }
+                Step::Settled | Step::Wait { .. } | Step::Fail(_) => break,
+            }
+        }
+        self.flush().await
+    }
+}

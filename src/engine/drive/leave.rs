@@ -1,0 +1,113 @@
+//! The ways out of a run that does not settle: failure, a verdict that does not come, a signal;
+//! and the clean-ups that every way ends with.
+
+use futures_util::{FutureExt, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Drive, unchanged};
+use crate::controller::{Change, Failure, Record, backoff, challenge};
+use crate::engine::effect::InFlight;
+use crate::engine::ports::{Clock, Store, StoreError};
+use crate::engine::{Ending, OVERDUE, Observer, Performer};
+use crate::resource::{Deed, Order, Phase};
+
+/// How long a run that is ending waits for clean-ups.
+const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
+
+impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+    pub(super) async fn fail(
+        &mut self,
+        failure: Failure,
+        now: Timestamp,
+    ) -> Result<Ending, StoreError> {
+        self.deeds.clear();
+        self.in_flight = InFlight::default();
+        let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
+        if !failure.counts() {
+            self.park();
+            // What the failure says stays with it; the order is gone on with.
+            record.events.clear();
+        }
+        self.session.apply(record);
+        self.flush().await?;
+        let record = &self.session.snapshot.record;
+        let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
+        let next_attempt = backoff::next_attempt(record).filter(|time| *time > now);
+        Ok(Ending::Failed { failure, attempts, next_attempt })
+    }
+
+    /// Everything the CA needs from here has been done: its verdict may still come.
+    pub(super) fn may_wait_for_the_verdict(&self) -> bool {
+        let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c.phase));
+        let order = self.session.snapshot.current_order();
+        !self.extended && order.is_some_and(|order| order.deed != Deed::Solve || !undone(order))
+    }
+
+    pub(super) async fn leave_pending(&mut self) -> Result<Ending, StoreError> {
+        let now = self.engine.clock.now();
+        let run = &self.session.snapshot.run;
+        let report = run.reports.values().cloned().collect::<Vec<_>>().join("\n");
+        let order = self.session.snapshot.current_order().cloned();
+        self.park();
+        self.flush().await?;
+        let Some(order) = order else { return Ok(unchanged(&self.session)) };
+        let waiting = order.challenges.iter().find(|c| !is_past_accept(c.phase));
+        let why = waiting.or(order.challenges.first()).map_or_else(
+            || format!("the CA says the order is {}", order.state.as_str()),
+            |challenge| format!("{}: {}", challenge.spec.identifier, challenge.reason),
+        );
+        Ok(Ending::Pending {
+            since: order.creation_timestamp,
+            overdue: order.creation_timestamp.duration_until(now) >= OVERDUE,
+            order: order.name,
+            why,
+            report,
+        })
+    }
+
+    /// Leaves the order so that the next run goes on with it.
+    pub(super) fn park(&mut self) {
+        self.deeds.clear();
+        self.in_flight = InFlight::default();
+        if let Some(order) = self.session.snapshot.current_order() {
+            let parked = challenge::parked(order.clone());
+            if &parked != order {
+                self.session.apply(Record::of(Change::Order(Box::new(parked))));
+            }
+        }
+        self.session.snapshot.run.granted.clear();
+        self.shared.schedule.leave(&self.session.name);
+    }
+
+    /// Takes back what is owed, for at most half a minute; the rest is left to the next run.
+    pub(super) async fn finish_clean_ups(&mut self) -> Result<(), StoreError> {
+        let clock = self.engine.clock;
+        let limit = clock.sleep(CLEAN_UP).fuse();
+        futures_util::pin_mut!(limit);
+        loop {
+            self.flush().await?;
+            let owed = challenge::clean_ups(&self.session.snapshot);
+            if owed.is_empty() && self.deeds.is_empty() {
+                return Ok(());
+            }
+            self.start(owed);
+            let done = tokio::select! {
+                biased;
+                done = self.deeds.next() => done,
+                () = &mut limit => None,
+            };
+            let Some((effect, outcome)) = done else { return Ok(()) };
+            self.absorb(&effect, outcome);
+            while let Some(Some((effect, outcome))) = self.deeds.next().now_or_never() {
+                self.absorb(&effect, outcome);
+            }
+        }
+    }
+}
+
+fn is_past_accept(phase: Phase) -> bool {
+    match phase {
+        Phase::Accepted | Phase::Final => true,
+        Phase::Queued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => false,
+    }
+}
