@@ -80,3 +80,112 @@ pub const MAX_CHAIN_BYTES: usize = 256 * 1024;
 /// The most certificates that are read as a chain. Public chains have two to four; each link costs
 /// the check of a signature.
 pub const MAX_CERTIFICATES: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pki::test_ca::{self, Ca};
+    use crate::pki::{MAX_CERTIFICATE_BYTES, PemError, PrivateKey, leaf_facts};
+    use crate::resource::KeyAlgorithm;
+
+    fn error(pem: &str) -> CertificateError {
+        match Chain::from_pem(pem) {
+            Err(ChainError::Undecodable(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn issued() -> (PrivateKey, String, Ca) {
+        let root = Ca::root("The Root", KeyAlgorithm::Ecdsa, 256);
+        let middle = root.intermediate("Middle", KeyAlgorithm::Ecdsa, 384);
+        let key = PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap();
+        let params = test_ca::leaf("A.example", &["A.example", "192.0.2.1", "2001:db8::1"]);
+        (key.clone(), middle.sign(&params, &key), middle)
+    }
+
+    #[test]
+    fn a_chain_is_read_leaf_first_and_written_without_what_stood_around_it() {
+        let (key, leaf, middle) = issued();
+        let clean = format!("{leaf}{}", middle.above).replace('\r', "");
+        let noisy = format!("subject=x\r\n{}\r\nend", clean.replace('\n', "\r\n"));
+        let chain = Chain::from_pem(&noisy).unwrap();
+        assert_eq!(chain.to_pem(), clean);
+        assert_eq!(chain.certificates().len(), 2);
+        assert_eq!(chain.topmost_issuer_common_name(), "The Root");
+        let first = pem::blocks(&clean).next().unwrap().unwrap();
+        let expected = LeafFacts {
+            public_key: key.facts().public_key.clone(),
+            fingerprint: super::super::private_key::hex(
+                aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &first.der).as_ref(),
+            ),
+            serial: "8a01".to_owned(),
+            common_name: "A.example".to_owned(),
+            dns_names: vec!["A.example".to_owned()],
+            ip_addresses: vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
+            uris: vec![],
+            email_addresses: vec![],
+            not_before: "2030-01-01T00:00:00Z".parse().unwrap(),
+            not_after: "2032-01-01T00:00:00Z".parse().unwrap(),
+            issuer_common_name: "Middle".to_owned(),
+            key_description: "ECDSA P-256".to_owned(),
+        };
+        assert_eq!(*chain.leaf(), expected);
+        let combined = format!("{}\n{clean}", *key.to_pkcs8_pem());
+        assert_eq!(leaf_facts(&combined), Ok(expected));
+    }
+
+    #[test]
+    fn keys_are_described_for_people() {
+        let ca = Ca::root("Root", KeyAlgorithm::Ecdsa, 256);
+        let cases = [
+            (KeyAlgorithm::Rsa, 2048, "RSA 2048"),
+            (KeyAlgorithm::Ecdsa, 384, "ECDSA P-384"),
+            (KeyAlgorithm::Ecdsa, 521, "ECDSA P-521"),
+            (KeyAlgorithm::Ed25519, 256, "Ed25519"),
+        ];
+        for (algorithm, bits, expected) in cases {
+            let key = PrivateKey::generate(algorithm, bits).unwrap();
+            let pem = ca.sign(&test_ca::leaf("", &["a.example"]), &key);
+            assert_eq!(leaf_facts(&pem).unwrap().key_description, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_chain_is_refused_with_its_reason() {
+        let (key, leaf, middle) = issued();
+        let label = |text: &str| CertificateError::Label { label: text.to_owned() };
+        let large = pem::encode(certificate::LABEL, &vec![0; MAX_CERTIFICATE_BYTES + 1]);
+        let cases: &[(String, CertificateError)] = &[
+            (String::new(), CertificateError::NotFound),
+            ("x".to_owned(), CertificateError::NotFound),
+            (format!("{leaf}{}", *key.to_pkcs8_pem()), label("PRIVATE KEY")),
+            (leaf.repeat(21), CertificateError::TooMany { max: 20 }),
+            (large.to_string(), CertificateError::TooLarge { bytes: 36_501, max: 36_500 }),
+            (
+                " ".repeat(MAX_CHAIN_BYTES + 1),
+                CertificateError::TooLong { bytes: 262_145, max: 262_144 },
+            ),
+            (
+                format!("{leaf}{}", &middle.above[..99]),
+                PemError::Unterminated { label: "CERTIFICATE".to_owned() }.into(),
+            ),
+        ];
+        for (pem, expected) in cases {
+            assert_eq!(error(pem), *expected, "{pem}");
+        }
+        assert_eq!(Chain::from_pem(&leaf.repeat(20)).map(|c| c.certificates().len()), Ok(20));
+    }
+
+    #[test]
+    fn damaged_certificates_are_refused_wherever_they_end() {
+        let (_, leaf, _) = issued();
+        let der = pem::blocks(&leaf).next().unwrap().unwrap().der;
+        for length in 0..der.len() {
+            let found = error(&pem::encode(certificate::LABEL, &der[..length]));
+            assert!(matches!(found, CertificateError::Damaged { .. }), "{length}: {found:?}");
+        }
+        let longer = [&der[..], &[0]].concat();
+        let expected = CertificateError::Damaged { reason: "1 bytes after its end".to_owned() };
+        assert_eq!(error(&pem::encode(certificate::LABEL, &longer)), expected);
+    }
+}

@@ -182,3 +182,127 @@ const LABEL: &str = "CERTIFICATE REQUEST";
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 const EXTENDED_KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::{KeyAlgorithm, OtherName, SignatureAlgorithm, Usage};
+
+    fn key() -> PrivateKey {
+        PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap()
+    }
+
+    fn spec() -> CertificateSpec {
+        CertificateSpec {
+            common_name: "a.example".to_owned(),
+            dns_names: vec!["a.example".parse().unwrap(), "*.b.example".parse().unwrap()],
+            ip_addresses: vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
+            uris: vec!["spiffe://a/b".to_owned()],
+            email_addresses: vec!["a@b.example".to_owned()],
+            other_names: vec![OtherName {
+                oid: "1.3.6.1.4.1.311.20.2.3".to_owned(),
+                utf8_value: "upn@b.example".to_owned(),
+            }],
+            ..CertificateSpec::default()
+        }
+    }
+
+    /// Object identifier and criticality of each extension.
+    fn extensions_of(csr: &Csr) -> Vec<(String, bool)> {
+        let (_, request) = X509CertificationRequest::from_der(&csr.der).unwrap();
+        let attribute = request.certification_request_info.attributes().first().cloned();
+        let parsed = attribute.as_ref().map(|a| a.parsed_attribute().clone());
+        let Some(x509_parser::cri_attributes::ParsedCriAttribute::ExtensionRequest(found)) = parsed
+        else {
+            return Vec::new();
+        };
+        found.extensions.iter().map(|e| (e.oid.to_id_string(), e.critical)).collect()
+    }
+
+    #[test]
+    fn a_request_is_read_back_as_it_was_asked_for() {
+        let (spec, key) = (spec(), key());
+        let csr = build_csr(&spec, &key).unwrap();
+        let expected = CsrFacts {
+            public_key: key.facts().public_key.clone(),
+            common_name: spec.common_name,
+            dns_names: vec!["a.example".to_owned(), "*.b.example".to_owned()],
+            ip_addresses: spec.ip_addresses,
+            uris: spec.uris,
+            email_addresses: spec.email_addresses,
+        };
+        assert_eq!(read_csr(&csr.pem), Ok(expected.clone()));
+        assert_eq!(read_csr(&format!("text\n{}", csr.pem.replace('\n', "\r\n"))), Ok(expected));
+        let block = pem::blocks(&csr.pem).next().unwrap().unwrap();
+        assert_eq!(*block.der, csr.der);
+    }
+
+    #[test]
+    fn extensions_are_there_only_when_they_say_something() {
+        let (names, usage, extended) = ("2.5.29.17", "2.5.29.15", "2.5.29.37");
+        let bare = CertificateSpec { encode_usages_in_request: Some(false), ..Default::default() };
+        let unnamed = CertificateSpec { common_name: String::new(), ..spec() };
+        let server = CertificateSpec { usages: vec![Usage::ServerAuth], ..spec() };
+        let both = CertificateSpec { usages: vec![Usage::CrlSign, Usage::ClientAuth], ..spec() };
+        let literal = CertificateSpec { literal_subject: "CN=a".to_owned(), ..unnamed.clone() };
+        let cases: &[(CertificateSpec, &[(&str, bool)])] = &[
+            (bare, &[]),
+            (CertificateSpec::default(), &[(usage, true)]),
+            (spec(), &[(names, false), (usage, true)]),
+            (unnamed, &[(names, true), (usage, true)]),
+            (literal, &[(names, false), (usage, true)]),
+            (server, &[(names, false), (extended, false)]),
+            (both, &[(names, false), (usage, true), (extended, false)]),
+        ];
+        let key = key();
+        for (spec, expected) in cases {
+            let found = extensions_of(&build_csr(spec, &key).unwrap());
+            let expected: Vec<_> = expected.iter().map(|(o, c)| ((*o).to_owned(), *c)).collect();
+            assert_eq!(found, expected, "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_for_is_refused() {
+        let not_ascii = |field, text: &str| CsrError::NotAscii { field, text: text.to_owned() };
+        let wanted = SignatureAlgorithm::Sha256WithRsa;
+        let cases = [
+            (CertificateSpec { uris: vec!["ü:".to_owned()], ..spec() }, not_ascii("uris", "ü:")),
+            (
+                CertificateSpec { email_addresses: vec!["ü@a".to_owned()], ..spec() },
+                not_ascii("emailAddresses", "ü@a"),
+            ),
+            (
+                CertificateSpec {
+                    other_names: vec![OtherName { oid: "x".into(), utf8_value: "y".into() }],
+                    ..spec()
+                },
+                CsrError::ObjectIdentifier { oid: "x".to_owned() },
+            ),
+            (
+                CertificateSpec { literal_subject: "CN".to_owned(), ..spec() },
+                SubjectError::NoValue { text: "CN".to_owned() }.into(),
+            ),
+            (
+                CertificateSpec { signature_algorithm: Some(wanted), ..spec() },
+                SigningError::WrongKey { wanted, found: KeyAlgorithm::Ecdsa }.into(),
+            ),
+        ];
+        for (spec, expected) in cases {
+            assert_eq!(build_csr(&spec, &key()), Err(expected));
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused() {
+        assert_eq!(read_csr(""), Err(CsrError::NotFound));
+        assert_eq!(read_csr(&key().to_pkcs8_pem()), Err(CsrError::NotFound));
+        let der = build_csr(&spec(), &key()).unwrap().der;
+        for length in [0, 1, 10, der.len() - 1] {
+            let found = read_csr(&pem::encode(LABEL, &der[..length]));
+            assert!(matches!(found, Err(CsrError::Damaged { .. })), "{length}: {found:?}");
+        }
+        let longer = read_csr(&pem::encode(LABEL, &[&der[..], &[0]].concat()));
+        assert_eq!(longer, Err(CsrError::Damaged { reason: "1 bytes after its end".to_owned() }));
+    }
+}

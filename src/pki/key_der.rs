@@ -8,7 +8,7 @@ use der::{Decode, Encode, Reader, Sequence, SliceReader, Tag};
 use x509_cert::spki::AlgorithmIdentifierRef;
 use zeroize::Zeroizing;
 
-use super::private_key::KeyError;
+use super::key_error::KeyError;
 
 /// What a private key consists of, whichever form it was read from.
 pub(super) enum Parts {
@@ -188,3 +188,43 @@ const CURVES: &[(ObjectIdentifier, u32)] = &[
     (ObjectIdentifier::new_unwrap("1.3.132.0.34"), 384),
     (ObjectIdentifier::new_unwrap("1.3.132.0.35"), 521),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sec1(scalar: &[u8], curve: Option<ObjectIdentifier>) -> Vec<u8> {
+        let private_key = OctetStringRef::new(scalar).unwrap();
+        EcPrivateKey { version: 1, private_key, curve, public_key: None }.to_der().unwrap()
+    }
+
+    fn complete(der: &[u8], curve: Option<ObjectIdentifier>) -> Result<Vec<u8>, KeyError> {
+        match read_sec1(der, curve)? {
+            Parts::Ecdsa { sec1, .. } => Ok(sec1.to_vec()),
+            Parts::Rsa { .. } | Parts::Ed25519 { .. } => panic!("not an EC key"),
+        }
+    }
+
+    #[test]
+    fn scalars_are_brought_to_the_length_of_the_field() {
+        let p256 = Some(CURVES[0].0);
+        let padded = |length: usize| [vec![0; length - 1], vec![7]].concat();
+        for length in [1, 31, 32, 33, 40] {
+            let found = complete(&sec1(&padded(length), p256), None);
+            assert_eq!(found, Ok(sec1(&padded(32), p256)), "{length}");
+        }
+        let reason = "its scalar has 33 bytes, the curve 32".to_owned();
+        let found = complete(&sec1(&[7; 33], p256), None);
+        assert_eq!(found, Err(KeyError::Damaged { reason }));
+    }
+
+    #[test]
+    fn the_curve_may_be_named_inside_or_outside() {
+        let p384 = Some(CURVES[1].0);
+        let expected = Ok(sec1(&[7; 48], p384));
+        assert_eq!(complete(&sec1(&[7; 48], p384), None), expected);
+        assert_eq!(complete(&sec1(&[7; 48], None), p384), expected);
+        let unnamed = complete(&sec1(&[7; 48], None), None);
+        assert_eq!(unnamed, Err(KeyError::Curve { oid: String::new() }));
+    }
+}

@@ -8,12 +8,15 @@ mod certificate;
 mod chain;
 mod csr;
 mod key_der;
+mod key_error;
 mod names;
 mod pem;
 mod private_key;
 mod secret;
 mod signing;
 mod subject;
+#[cfg(test)]
+mod test_ca;
 mod usages;
 mod verify;
 
@@ -21,8 +24,9 @@ pub use any_certificate::unverified_client;
 pub use certificate::{CertificateError, MAX_CERTIFICATE_BYTES, leaf_facts};
 pub use chain::{Chain, MAX_CERTIFICATES, MAX_CHAIN_BYTES};
 pub use csr::{Csr, CsrError, CsrFacts, build_csr, read_csr};
+pub use key_error::KeyError;
 pub use pem::PemError;
-pub use private_key::{KeyError, MAX_KEY_BYTES, PrivateKey, key_facts};
+pub use private_key::{MAX_KEY_BYTES, PrivateKey, key_facts};
 pub use secret::secret_files;
 pub use signing::SigningError;
 pub use subject::{SubjectError, literal_subject_common_name};

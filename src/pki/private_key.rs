@@ -11,83 +11,13 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, RsaKeyPair};
 use rsa::pkcs8::EncodePrivateKey;
-use thiserror::Error;
 use zeroize::Zeroizing;
 
 use super::key_der::{self, Parts};
-use super::pem::{self, PemError};
+use super::key_error::KeyError;
+use super::pem;
 use super::signing::SigningError;
 use crate::resource::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
-
-/// Why a private key cannot be made or read.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum KeyError {
-    /// No key of this algorithm has, or may have, this size.
-    #[error("{algorithm} key of {bits} bits: {} expected", sizes(*algorithm))]
-    Size {
-        /// The algorithm.
-        algorithm: KeyAlgorithm,
-        /// Bits asked for or found.
-        bits: u32,
-    },
-    /// The generator failed.
-    #[error("cannot generate a {algorithm} key of {bits} bits")]
-    Generation {
-        /// The algorithm.
-        algorithm: KeyAlgorithm,
-        /// Bits asked for.
-        bits: u32,
-    },
-    /// The text is longer than any key that could be used.
-    #[error("private key file has {bytes} bytes, more than {max}")]
-    TooLong {
-        /// Length of the text.
-        bytes: usize,
-        /// The longest text that is read.
-        max: usize,
-    },
-    /// There is no PEM block in the text, or only EC parameters.
-    #[error("no PEM encoded private key found")]
-    NotFound,
-    /// The text is not PEM.
-    #[error(transparent)]
-    Pem(#[from] PemError),
-    /// The key needs a password.
-    #[error("private key is encrypted")]
-    Encrypted,
-    /// The block is something else than a private key of a known form.
-    #[error("PEM block `{label}` is not a private key that can be used")]
-    Label {
-        /// What stands after BEGIN.
-        label: String,
-    },
-    /// The bytes are not what the label promises.
-    #[error("private key is damaged: {reason}")]
-    Damaged {
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// A key for something else than RSA, ECDSA or Ed25519.
-    #[error("private key has unsupported algorithm {oid}")]
-    Algorithm {
-        /// The algorithm's object identifier.
-        oid: String,
-    },
-    /// An elliptic curve other than P-256, P-384 and P-521, or none named.
-    #[error("private key has unsupported elliptic curve {oid}")]
-    Curve {
-        /// The curve's object identifier; empty when none is named.
-        oid: String,
-    },
-}
-
-fn sizes(algorithm: KeyAlgorithm) -> &'static str {
-    match algorithm {
-        KeyAlgorithm::Rsa => "2048 to 8192",
-        KeyAlgorithm::Ecdsa => "256, 384 or 521",
-        KeyAlgorithm::Ed25519 => "256",
-    }
-}
 
 /// A private key. Its bytes leave memory when it is dropped; Debug shows its facts only.
 #[derive(Clone)]
@@ -299,3 +229,193 @@ fn damaged(_: aws_lc_rs::error::Unspecified) -> KeyError {
 pub const MAX_KEY_BYTES: usize = 13_000;
 
 const RSA_BITS: std::ops::RangeInclusive<u32> = 2048..=8192;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pki::PemError;
+
+    /// As `openssl ecparam -name prime256v1 -genkey` writes it.
+    const EC: &str = "-----BEGIN EC PARAMETERS-----
+BggqhkjOPQMBBw==
+-----END EC PARAMETERS-----
+-----BEGIN EC PRIVATE KEY-----
+MHcCAQEEIKfQQTkGiXRru1xw/iC4HlNA+TA0CVSizgQDCL/SmvsnoAoGCCqGSM49
+AwEHoUQDQgAEmDSQlMXQ5RjgMpDSe0lAn0iedDpFX3XzynwkH0jSVawKBK5seQ9i
+M909hZ0W2pzJ9Z+cyjmlLgS8gvzwV/r1DA==
+-----END EC PRIVATE KEY-----
+";
+    /// The same key, as `openssl pkey` writes it.
+    const EC_PKCS8: &str = "-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgp9BBOQaJdGu7XHD+
+ILgeU0D5MDQJVKLOBAMIv9Ka+yehRANCAASYNJCUxdDlGOAykNJ7SUCfSJ50OkVf
+dfPKfCQfSNJVrAoErmx5D2Iz3T2FnRbanMn1n5zKOaUuBLyC/PBX+vUM
+-----END PRIVATE KEY-----
+";
+    const EC_DIGEST: &str = "f02466246400a3bcaf621ee89a079b8ede5c953f650e4d2921a925d4dd73ef8e";
+    /// RFC 8410 section 10.3, both versions of one key.
+    const ED25519_V1: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
+-----END PRIVATE KEY-----
+";
+    const ED25519_V2: &str = "-----BEGIN PRIVATE KEY-----
+MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
+oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB
+Z9w7lshQhqowtrbLDFw4rXAxZuE=
+-----END PRIVATE KEY-----
+";
+    const ED25519_DIGEST: &str = "a1e9156054e04fac899ae9f275132cdc07a5dbc4ea2c2ad3a1ffc6e0d253681f";
+
+    #[test]
+    fn every_form_of_a_key_is_the_same_key() {
+        let facts = |algorithm, digest: &str| {
+            let public_key = PublicKeyDigest(digest.to_owned());
+            Ok(KeyFacts { algorithm, size: 256, public_key })
+        };
+        let ec = facts(KeyAlgorithm::Ecdsa, EC_DIGEST);
+        let ed25519 = facts(KeyAlgorithm::Ed25519, ED25519_DIGEST);
+        let cases: &[(String, &Result<KeyFacts, KeyError>)] = &[
+            (EC.to_owned(), &ec),
+            (EC.replace('\n', "\r\n"), &ec),
+            (EC_PKCS8.to_owned(), &ec),
+            (format!("Bag Attributes: x\n{EC_PKCS8}\nmore text\n"), &ec),
+            (EC_PKCS8.trim_end().to_owned(), &ec),
+            (ED25519_V1.to_owned(), &ed25519),
+            (ED25519_V2.to_owned(), &ed25519),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(key_facts(text), **expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_usable_key_is_refused_with_its_reason() {
+        let label = |text: &str| KeyError::Label { label: text.to_owned() };
+        let block = |label: &str, der: &[u8]| pem::encode(label, der).to_string();
+        let encrypted = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\
+                         DEK-Info: AES-128-CBC,00\n\nAAAA\n-----END EC PRIVATE KEY-----\n";
+        // RFC 8410: X25519, which cannot sign.
+        let x25519 = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VuBCIEIBjj7pYFc6A4RnPbKUureaWvSkLkT/sC7heOeICE2BJP
+-----END PRIVATE KEY-----";
+        let secp256k1 = "-----BEGIN EC PRIVATE KEY-----
+MHQCAQEEIAcJicNpdSJOtBsFDe340Gi0apq1anRP1FEPtvOzguYdoAcGBSuBBAAK
+oUQDQgAEpk76fhSK4f05pDPW/I23eFfkn1ndaV4KDK3kOablfiJxcOYm3hPR1kIZ
+PTM0VduF71WFtZNwKCH2PVP79SBPFQ==
+-----END EC PRIVATE KEY-----";
+        let cases: &[(String, KeyError)] = &[
+            (String::new(), KeyError::NotFound),
+            ("garbage".to_owned(), KeyError::NotFound),
+            (block("EC PARAMETERS", &[1]), KeyError::NotFound),
+            (" ".repeat(13_001), KeyError::TooLong { bytes: 13_001, max: 13_000 }),
+            (encrypted.to_owned(), KeyError::Encrypted),
+            (block("ENCRYPTED PRIVATE KEY", &[1]), KeyError::Encrypted),
+            (block("OPENSSH PRIVATE KEY", &[1]), label("OPENSSH PRIVATE KEY")),
+            (block("CERTIFICATE", &[1]), label("CERTIFICATE")),
+            (x25519.to_owned(), KeyError::Algorithm { oid: "1.3.101.110".to_owned() }),
+            (secp256k1.to_owned(), KeyError::Curve { oid: "1.3.132.0.10".to_owned() }),
+            (
+                block("RSA PRIVATE KEY", &rsa_of_bits(2040)),
+                KeyError::Size { algorithm: KeyAlgorithm::Rsa, bits: 2040 },
+            ),
+            (
+                block("RSA PRIVATE KEY", &rsa_of_bits(8200)),
+                KeyError::Size { algorithm: KeyAlgorithm::Rsa, bits: 8200 },
+            ),
+            (
+                EC_PKCS8[..60].to_owned(),
+                PemError::Unterminated { label: "PRIVATE KEY".to_owned() }.into(),
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(key_facts(text).as_ref(), Err(expected), "{text}");
+        }
+    }
+
+    /// The head of an `RSAPrivateKey` whose modulus has `bits` bits, a multiple of eight from
+    /// 2040 on.
+    fn rsa_of_bits(bits: u16) -> Vec<u8> {
+        let modulus = bits / 8 + 1;
+        let mut der = vec![0x30, 0x82];
+        der.extend((modulus + 7).to_be_bytes());
+        der.extend([2, 1, 0, 2, 0x82]);
+        der.extend(modulus.to_be_bytes());
+        der.push(0);
+        der.extend(vec![0xff; usize::from(bits / 8)]);
+        der
+    }
+
+    #[test]
+    fn damaged_keys_are_refused_wherever_the_damage_is() {
+        for (form, label) in [(EC_PKCS8, "PRIVATE KEY"), (ED25519_V1, "PRIVATE KEY")] {
+            let der = pem::blocks(form).last().unwrap().unwrap().der;
+            for length in 0..der.len() {
+                let found = key_facts(&pem::encode(label, &der[..length]));
+                assert!(matches!(found, Err(KeyError::Damaged { .. })), "{length}: {found:?}");
+            }
+            let longer = [&der[..], &[0]].concat();
+            let found = key_facts(&pem::encode(label, &longer));
+            assert!(matches!(found, Err(KeyError::Damaged { .. })), "{found:?}");
+        }
+        // A public half that belongs to another key.
+        let mut der = pem::blocks(EC).last().unwrap().unwrap().der;
+        der[20] ^= 1;
+        let found = key_facts(&pem::encode("EC PRIVATE KEY", &der));
+        assert!(matches!(found, Err(KeyError::Damaged { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn keys_are_made_and_survive_both_encodings() {
+        let ec = (KeyAlgorithm::Ecdsa, "EC PRIVATE KEY");
+        let cases = [
+            (KeyAlgorithm::Rsa, 2048, "RSA PRIVATE KEY"),
+            (KeyAlgorithm::Rsa, 2049, "RSA PRIVATE KEY"),
+            (ec.0, 256, ec.1),
+            (ec.0, 384, ec.1),
+            (ec.0, 521, ec.1),
+            (KeyAlgorithm::Ed25519, 256, "PRIVATE KEY"),
+        ];
+        for (algorithm, bits, label) in cases {
+            let key = PrivateKey::generate(algorithm, bits).unwrap();
+            assert_eq!((key.facts().algorithm, key.facts().size), (algorithm, bits));
+            for (encoding, label) in
+                [(KeyEncoding::Pkcs1, label), (KeyEncoding::Pkcs8, "PRIVATE KEY")]
+            {
+                let text = key.to_pem(encoding);
+                assert!(text.starts_with(&format!("-----BEGIN {label}-----\n")), "{algorithm}");
+                let again = PrivateKey::from_pem(&text).unwrap();
+                assert_eq!(again.facts(), key.facts());
+                assert_eq!(again.to_pkcs8_pem(), key.to_pkcs8_pem());
+                let inside = pem::blocks(&text).next().unwrap().unwrap().der;
+                assert_eq!(inside, key.der(encoding));
+            }
+        }
+    }
+
+    #[test]
+    fn the_traditional_form_is_what_openssl_writes() {
+        let key = PrivateKey::from_pem(EC_PKCS8).unwrap();
+        let (_, block) = EC.split_once("-----END EC PARAMETERS-----\n").unwrap();
+        assert_eq!(*key.to_pem(KeyEncoding::Pkcs1), block);
+        assert_eq!(*key.to_pkcs8_pem(), EC_PKCS8);
+        let ed25519 = PrivateKey::from_pem(ED25519_V2).unwrap();
+        assert_eq!(*ed25519.to_pem(KeyEncoding::Pkcs1), ED25519_V1);
+    }
+
+    #[test]
+    fn sizes_that_no_key_has_are_refused() {
+        for (algorithm, bits) in
+            [(KeyAlgorithm::Rsa, 2047), (KeyAlgorithm::Rsa, 8193), (KeyAlgorithm::Ecdsa, 255)]
+        {
+            let found = PrivateKey::generate(algorithm, bits).map(|key| key.facts().clone());
+            assert_eq!(found, Err(KeyError::Size { algorithm, bits }));
+        }
+    }
+
+    #[test]
+    fn debug_shows_no_secret() {
+        let key = PrivateKey::from_pem(ED25519_V1).unwrap();
+        let expected = format!("PrivateKey {{ facts: {:?}, .. }}", key.facts());
+        assert_eq!(format!("{key:?}"), expected);
+    }
+}

@@ -208,3 +208,70 @@ fn rsa_pss(algorithm: &AlgorithmIdentifier<'_>) -> Option<&'static dyn Verificat
 const P256: &str = "1.2.840.10045.3.1.7";
 const P384: &str = "1.3.132.0.34";
 const P521: &str = "1.3.132.0.35";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pki::PrivateKey;
+    use x509_parser::prelude::FromDer;
+
+    #[test]
+    fn the_hash_grows_with_the_key() {
+        let cases = [
+            (KeyAlgorithm::Rsa, 2048, "SHA256WithRSA"),
+            (KeyAlgorithm::Rsa, 3071, "SHA256WithRSA"),
+            (KeyAlgorithm::Rsa, 3072, "SHA384WithRSA"),
+            (KeyAlgorithm::Rsa, 4096, "SHA512WithRSA"),
+            (KeyAlgorithm::Rsa, 8192, "SHA512WithRSA"),
+            (KeyAlgorithm::Ecdsa, 256, "ECDSAWithSHA256"),
+            (KeyAlgorithm::Ecdsa, 384, "ECDSAWithSHA384"),
+            (KeyAlgorithm::Ecdsa, 521, "ECDSAWithSHA512"),
+            (KeyAlgorithm::Ed25519, 256, "PureEd25519"),
+        ];
+        for (algorithm, size, expected) in cases {
+            let public_key = crate::resource::PublicKeyDigest(String::new());
+            let facts = KeyFacts { algorithm, size, public_key };
+            assert_eq!(name(default_algorithm(&facts)), expected, "{algorithm} {size}");
+        }
+    }
+
+    #[test]
+    fn signatures_verify_and_what_does_not_fit_the_key_is_refused() {
+        use SignatureAlgorithm as S;
+        let good: &[(KeyAlgorithm, u32, &[S])] = &[
+            (KeyAlgorithm::Rsa, 2048, &[S::Sha256WithRsa, S::Sha384WithRsa, S::Sha512WithRsa]),
+            (KeyAlgorithm::Ecdsa, 256, &[S::EcdsaWithSha256]),
+            (KeyAlgorithm::Ecdsa, 384, &[S::EcdsaWithSha384]),
+            (
+                KeyAlgorithm::Ecdsa,
+                521,
+                &[S::EcdsaWithSha256, S::EcdsaWithSha384, S::EcdsaWithSha512],
+            ),
+            (KeyAlgorithm::Ed25519, 256, &[S::PureEd25519]),
+        ];
+        let all = [good[0].2, good[3].2, good[4].2].concat();
+        for (algorithm, bits, fitting) in good {
+            let key = PrivateKey::generate(*algorithm, *bits).unwrap();
+            let (_, signer) = SubjectPublicKeyInfo::from_der(key.public_key_der()).unwrap();
+            for wanted in &all {
+                let found = key.sign(*wanted, b"message");
+                if !fitting.contains(wanted) {
+                    let found_key = *algorithm;
+                    let expected = if wanted.key_algorithm() == found_key {
+                        SigningError::WrongSize { wanted: *wanted, bits: *bits }
+                    } else {
+                        SigningError::WrongKey { wanted: *wanted, found: found_key }
+                    };
+                    assert_eq!(found, Err(expected));
+                    continue;
+                }
+                let signature = found.unwrap();
+                let written = der::Encode::to_der(&identifier(*wanted)).unwrap();
+                let (_, written) = AlgorithmIdentifier::from_der(&written).unwrap();
+                let check = |message: &[u8]| verify(&signer, &written, &signature, message);
+                assert_eq!(check(b"message"), Verdict::Good, "{wanted:?} {bits}");
+                assert_eq!(check(b"massage"), Verdict::Bad, "{wanted:?} {bits}");
+            }
+        }
+    }
+}

@@ -220,3 +220,155 @@ fn verify_link(
 /// How far in the future a certificate may begin: CAs backdate, so more than this means that a
 /// clock is wrong.
 pub const MAX_SKEW: SignedDuration = SignedDuration::from_hours(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pki::PrivateKey;
+    use crate::pki::test_ca::{Ca, leaf};
+    use crate::resource::KeyAlgorithm;
+    use rcgen::{BasicConstraints, IsCa};
+
+    /// CN and names of the leaf, names requested, and what is found.
+    type Case<'a> = (&'a str, &'a [&'a str], &'a [&'a str], Result<(), ChainError>);
+
+    const NOW: &str = "2031-01-01T00:00:00Z";
+
+    fn ec() -> PrivateKey {
+        PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap()
+    }
+
+    fn identifiers(names: &[&str]) -> Vec<Identifier> {
+        let identifier = |name: &&str| match name.parse::<IpAddr>() {
+            Ok(address) => Identifier::Ip(address),
+            Err(_) => Identifier::Dns(name.parse().unwrap()),
+        };
+        names.iter().map(identifier).collect()
+    }
+
+    fn verify(pem: &str, key: &PrivateKey, names: &[&str], now: &str) -> Result<(), ChainError> {
+        let chain = Chain::from_pem(pem)?;
+        verify_issued(&chain, &key.facts().public_key, &identifiers(names), now.parse().unwrap())
+    }
+
+    #[test]
+    fn names_must_be_those_requested() {
+        let (ca, key) = (Ca::root("Root", KeyAlgorithm::Ecdsa, 256), ec());
+        let names = |missing: &[&str], unexpected: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+            Err(ChainError::Names { missing: owned(missing), unexpected: owned(unexpected) })
+        };
+        let foreign = Err(ChainError::CommonName { common_name: "c.example".to_owned() });
+
+        let cases: &[Case<'_>] = &[
+            ("", &["a.example"], &["a.example"], Ok(())),
+            ("a.example", &["a.example"], &["a.example"], Ok(())),
+            ("A.Example", &["A.example", "*.B.example"], &["*.b.example", "a.example"], Ok(())),
+            ("192.0.2.1", &["192.0.2.1", "2001:db8::1"], &["2001:db8::1", "192.0.2.1"], Ok(())),
+            ("", &["a.example"], &["a.example", "b.example"], names(&["b.example"], &[])),
+            ("", &["a.example", "b.example"], &["a.example"], names(&[], &["b.example"])),
+            ("", &["b.c.example"], &["*.c.example"], names(&["*.c.example"], &["b.c.example"])),
+            ("", &["192.0.2.1"], &["192.0.2.2"], names(&["192.0.2.2"], &["192.0.2.1"])),
+            ("a.example", &[], &["a.example"], names(&["a.example"], &[])),
+            ("c.example", &["a.example"], &["a.example"], foreign),
+        ];
+        for (common_name, found, requested, expected) in cases {
+            let pem = ca.sign(&leaf(common_name, found), &key);
+            assert_eq!(verify(&pem, &key, requested, NOW), *expected, "{found:?} {requested:?}");
+        }
+    }
+
+    #[test]
+    fn the_leaf_must_be_for_this_key_at_this_time_and_no_ca() {
+        let (ca, key, other) = (Ca::root("Root", KeyAlgorithm::Ecdsa, 256), ec(), ec());
+        let pem = ca.sign(&leaf("", &["a.example"]), &key);
+        let at = |now: &str| verify(&pem, &key, &["a.example"], now);
+        let not_before = "2030-01-01T00:00:00Z".parse().unwrap();
+        let too_early =
+            |now: &str| Err(ChainError::NotYetValid { not_before, now: now.parse().unwrap() });
+        let expired =
+            Err(ChainError::Expired { not_after: "2032-01-01T00:00:00Z".parse().unwrap() });
+        assert_eq!(at("2029-12-31T22:59:59Z"), too_early("2029-12-31T22:59:59Z"));
+        assert_eq!(at("2029-12-31T23:00:00Z"), Ok(()));
+        assert_eq!(at("2031-12-31T23:59:59Z"), Ok(()));
+        assert_eq!(at("2032-01-01T00:00:00Z"), expired);
+
+        let foreign = verify(&pem, &other, &["a.example"], NOW);
+        let (expected, found) = (other.facts().public_key.clone(), key.facts().public_key.clone());
+        assert_eq!(foreign, Err(ChainError::PublicKey { expected, found }));
+
+        let mut params = leaf("a.example", &["a.example"]);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let found = verify(&ca.sign(&params, &key), &key, &["a.example"], NOW);
+        let common_name = "a.example".to_owned();
+        assert_eq!(found, Err(ChainError::CertificateAuthority { common_name }));
+    }
+
+    #[test]
+    fn each_certificate_must_be_signed_by_the_next() {
+        let key = ec();
+        let root = Ca::root("Root", KeyAlgorithm::Rsa, 2048);
+        let impostor = Ca::root("Root", KeyAlgorithm::Rsa, 2048);
+        let middle = root.intermediate("Middle", KeyAlgorithm::Ecdsa, 384);
+        let lower = middle.intermediate("Lower", KeyAlgorithm::Ecdsa, 521);
+        let lowest = lower.intermediate("Lowest", KeyAlgorithm::Ed25519, 256);
+        let params = leaf("", &["a.example"]);
+        let leaf = lowest.sign(&params, &key);
+        let chain = [&leaf, &lowest.above, &lower.above, &middle.above, &root.above];
+        let skip = |left_out: usize| -> String {
+            let kept = chain.iter().enumerate().filter(|(place, _)| *place != left_out);
+            kept.map(|(_, pem)| pem.as_str()).collect()
+        };
+        let linked = |position, issuer: &str, next: &str| {
+            let (issuer, next) = (format!("CN={issuer}"), format!("CN={next}"));
+            Err(ChainError::NotLinked { position, issuer, next })
+        };
+        let cases = [
+            (chain.map(String::as_str).concat(), Ok(())),
+            (leaf.clone(), Ok(())),
+            (skip(4), Ok(())),
+            (skip(1), linked(1, "Lowest", "Lower")),
+            (skip(2), linked(2, "Lower", "Middle")),
+            (skip(3), linked(3, "Middle", "Root")),
+            (skip(4) + &impostor.above, Err(ChainError::Signature { position: 4 })),
+            (skip(9) + &root.above, Ok(())),
+        ];
+        for (place, (pem, expected)) in cases.into_iter().enumerate() {
+            assert_eq!(verify(&pem, &key, &["a.example"], NOW), expected, "case {place}");
+        }
+    }
+
+    #[test]
+    fn messages_are_those_of_cert_manager() {
+        let not_after = "2032-01-01T00:00:00Z".parse().unwrap();
+        let digest = PublicKeyDigest(String::new());
+        let cases = [
+            (
+                ChainError::Expired { not_after },
+                "Issuer returned an already expired certificate (notAfter: 2032-01-01T00:00:00Z). \
+                 This usually indicates an expired CA certificate in the issuer.",
+            ),
+            (
+                ChainError::PublicKey { expected: digest.clone(), found: digest },
+                "Issuer returned a certificate with a public key that does not match the CSR. \
+                 This usually indicates a misconfigured issuer.",
+            ),
+            (
+                ChainError::Undecodable(CertificateError::NotFound),
+                "Issuer returned an invalid certificate: failed to decode: no PEM encoded \
+                 certificate found",
+            ),
+            (
+                ChainError::Names {
+                    missing: vec!["a".to_owned(), "b".to_owned()],
+                    unexpected: vec!["c".to_owned()],
+                },
+                "Issuer returned a certificate for other names than requested: missing a, b; \
+                 unexpected c",
+            ),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A certificate authority for the tests of this folder.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    date_time_ymd,
+};
+
+use super::PrivateKey;
+use crate::resource::KeyAlgorithm;
+
+/// Something that signs certificates, and the certificates above what it signs.
+pub(super) struct Ca {
+    issuer: Issuer<'static, KeyPair>,
+    pub(super) above: String,
+}
+
+impl Ca {
+    /// A self-signed root with a key of its own.
+    pub(super) fn root(common_name: &str, algorithm: KeyAlgorithm, bits: u32) -> Self {
+        let key = key_pair(algorithm, bits);
+        let params = ca_params(common_name);
+        let above = params.self_signed(&key).unwrap().pem();
+        Self { issuer: Issuer::new(params, key), above }
+    }
+
+    /// An intermediate below this one.
+    pub(super) fn intermediate(
+        &self,
+        common_name: &str,
+        algorithm: KeyAlgorithm,
+        bits: u32,
+    ) -> Self {
+        let key = key_pair(algorithm, bits);
+        let params = ca_params(common_name);
+        let above = params.signed_by(&key, &self.issuer).unwrap().pem();
+        Self { issuer: Issuer::new(params, key), above }
+    }
+
+    /// The PEM of a leaf for this key.
+    pub(super) fn sign(&self, params: &CertificateParams, key: &PrivateKey) -> String {
+        let public = KeyPair::from_pem(&key.to_pkcs8_pem()).unwrap();
+        params.signed_by(&public, &self.issuer).unwrap().pem()
+    }
+}
+
+/// A leaf valid in 2030 and 2031, with these names and a CN unless that is empty.
+pub(super) fn leaf(common_name: &str, names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let mut params = CertificateParams::new(names).unwrap();
+    params.distinguished_name = DistinguishedName::new();
+    if !common_name.is_empty() {
+        params.distinguished_name.push(DnType::CommonName, common_name);
+    }
+    params.not_before = date_time_ymd(2030, 1, 1);
+    params.not_after = date_time_ymd(2032, 1, 1);
+    params.serial_number = Some(vec![0, 0x8a, 0x01].into());
+    params
+}
+
+fn ca_params(common_name: &str) -> CertificateParams {
+    let mut params = leaf(common_name, &[]);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params
+}
+
+fn key_pair(algorithm: KeyAlgorithm, bits: u32) -> KeyPair {
+    let key = PrivateKey::generate(algorithm, bits).unwrap();
+    KeyPair::from_pem(&key.to_pkcs8_pem()).unwrap()
+}
