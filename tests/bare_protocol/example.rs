@@ -30,7 +30,7 @@ use tokio::task::LocalSet;
 const RUNS: usize = 20;
 
 fn main() -> ExitCode {
-    let program = std::env::args_os().nth(1).unwrap();
+    let program = std::fs::canonicalize(std::env::args_os().nth(1).unwrap()).unwrap();
     if !installed() {
         return ExitCode::FAILURE;
     }
