@@ -5,7 +5,7 @@ fmt:
     cargo fmt --check
 
 clippy:
-    cargo clippy --locked --all-targets -- -D warnings
+    cargo clippy --locked --all-targets --all-features -- -D warnings
 
 # All tests, the ones against real servers too.
 test:

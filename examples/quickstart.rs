@@ -31,21 +31,21 @@ fn main() -> ExitCode {
 }
 
 fn quickstart() -> Result<(), Box<dyn Error>> {
-    let stage = Stage::build()?;
+    let scene = Scene::build()?;
     say("A throw-away ACME CA and a name server run in this process; every name below")?;
     say("example.com leads here. The manifests are those of examples/quickstart/.")?;
 
-    stage.certctl("issue")?;
-    let requests = stage.ca.requests();
-    let made = [RequestKind::NewAccount, RequestKind::NewOrder].map(|kind| stage.ca.created(kind));
-    let issued = stage.ca.issued();
+    scene.certctl("issue")?;
+    let requests = scene.ca.requests();
+    let made = [RequestKind::NewAccount, RequestKind::NewOrder].map(|kind| scene.ca.created(kind));
+    let issued = scene.ca.issued();
     check((made, issued) == ([1, 2], 2), "one account, two orders and two certificates were made")?;
     say(&format!("The CA saw one account, two orders and {requests} requests."))?;
 
-    stage.certctl("status")?;
+    scene.certctl("status")?;
 
     say("\nThe files that servers use, and the links that move in one rename:")?;
-    let secrets = stage.state.join("secrets");
+    let secrets = scene.state.join("secrets");
     let files = list(&secrets, &secrets)?;
     for line in &files {
         say(&format!("  {line}"))?;
@@ -55,15 +55,15 @@ fn quickstart() -> Result<(), Box<dyn Error>> {
         check(pem.starts_with("-----BEGIN "), &format!("{file} is PEM"))?;
     }
 
-    stage.certctl("issue")?;
-    check(stage.ca.requests() == requests, "a second run sends nothing")?;
+    scene.certctl("issue")?;
+    check(scene.ca.requests() == requests, "a second run sends nothing")?;
     check(list(&secrets, &secrets)? == files, "a second run changes nothing")?;
     say("Nothing was due: no request, no change. That is the line for cron.")?;
     Ok(())
 }
 
 /// Everything that a first certificate needs.
-struct Stage {
+struct Scene {
     ca: CaThread,
     dns: NameServer,
     http01: String,
@@ -73,7 +73,7 @@ struct Stage {
     _folder: tempfile::TempDir,
 }
 
-impl Stage {
+impl Scene {
     fn build() -> Result<Self, Box<dyn Error>> {
         let here = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
         let dns = NameServer::start(BTreeMap::from([("*.example.com".to_owned(), here)]))?;
@@ -85,9 +85,9 @@ impl Stage {
         let folder = tempfile::tempdir()?;
         let (config, state) = (folder.path().join("config"), folder.path().join("state"));
         fs::create_dir(&config)?;
-        let stage = Self { ca, dns, http01, config, state, _folder: folder };
-        stage.write_manifests()?;
-        Ok(stage)
+        let scene = Self { ca, dns, http01, config, state, _folder: folder };
+        scene.write_manifests()?;
+        Ok(scene)
     }
 
     /// The manifests as they are, but for the CA's address and root.

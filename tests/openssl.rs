@@ -27,19 +27,6 @@ use tempfile::TempDir;
 
 const ENCODINGS: [KeyEncoding; 2] = [KeyEncoding::Pkcs1, KeyEncoding::Pkcs8];
 
-/// Says whether there is an openssl to test with, and says it aloud when there is none; the test
-/// harness hides what the print macros write.
-fn openssl_is_here(test: &str) -> bool {
-    let found = Command::new("openssl").arg("version").output();
-    let version = found.map(|out| String::from_utf8_lossy(&out.stdout).into_owned());
-    if version.as_ref().is_ok_and(|text| text.starts_with("OpenSSL 3")) {
-        return true;
-    }
-    let mut stderr = std::io::stderr();
-    writeln!(stderr, "\nNOT RUN: {test}: no `openssl` 3 on the PATH ({version:?})\n").unwrap();
-    false
-}
-
 fn run(arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = Command::new("openssl")
         .args(arguments)
@@ -190,40 +177,34 @@ fn handshake(certificate: &str, key: &str, root_certificate: &str) {
 
 #[test]
 fn rsa_keys_go_all_the_way() {
-    if openssl_is_here("rsa_keys_go_all_the_way") {
-        for (bits, signature) in [
-            (2048, "sha256WithRSAEncryption"),
-            (3072, "sha384WithRSAEncryption"),
-            (4096, "sha512WithRSAEncryption"),
-            // A size that needs the other generator.
-            (2056, "sha256WithRSAEncryption"),
-        ] {
-            let shown = format!("Private-Key: ({bits} bit");
-            goes_all_the_way((KeyAlgorithm::Rsa, bits), &ENCODINGS, (&shown, signature));
-        }
+    for (bits, signature) in [
+        (2048, "sha256WithRSAEncryption"),
+        (3072, "sha384WithRSAEncryption"),
+        (4096, "sha512WithRSAEncryption"),
+        // A size that needs the other generator.
+        (2056, "sha256WithRSAEncryption"),
+    ] {
+        let shown = format!("Private-Key: ({bits} bit");
+        goes_all_the_way((KeyAlgorithm::Rsa, bits), &ENCODINGS, (&shown, signature));
     }
 }
 
 #[test]
 fn the_largest_rsa_key_goes_all_the_way() {
-    if openssl_is_here("the_largest_rsa_key_goes_all_the_way") {
-        // Openssl takes seconds to check one of this size, so it is done only once.
-        let shown = ("Private-Key: (8192 bit", "sha512WithRSAEncryption");
-        goes_all_the_way((KeyAlgorithm::Rsa, 8192), &[KeyEncoding::Pkcs1], shown);
-    }
+    // Openssl takes seconds to check one of this size, so it is done only once.
+    let shown = ("Private-Key: (8192 bit", "sha512WithRSAEncryption");
+    goes_all_the_way((KeyAlgorithm::Rsa, 8192), &[KeyEncoding::Pkcs1], shown);
 }
 
 #[test]
 fn ecdsa_and_ed25519_keys_go_all_the_way() {
-    if openssl_is_here("ecdsa_and_ed25519_keys_go_all_the_way") {
-        for (algorithm, bits, shown) in [
-            (KeyAlgorithm::Ecdsa, 256, ("NIST CURVE: P-256", "ecdsa-with-SHA256")),
-            (KeyAlgorithm::Ecdsa, 384, ("NIST CURVE: P-384", "ecdsa-with-SHA384")),
-            (KeyAlgorithm::Ecdsa, 521, ("NIST CURVE: P-521", "ecdsa-with-SHA512")),
-            (KeyAlgorithm::Ed25519, 256, ("ED25519 Private-Key", "ED25519")),
-        ] {
-            goes_all_the_way((algorithm, bits), &ENCODINGS, shown);
-        }
+    for (algorithm, bits, shown) in [
+        (KeyAlgorithm::Ecdsa, 256, ("NIST CURVE: P-256", "ecdsa-with-SHA256")),
+        (KeyAlgorithm::Ecdsa, 384, ("NIST CURVE: P-384", "ecdsa-with-SHA384")),
+        (KeyAlgorithm::Ecdsa, 521, ("NIST CURVE: P-521", "ecdsa-with-SHA512")),
+        (KeyAlgorithm::Ed25519, 256, ("ED25519 Private-Key", "ED25519")),
+    ] {
+        goes_all_the_way((algorithm, bits), &ENCODINGS, shown);
     }
 }
 
@@ -244,9 +225,6 @@ fn request_text(spec: &CertificateSpec, key: &PrivateKey) -> String {
 
 #[test]
 fn requests_say_what_the_spec_says() {
-    if !openssl_is_here("requests_say_what_the_spec_says") {
-        return;
-    }
     let key = PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap();
     let plain = spec(KeyAlgorithm::Ecdsa, 256, KeyEncoding::Pkcs8);
     let all_names = CertificateSpec {
@@ -323,9 +301,6 @@ fn requests_say_what_the_spec_says() {
 
 #[test]
 fn a_signature_algorithm_asked_for_is_the_one_used() {
-    if !openssl_is_here("a_signature_algorithm_asked_for_is_the_one_used") {
-        return;
-    }
     let (rsa, ecdsa) = ((KeyAlgorithm::Rsa, 2048), (KeyAlgorithm::Ecdsa, 521));
     for ((algorithm, bits), wanted, shown) in [
         (rsa, SignatureAlgorithm::Sha512WithRsa, "sha512WithRSAEncryption"),
@@ -345,9 +320,6 @@ fn a_signature_algorithm_asked_for_is_the_one_used() {
 
 #[test]
 fn keys_that_openssl_writes_are_read_in_every_form() {
-    if !openssl_is_here("keys_that_openssl_writes_are_read_in_every_form") {
-        return;
-    }
     let generated: &[(&[&str], KeyAlgorithm, u32)] = &[
         (&["genrsa", "2048"], KeyAlgorithm::Rsa, 2048),
         (&["ecparam", "-genkey", "-name", "prime256v1"], KeyAlgorithm::Ecdsa, 256),

@@ -27,9 +27,7 @@ fn alone() -> RwLockWriteGuard<'static, ()> {
 
 #[test]
 fn one_twenty_five_and_a_hundred_names_are_issued() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options::default());
     let work = Work::new(&ca, CERTCTL);
@@ -44,9 +42,7 @@ fn one_twenty_five_and_a_hundred_names_are_issued() {
 
 #[test]
 fn one_failing_validation_does_not_stop_the_other_certificate() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options::default());
     // The self-check sees the listener; the CA is led to an address where nobody listens.
@@ -68,9 +64,7 @@ fn one_failing_validation_does_not_stop_the_other_certificate() {
 
 #[test]
 fn one_refused_order_does_not_stop_the_other_certificate() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options { blocked: vec!["bad.test".to_owned()], ..Options::default() });
     let work = Work::new(&ca, CERTCTL);
@@ -84,9 +78,7 @@ fn one_refused_order_does_not_stop_the_other_certificate() {
 
 #[test]
 fn fifty_of_fifty_first_runs_get_through_when_half_of_the_nonces_are_rejected() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options { reject_nonces: 50, ..Options::default() });
     let runs = (0..50).map(|n| {
@@ -101,9 +93,7 @@ fn fifty_of_fifty_first_runs_get_through_when_half_of_the_nonces_are_rejected() 
 
 #[test]
 fn a_known_account_is_not_registered_again() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options::default());
     let work = Work::new(&ca, CERTCTL);
@@ -118,9 +108,7 @@ fn a_known_account_is_not_registered_again() {
 
 #[test]
 fn an_external_account_is_bound() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = beside_others();
     let (id, key) = ("kid-1", "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W");
     let external_account_keys = BTreeMap::from([(id.to_owned(), key.to_owned())]);
@@ -139,9 +127,7 @@ fn an_external_account_is_bound() {
 
 #[test]
 fn the_preferred_chain_is_chosen_among_the_alternates() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options { alternate_roots: 2, ..Options::default() });
     let work = Work::new(&ca, CERTCTL);
@@ -156,9 +142,7 @@ fn the_preferred_chain_is_chosen_among_the_alternates() {
 
 #[test]
 fn a_reused_authorization_needs_no_challenge() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = alone();
     let ca = Ca::start(&Options { reuse_authorizations: 100, ..Options::default() });
     let work = Work::new(&ca, CERTCTL);
@@ -176,9 +160,7 @@ fn a_reused_authorization_needs_no_challenge() {
 
 #[test]
 fn a_profile_is_asked_for_and_an_unknown_one_is_refused() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options::default());
     if !ca.has_profiles() {
@@ -200,9 +182,7 @@ fn a_profile_is_asked_for_and_an_unknown_one_is_refused() {
 
 #[test]
 fn nine_requests_issue_one_name() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = alone();
     let ca = Ca::start(&Options::default());
     let work = Work::new(&ca, CERTCTL);
@@ -216,9 +196,7 @@ fn nine_requests_issue_one_name() {
 
 #[test]
 fn requests_grow_by_two_with_each_name() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = alone();
     let ca = Ca::start(&Options::default());
     let work = Work::new(&ca, CERTCTL);
@@ -232,9 +210,7 @@ fn requests_grow_by_two_with_each_name() {
 
 #[test]
 fn fifty_certificates_of_one_run_need_at_most_360_requests() {
-    if !installed() {
-        return;
-    }
+    installed();
     let _turn = alone();
     let ca = Ca::start(&Options::default());
     let work = Work::new(&ca, CERTCTL);

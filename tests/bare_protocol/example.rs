@@ -31,9 +31,7 @@ const RUNS: usize = 20;
 
 fn main() -> ExitCode {
     let program = std::fs::canonicalize(std::env::args_os().nth(1).unwrap()).unwrap();
-    if !installed() {
-        return ExitCode::FAILURE;
-    }
+    installed();
     let ca = Ca::start(&Options::default());
     let work = Work::new(&ca, program);
     // The runtime lives as long as the kept connection.

@@ -252,7 +252,7 @@ fn refusal(kind: &str, status: u16) -> DeedError {
     DeedError {
         kind: DeedErrorKind::Refused,
         message: kind.to_owned(),
-        problem: Some(problem(kind, status)),
+        problem: Some(Box::new(problem(kind, status))),
         retry_after: None,
     }
 }

@@ -69,12 +69,13 @@ impl World {
             Effect::ObtainAccountKey => {
                 let id = account_id(&account::identity(snapshot));
                 let kept = records.account_key(&id).await.unwrap();
+                let fresh = kept.is_none();
                 let pem = match kept {
                     Some(bytes) => Zeroizing::new(String::from_utf8(bytes.to_vec()).unwrap()),
                     None => PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap().to_pkcs8_pem(),
                 };
-                let digest = pki::key_facts(&pem).unwrap().public_key;
-                Ok(Outcome::AccountKey(Secret(pem), digest))
+                let public_key = pki::key_facts(&pem).unwrap().public_key;
+                Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
             }
             Effect::Present { url } => {
                 let spec = challenge(snapshot, url).spec;
