@@ -123,6 +123,8 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
             [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'All certificates')
+            [CompletionResult]::new('--new-key', '--new-key', [CompletionResultType]::ParameterName, 'Make a new private key, whatever rotationPolicy says')
+            [CompletionResult]::new('--new-order', '--new-order', [CompletionResultType]::ParameterName, 'Give up an order that is under way, and order anew')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')

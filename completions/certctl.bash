@@ -731,7 +731,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__renew)
-            opts="-f -n -o -v -q -A -l -h --all --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --all --new-key --new-order --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

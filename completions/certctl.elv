@@ -118,6 +118,8 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --resolver 'DNS server for all lookups (repeat) [default: those of resolv.conf]'
             cand --cluster-resource-namespace 'Namespace of the secrets that ClusterIssuers refer to'
             cand --all 'All certificates'
+            cand --new-key 'Make a new private key, whatever rotationPolicy says'
+            cand --new-order 'Give up an order that is under way, and order anew'
             cand -v 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
             cand --verbose 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
             cand -q 'Say less on stderr (repeat: errors only)'

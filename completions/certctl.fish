@@ -126,6 +126,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -l http01-check-p
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l all -d 'All certificates'
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l new-key -d 'Make a new private key, whatever rotationPolicy says'
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l new-order -d 'Give up an order that is under way, and order anew'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'

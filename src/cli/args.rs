@@ -92,6 +92,12 @@ pub struct RenewArgs {
     /// All certificates.
     #[arg(long)]
     pub all: bool,
+    /// Make a new private key, whatever rotationPolicy says.
+    #[arg(long)]
+    pub new_key: bool,
+    /// Give up an order that is under way, and order anew.
+    #[arg(long)]
+    pub new_order: bool,
 }
 
 /// `certctl validate`.

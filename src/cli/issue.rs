@@ -7,12 +7,13 @@ use super::run::{Setting, conclude, on_one_thread, open_state, run};
 use super::work::{Wanted, Work, gather, known};
 use super::{Shell, output};
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::{Force, Task};
 use crate::store::OpenMode;
 
 /// Makes certificates true, as far as they are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let wanted = Wanted::read(&args.targets)?;
-    work_on(shell, &wanted, "issue", false)
+    work_on(shell, &wanted, "issue", None)
 }
 
 /// Issues certificates now, whatever trigger and backoff say.
@@ -37,14 +38,15 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         }
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
-    work_on(shell, &wanted, "renew", true)
+    let force = Force { new_key: args.new_key, new_order: args.new_order };
+    work_on(shell, &wanted, "renew", Some(force))
 }
 
 fn work_on(
     shell: &mut Shell,
     wanted: &Wanted,
     verb: &'static str,
-    force: bool,
+    force: Option<Force>,
 ) -> Result<ExitCode, CliError> {
     let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
     on_one_thread(async {
@@ -65,8 +67,7 @@ fn work_on(
             shell.output.talk("nothing to do: no Certificate is meant by these arguments");
             return Ok(ExitCode::Done);
         }
-        let tasks: Vec<_> =
-            tasks.into_iter().map(|task| crate::engine::Task { force, ..task }).collect();
+        let tasks: Vec<_> = tasks.into_iter().map(|task| Task { force, ..task }).collect();
         let state = open_state(&path, OpenMode::ReadWrite)?;
         let overrides = std::collections::BTreeMap::new();
         let setting = Setting { secrets, overrides, verb };

@@ -242,7 +242,7 @@ fn task(
         issuer,
         manifest,
         references,
-        force: false,
+        force: None,
     })
 }
 

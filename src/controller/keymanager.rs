@@ -7,6 +7,7 @@
 //! | True | fits the spec | – | settled, its name recorded |
 //! | True | does not fit, or cannot be decoded | – | generate another |
 //! | True | none | Always | generate |
+//! | True | none | any, `renew --new-key` | generate |
 //! | True | none | Never | reuse the live key; generate when there is none; fail when it does not fit |
 
 use jiff::Timestamp;
@@ -45,6 +46,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             "Regenerating private key: the stored one cannot be decoded",
         )),
         None => match snapshot.certificate.spec.rotation_policy() {
+            _ if snapshot.run.new_key => generate(snapshot),
             RotationPolicy::Always => generate(snapshot),
             RotationPolicy::Never => keep(snapshot),
         },

@@ -75,6 +75,15 @@ fn retired(order: &Order) -> Order {
     order
 }
 
+/// The same for an order whose request stays: another order for it takes its place, uncounted.
+pub fn given_up(order: &Order, why: &str, now: Timestamp) -> Order {
+    let mut order = retired(order);
+    order.state = OrderState::Errored;
+    order.failure_time = Some(now);
+    why.clone_into(&mut order.reason);
+    order
+}
+
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
     if snapshot.run.ordered {
         let message = "the order was lost, and one run makes at most one newOrder".to_owned();

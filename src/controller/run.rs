@@ -15,6 +15,8 @@ use crate::resource::{AuthorizationState, OrderState};
     reason = "each says whether one deed was done in this run"
 )]
 pub struct Run {
+    /// A new private key is asked for, whatever rotationPolicy says.
+    pub new_key: bool,
     /// `Prepare` has succeeded.
     pub prepared: bool,
     /// The account record was made in this run, so no newAccount can have been sent before.

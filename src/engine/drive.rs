@@ -69,7 +69,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     let now = engine.clock.now();
     let session = Session::load(engine.store, task, intervals, now).await?;
     let (owed, step) = next_step(&session.snapshot, now);
-    if owed.is_empty() && !task.force && session.is_known() && !session.is_unsaved() {
+    if owed.is_empty() && task.force.is_none() && session.is_known() && !session.is_unsaved() {
         match step {
             Step::Settled => return Ok(unchanged(&session)),
             Step::Wait {
@@ -89,8 +89,8 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
     session.resume();
-    if task.force {
-        session.force(engine.clock.now());
+    if let Some(force) = task.force {
+        session.force(force, engine.clock.now());
     }
     let mut drive = Drive {
         engine,

@@ -29,7 +29,7 @@ pub use gather::published_pair;
 pub use perform::{World, WorldOptions};
 use ports::{Clock, Store};
 use schedule::Schedule;
-pub use session::Task;
+pub use session::{Force, Task};
 
 /// Does the deeds. Replaced by tests.
 pub trait Performer {

@@ -13,7 +13,7 @@ use super::gather;
 use super::inputs::{account_id, id_of, spec_digest};
 use super::ports::{Key, Revision, Store, StoreError};
 use crate::controller::{
-    Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, trigger,
+    Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, order, trigger,
 };
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateStatus, Event, Issuer, LeafFacts,
@@ -33,9 +33,18 @@ pub struct Task {
     /// Absolute paths of the other files that it refers to.
     pub references: Vec<PathBuf>,
     /// Issue now, whatever the trigger and the backoff say (`renew`).
-    pub force: bool,
+    pub force: Option<Force>,
     /// Digest over everything whose edit may bypass the backoff.
     pub input_digest: String,
+}
+
+/// How an issuance is forced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Force {
+    /// Make a new private key, whatever `rotationPolicy` says.
+    pub new_key: bool,
+    /// Give an order that is under way up, and order anew.
+    pub new_order: bool,
 }
 
 /// See the module.
@@ -165,7 +174,19 @@ impl<'a, S: Store> Session<'a, S> {
 
     /// Sets Issuing, as somebody who asks for a renewal by hand does. That beats the backoff and
     /// the CA's Retry-After, which a failed order that is still open may wait for.
-    pub(crate) fn force(&mut self, now: Timestamp) {
+    pub(crate) fn force(&mut self, force: Force, now: Timestamp) {
+        if force.new_order
+            && let Some(order) = self.snapshot.current_order()
+        {
+            let given_up = order::given_up(order, "replaced by renew --new-order", now);
+            self.apply(Record::of(Change::Order(Box::new(given_up))));
+        }
+        if force.new_key {
+            self.snapshot.run.new_key = true;
+            if self.snapshot.next_key.is_some() {
+                self.apply(Record::of(Change::DropNextKey));
+            }
+        }
         let mut record = self.snapshot.record.clone();
         record.retry_after = None;
         if !self.snapshot.is_issuing() {

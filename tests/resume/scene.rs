@@ -268,7 +268,7 @@ fn task(names: &[&str]) -> Task {
         },
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),
-        force: false,
+        force: None,
         input_digest: "1".to_owned(),
     }
 }
