@@ -35,6 +35,8 @@ pub struct Run {
     pub granted: BTreeSet<String>,
     /// When the responder was last asked for a challenge's token after accept, by URL.
     pub hits: BTreeMap<String, Timestamp>,
+    /// When telling the CA to look was begun in this run, by URL.
+    pub telling: BTreeMap<String, Timestamp>,
     /// When a challenge was accepted in this run, by URL.
     pub accepted: BTreeMap<String, Timestamp>,
     /// When a challenge may be presented or checked again, by URL.
@@ -133,9 +135,18 @@ impl Run {
         }
     }
 
-    /// The responder was asked for the token of an accepted challenge.
+    /// Notes that a deed begins.
+    pub fn note_begin(&mut self, effect: &Effect, now: Timestamp) {
+        if let Effect::Accept { url } = effect {
+            self.telling.insert(url.clone(), now);
+        }
+    }
+
+    /// The responder was asked for the token of an accepted challenge. The CA may look before its
+    /// answer to "accept" is here.
     pub fn note_hit(&mut self, url: &str, at: Timestamp) {
-        if self.accepted.get(url).is_some_and(|accepted| at >= *accepted) {
+        let told = self.telling.get(url).is_some_and(|begun| at >= *begun);
+        if told && self.accepted.contains_key(url) {
             self.hits.insert(url.to_owned(), at);
         }
     }

@@ -257,6 +257,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         if fresh.is_empty() {
             return;
         }
+        let now = self.engine.clock.now();
+        for effect in &fresh {
+            self.session.snapshot.run.note_begin(effect, now);
+        }
         let snapshot = Rc::new(self.session.snapshot.clone());
         for effect in fresh {
             self.engine.observer.stage(&self.session.name, stage_of(&effect));
