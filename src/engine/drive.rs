@@ -164,15 +164,19 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     async fn pipeline(&mut self) -> Result<Ending, StoreError> {
         loop {
-            self.flush().await?;
             let now = self.engine.clock.now();
             self.look_around();
             let (owed, step) = next_step(&self.session.snapshot, now);
             if Self::needs_the_account(&step) {
+                self.flush().await?;
                 self.settle_the_account().await?;
                 continue;
             }
-            self.start(owed);
+            // What is recorded in a row is written in one go, before the next deed begins.
+            if !matches!(step, Step::Record(_)) {
+                self.flush().await?;
+                self.start(owed);
+            }
             let wait = match step {
                 Step::Record(record) => {
                     self.session.apply(record);
