@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
     reason = "the modules beside the tests are tests too"
 )]
 

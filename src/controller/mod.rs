@@ -21,6 +21,8 @@ mod order_absorb;
 mod run;
 mod snapshot;
 mod step;
+#[cfg(test)]
+mod tests;
 
 use jiff::Timestamp;
 

@@ -103,11 +103,11 @@ impl Ca {
         answer
     }
 
-    pub(crate) fn read_authorization(&mut self, url: &str) -> Answer {
+    pub(crate) fn read_authorization(&mut self, url: &str) -> Outcome {
         let index: usize = last(url);
         let answer = self.authorization(index);
         self.settle(index);
-        Ok(answer)
+        answer
     }
 
     /// Accepts a challenge; `answered` is whether the right answer can be fetched now.

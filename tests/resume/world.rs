@@ -88,8 +88,8 @@ impl World {
                 report: "looked".to_owned(),
             })),
             Effect::CleanUp { order, url } => {
-                let orders = snapshot.retired.iter().chain(&snapshot.order);
-                let order = orders.filter(|o| o.name == *order).next_back().unwrap();
+                let mut orders = snapshot.retired.iter().chain(&snapshot.order);
+                let order = orders.rfind(|o| o.name == *order).unwrap();
                 let found = order.challenges.iter().find(|c| c.spec.url == *url).unwrap();
                 self.outside.borrow_mut().remove(&found.spec.token);
                 Ok(Outcome::CleanedUp)
@@ -149,7 +149,7 @@ impl World {
                 ca.new_order(&order().spec.identifiers)
             }
             Effect::ReadOrder => ca.read_order(&url()),
-            Effect::ReadAuthorization { url } => ca.read_authorization(url),
+            Effect::ReadAuthorization { url } => Ok(ca.read_authorization(url)),
             Effect::Accept { url } => {
                 let challenge = challenge(snapshot, url);
                 let answered = self.is_answered(&challenge);

@@ -1,0 +1,97 @@
+//! The account's table.
+
+use zeroize::Zeroizing;
+
+use super::fixture::{
+    ACCOUNT, account, after, fresh, hours, live, now, ordered, ready_to_order, solving,
+};
+use crate::controller::{
+    Change, Deferral, Effect, Outcome, Secret, Snapshot, Step, account as room,
+};
+use crate::resource::{Account, AccountDeed, Deed, OrderState, PublicKeyDigest};
+
+fn with(deed: AccountDeed, is_fresh: bool) -> Snapshot {
+    let mut snapshot = ready_to_order();
+    snapshot.account = Some(Account { deed, ..account() });
+    snapshot.run.account_is_fresh = is_fresh;
+    snapshot
+}
+
+fn act(effect: Effect) -> Step {
+    Step::Act(vec![effect])
+}
+
+#[test]
+fn an_account_is_made_found_or_told_new_contacts() {
+    let mut none = ready_to_order();
+    none.account = None;
+    let cases = [
+        ("nothing is issued", live(), Step::Settled),
+        ("no request yet", fresh(), Step::Settled),
+        ("registered", ready_to_order(), Step::Settled),
+        ("no account", none, act(Effect::ObtainAccountKey)),
+        ("key just made", with(AccountDeed::Register, true), act(Effect::RegisterAccount)),
+        ("key of an earlier run", with(AccountDeed::Register, false), act(Effect::FindAccount)),
+        ("unsure", with(AccountDeed::Find, true), act(Effect::FindAccount)),
+        ("contacts", with(AccountDeed::UpdateContacts, false), act(Effect::UpdateContacts)),
+    ];
+    for (what, snapshot, expected) in cases {
+        assert_eq!(room::decide(&snapshot, now()), expected, "{what}");
+    }
+    let mut moved = ready_to_order();
+    moved.issuer.acme.email = "new@example.com".to_owned();
+    let Step::Record(record) = room::decide(&moved, now()) else { panic!() };
+    let wanted = Account { deed: AccountDeed::UpdateContacts, ..account() };
+    assert_eq!(record.changes, [Change::Account(Box::new(wanted))]);
+}
+
+#[test]
+fn the_ca_is_left_alone_as_long_as_it_asks() {
+    let mut snapshot = ready_to_order();
+    snapshot.record.retry_after = Some(after(hours(1)));
+    let Step::Wait { until, why, .. } = room::decide(&snapshot, now()) else { panic!() };
+    assert_eq!((until, why), (Some(after(hours(1))), Deferral::RetryAfter));
+    assert_eq!(room::decide(&snapshot, after(hours(1))), Step::Settled);
+}
+
+#[test]
+fn what_is_needed_here_is_looked_at_before_any_request() {
+    let prepare = |solving| act(Effect::Prepare { solving });
+    let unprepared = |mut snapshot: Snapshot| {
+        snapshot.run.prepared = false;
+        room::decide(&snapshot, now())
+    };
+    assert_eq!(unprepared(ready_to_order()), prepare(true));
+    assert_eq!(unprepared(solving(&[])), prepare(true));
+    assert_eq!(unprepared(ordered(Deed::Await, OrderState::Processing)), prepare(false));
+    assert_eq!(room::decide(&ordered(Deed::Await, OrderState::Processing), now()), Step::Settled);
+}
+
+#[test]
+fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
+    let pem = || Secret(Zeroizing::new("PEM".to_owned()));
+    let public_key = || PublicKeyDigest("account".to_owned());
+    let registering =
+        || Account { deed: AccountDeed::Register, url: None, contacts: Vec::new(), ..account() };
+    let mut snapshot = ready_to_order();
+    snapshot.account = None;
+    let outcome = Outcome::AccountKey { pem: pem(), public_key: public_key(), fresh: true };
+    let effect = Effect::ObtainAccountKey;
+    let record = room::absorb(&snapshot, &effect, outcome.clone(), now()).unwrap();
+    assert_eq!(record.changes, [Change::AccountKey(pem(), Box::new(registering()))]);
+
+    snapshot.account = Some(registering());
+    assert!(room::absorb(&snapshot, &effect, outcome, now()).is_err(), "never a second key");
+    let contacts = vec!["mailto:ops@example.com".to_owned()];
+    let url = ACCOUNT.to_owned();
+    let outcome = Outcome::Account { url, contacts, terms_of_service: None };
+    let record = room::absorb(&snapshot, &Effect::RegisterAccount, outcome, now()).unwrap();
+    assert_eq!(record.changes, [Change::Account(Box::new(account()))]);
+    assert_eq!(record.events.len(), 1, "the terms are named");
+
+    snapshot.account = Some(Account { deed: AccountDeed::Find, ..registering() });
+    let found = room::absorb(&snapshot, &Effect::FindAccount, Outcome::NoAccount, now()).unwrap();
+    assert_eq!(found.changes, [Change::Account(Box::new(registering()))]);
+    let wrong = room::absorb(&snapshot, &Effect::RegisterAccount, Outcome::NoAccount, now());
+    assert!(wrong.is_err());
+}

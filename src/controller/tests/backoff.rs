@@ -1,0 +1,132 @@
+//! Delays, and what a failure leaves behind.
+
+use super::fixture::{after, error, hours, live, now, solving, written_order, written_record};
+use crate::controller::backoff::{self, delay, is_urgent, next_attempt, record_failure};
+use crate::controller::{DeedErrorKind, Failure};
+use crate::resource::{
+    CleanUp, ConditionStatus, ConditionType, Deed, FailureClass, OrderState, Phase, Reason,
+};
+
+fn failure(class: FailureClass) -> Failure {
+    let message = "b.example: no".to_owned();
+    Failure { class, reason: Reason::Failed, message, retry_after: Some(hours(3)) }
+}
+
+#[test]
+fn each_failure_doubles_the_delay_up_to_32_hours() {
+    let cases = [
+        (None, 1),
+        (Some(0), 1),
+        (Some(1), 1),
+        (Some(2), 2),
+        (Some(3), 4),
+        (Some(4), 8),
+        (Some(5), 16),
+        (Some(6), 32),
+        (Some(7), 32),
+        (Some(31), 32),
+        (Some(32), 32),
+        (Some(33), 32),
+        (Some(u32::MAX), 32),
+    ];
+    for (attempts, expected) in cases {
+        assert_eq!(delay(attempts), hours(expected), "{attempts:?}");
+    }
+}
+
+#[test]
+fn the_next_attempt_is_the_later_of_backoff_and_retry_after() {
+    let mut record = live().record;
+    assert_eq!(next_attempt(&record), None);
+    record.retry_after = Some(after(hours(1)));
+    assert_eq!(next_attempt(&record), Some(after(hours(1))));
+    record.status.last_failure_time = Some(now());
+    record.status.failed_issuance_attempts = Some(3);
+    assert_eq!(next_attempt(&record), Some(after(hours(4))));
+    record.retry_after = Some(after(hours(5)));
+    assert_eq!(next_attempt(&record), Some(after(hours(5))));
+}
+
+#[test]
+fn a_counted_failure_closes_the_issuance_in_one_record() {
+    let mut snapshot = solving(&[Phase::SelfChecking, Phase::Accepted, Phase::Queued]);
+    snapshot.record.status.failed_issuance_attempts = Some(u32::MAX);
+    let record = record_failure(&snapshot, &failure(FailureClass::Validation), now());
+    let after_it = written_record(&record);
+    let status = &after_it.status;
+    assert_eq!(status.failed_issuance_attempts, Some(u32::MAX), "it does not wrap");
+    assert_eq!(status.last_failure_time, Some(now()));
+    assert_eq!(after_it.retry_after, Some(after(hours(3))));
+    assert_eq!(after_it.attempted_inputs, ["input"]);
+    assert_eq!(after_it.last_failure.as_ref().unwrap().class, FailureClass::Validation);
+    let issuing = status.condition(ConditionType::Issuing).unwrap();
+    assert_eq!(issuing.status, ConditionStatus::False);
+    assert!(issuing.message.contains("b.example: no"), "{}", issuing.message);
+    assert!(issuing.message.contains("2026-01-03T11:04:05Z"), "{}", issuing.message);
+
+    let order = written_order(&record);
+    assert_eq!((order.deed, &order.state), (Deed::Nothing, &OrderState::Errored));
+    assert_eq!((order.failure_time, order.reason.as_str()), (Some(now()), "b.example: no"));
+    let left: Vec<_> = order.challenges.iter().map(|c| (c.phase, c.clean_up)).collect();
+    let owed = (Phase::Final, CleanUp::Owed);
+    assert_eq!(left, [owed, owed, (Phase::Final, CleanUp::NotOwed)]);
+}
+
+#[test]
+fn a_second_failure_of_one_input_notes_it_once() {
+    let mut snapshot = solving(&[]);
+    snapshot.record.attempted_inputs = vec!["input".to_owned()];
+    snapshot.record.status.failed_issuance_attempts = Some(1);
+    let record = record_failure(&snapshot, &failure(FailureClass::Ca), now());
+    assert_eq!(written_record(&record).attempted_inputs, ["input"]);
+    assert_eq!(written_record(&record).status.failed_issuance_attempts, Some(2));
+}
+
+#[test]
+fn a_failure_that_does_not_count_leaves_the_issuance_open() {
+    let uncounted = [
+        FailureClass::Precondition,
+        FailureClass::Unreachable,
+        FailureClass::Output,
+        FailureClass::State,
+    ];
+    for class in uncounted {
+        let snapshot = solving(&[Phase::SelfChecking]);
+        let record = record_failure(&snapshot, &failure(class), now());
+        assert_eq!(record.changes.len(), 1, "{class:?}");
+        let mut expected = snapshot.record.clone();
+        expected.retry_after = Some(after(hours(3)));
+        expected.last_failure.clone_from(&written_record(&record).last_failure);
+        assert_eq!(*written_record(&record), expected, "{class:?}");
+    }
+}
+
+#[test]
+fn each_kind_of_trouble_has_its_class() {
+    let cases = [
+        (DeedErrorKind::Transient, FailureClass::Unreachable),
+        (DeedErrorKind::Refused, FailureClass::Ca),
+        (DeedErrorKind::Gone, FailureClass::Ca),
+        (DeedErrorKind::Unusable, FailureClass::Ca),
+        (DeedErrorKind::Precondition, FailureClass::Precondition),
+        (DeedErrorKind::State, FailureClass::State),
+        (DeedErrorKind::Local, FailureClass::Other),
+    ];
+    for (kind, class) in cases {
+        assert_eq!(Failure::of_deed("", &error(kind)).class, class, "{kind:?}");
+    }
+    let failure = Failure::of_deed("Failed to sing", &error(DeedErrorKind::Local));
+    assert_eq!(failure.message, "Failed to sing: it went wrong");
+}
+
+#[test]
+fn a_wait_is_urgent_after_two_thirds_of_the_renewal_window() {
+    let mut record = live().record;
+    assert!(!is_urgent(&record, now()), "nothing is live");
+    record.status.not_after = Some(after(hours(30)));
+    assert!(!is_urgent(&record, after(hours(29))) && is_urgent(&record, after(hours(30))));
+    record.status.renewal_time = Some(now());
+    assert!(!is_urgent(&record, after(hours(20)) - jiff::SignedDuration::from_secs(1)));
+    assert!(is_urgent(&record, after(hours(20))));
+    assert_eq!(backoff::class_of_last_failure(&record), FailureClass::Other);
+}

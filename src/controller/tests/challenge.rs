@@ -1,0 +1,220 @@
+//! The challenge's table.
+
+use jiff::SignedDuration;
+
+use super::fixture::{
+    after, challenge, challenge_url, error, now, problem, solving, written_order,
+};
+use crate::controller::{
+    ChallengeSeen, CheckSeen, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake,
+    absorb, challenge as room,
+};
+use crate::resource::{
+    AuthorizationState, Challenge, ChallengeType, CleanUp, GoDuration, Order, Phase, Reason,
+};
+
+fn granted(mut snapshot: Snapshot, indexes: &[usize]) -> Snapshot {
+    snapshot.run.granted = indexes.iter().map(|index| challenge_url(*index)).collect();
+    snapshot
+}
+
+fn seconds(count: i64) -> SignedDuration {
+    SignedDuration::from_secs(count)
+}
+
+#[test]
+fn all_that_can_move_moves_in_one_step() {
+    let url = challenge_url;
+    let snapshot = solving(&[Phase::Presenting, Phase::SelfChecking, Phase::Accepting]);
+    let Step::Act(effects) = room::decide(&snapshot, now()) else { panic!() };
+    let expected = [
+        Effect::Present { url: url(0) },
+        Effect::SelfCheck { url: url(1) },
+        Effect::Accept { url: url(2) },
+    ];
+    assert_eq!(effects, expected);
+    let done = solving(&[Phase::Accepted, Phase::Final]);
+    assert_eq!(room::decide(&done, now()), Step::Settled);
+}
+
+#[test]
+fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
+    let queued = solving(&[Phase::Queued, Phase::Queued]);
+    let Step::Wait { until: None, wake: Wake::Slot, why: Deferral::Progress(why) } =
+        room::decide(&queued, now())
+    else {
+        panic!()
+    };
+    assert_eq!(why, "a.example is queued for a free slot");
+    let Step::Record(record) = room::decide(&granted(queued, &[1]), now()) else { panic!() };
+    let found: Vec<_> =
+        written_order(&record).challenges.iter().map(|c| (c.phase, c.clean_up)).collect();
+    assert_eq!(found, [(Phase::Queued, CleanUp::NotOwed), (Phase::Presenting, CleanUp::Owed)]);
+}
+
+#[test]
+fn a_challenge_starts_again_only_when_its_last_turn_is_cleaned_up() {
+    let mut snapshot = granted(solving(&[Phase::Queued]), &[0]);
+    snapshot.order.as_mut().unwrap().challenges[0].clean_up = CleanUp::Owed;
+    let clean = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(0) };
+    assert_eq!(room::clean_ups(&snapshot), [clean]);
+    assert!(matches!(room::decide(&snapshot, now()), Step::Wait { wake: Wake::Slot, .. }));
+    snapshot.run.clean_up_failed.insert(challenge_url(0));
+    assert!(matches!(room::decide(&snapshot, now()), Step::Record(_)));
+}
+
+#[test]
+fn a_check_that_failed_is_repeated_after_the_interval() {
+    let mut snapshot = solving(&[Phase::SelfChecking]);
+    let effect = Effect::SelfCheck { url: challenge_url(0) };
+    let checked = |passed| {
+        Outcome::Checked(CheckSeen {
+            passed,
+            summary: "connection refused".to_owned(),
+            report: "a report".to_owned(),
+        })
+    };
+    snapshot.run.note(&effect, &checked(false), snapshot.intervals, now());
+    let Step::Wait { until, wake: Wake::Time, .. } = room::decide(&snapshot, now()) else {
+        panic!()
+    };
+    assert_eq!(until, Some(after(seconds(10))));
+    assert_eq!(room::decide(&snapshot, after(seconds(10))), Step::Act(vec![effect.clone()]));
+    assert_eq!(snapshot.run.reports[&challenge_url(0)], "a report");
+
+    let reason = |passed| {
+        let record = absorb(&snapshot, &effect, checked(passed), now()).unwrap();
+        let challenge = &written_order(&record).challenges[0];
+        (challenge.phase, challenge.reason.clone())
+    };
+    let waiting = "Waiting for HTTP-01 challenge propagation: connection refused".to_owned();
+    assert_eq!(reason(false), (Phase::SelfChecking, waiting));
+    assert_eq!(reason(true), (Phase::Accepting, "connection refused".to_owned()));
+}
+
+#[test]
+fn a_wait_instead_of_the_check_ends_in_accepting() {
+    let mut snapshot = solving(&[Phase::SelfChecking]);
+    let spec = &mut snapshot.order.as_mut().unwrap().challenges[0].spec;
+    spec.solver.wait_instead_of_self_check = Some(GoDuration(seconds(30)));
+    let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
+    assert_eq!(until, Some(after(seconds(30))));
+    let Step::Record(record) = room::decide(&snapshot, after(seconds(30))) else { panic!() };
+    assert_eq!(written_order(&record).challenges[0].phase, Phase::Accepting);
+}
+
+fn absorbed(snapshot: &Snapshot, effect: &Effect, outcome: Outcome) -> (Challenge, Vec<Reason>) {
+    let record = absorb(snapshot, effect, outcome, now()).unwrap();
+    let reasons = record.events.iter().map(|event| event.reason).collect();
+    (written_order(&record).challenges[0].clone(), reasons)
+}
+
+#[test]
+fn presenting_is_noted_or_tried_again() {
+    let mut snapshot = solving(&[Phase::Presenting]);
+    let effect = Effect::Present { url: challenge_url(0) };
+    let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Presented);
+    assert_eq!((found.phase, found.presented_at), (Phase::SelfChecking, Some(now())));
+    assert_eq!(reasons, [Reason::Presented]);
+    let failed = Outcome::Failed(error(DeedErrorKind::Local));
+    let (found, reasons) = absorbed(&snapshot, &effect, failed.clone());
+    assert_eq!((found.phase, reasons), (Phase::Presenting, vec![Reason::PresentError]));
+    snapshot.run.note(&effect, &failed, snapshot.intervals, now());
+    let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
+    assert_eq!(until, Some(after(seconds(10))));
+}
+
+#[test]
+fn what_accept_answers_is_waiting_or_a_verdict() {
+    use AuthorizationState::{Invalid, Other, Pending, Processing, Valid};
+    let snapshot = solving(&[Phase::Accepting]);
+    let effect = Effect::Accept { url: challenge_url(0) };
+    let answer = |state: AuthorizationState| {
+        let problem = state.is_failure().then(|| problem("dns"));
+        let outcome = Outcome::Accepted(ChallengeSeen { state, problem });
+        let (found, _) = absorbed(&snapshot, &effect, outcome);
+        (found.phase, found.state)
+    };
+    let waiting = (Phase::Accepted, Pending);
+    assert_eq!(answer(Pending), waiting);
+    assert_eq!(answer(Processing), waiting);
+    assert_eq!(answer(Other("thinking".to_owned())), waiting);
+    assert_eq!(answer(Valid), (Phase::Final, Valid));
+    assert_eq!(answer(Invalid), (Phase::Final, Invalid));
+}
+
+#[test]
+fn an_outcome_that_comes_too_late_changes_nothing() {
+    let checked = || {
+        let text = String::new;
+        Outcome::Checked(CheckSeen { passed: true, summary: text(), report: text() })
+    };
+    for phase in [Phase::Final, Phase::Queued] {
+        let snapshot = solving(&[phase]);
+        for outcome in [checked(), Outcome::Presented] {
+            let effect = Effect::SelfCheck { url: challenge_url(0) };
+            let (found, _) = absorbed(&snapshot, &effect, outcome);
+            assert_eq!(found, challenge(0, phase));
+        }
+    }
+    let accepted = solving(&[Phase::Accepted]);
+    let effect = Effect::SelfCheck { url: challenge_url(0) };
+    assert!(absorb(&accepted, &effect, checked(), now()).is_err());
+}
+
+fn of_type(kind: ChallengeType, phase: Phase) -> Order {
+    let mut order = solving(&[phase]).order.unwrap();
+    order.challenges[0].spec.kind = kind;
+    order
+}
+
+#[test]
+fn what_a_run_leaves_and_what_the_next_one_finds() {
+    use ChallengeType::{Dns01, Http01};
+    use Phase::{Accepted, Accepting, Final, Presenting, Queued, SelfChecking};
+    let parked = |kind, phase| room::parked(of_type(kind, phase)).challenges[0].phase;
+    let resumed = |kind, phase| {
+        let (order, unsure) = room::resumed(of_type(kind, phase));
+        (order.challenges[0].phase, unsure.len())
+    };
+    let cases = [
+        (Http01, Queued, Queued, (Queued, 0)),
+        (Http01, Presenting, Queued, (Presenting, 0)),
+        (Http01, SelfChecking, Queued, (Presenting, 0)),
+        (Http01, Accepting, Queued, (Accepting, 1)),
+        (Http01, Accepted, Accepted, (Accepted, 0)),
+        (Http01, Final, Final, (Final, 0)),
+        (Dns01, Presenting, Presenting, (Presenting, 0)),
+        (Dns01, SelfChecking, SelfChecking, (SelfChecking, 0)),
+        (Dns01, Accepting, SelfChecking, (Accepting, 1)),
+        (Dns01, Accepted, Accepted, (Accepted, 0)),
+    ];
+    for (kind, phase, left, found) in cases {
+        assert_eq!(parked(kind.clone(), phase), left, "{kind:?} {phase:?} left");
+        assert_eq!(resumed(kind.clone(), phase), found, "{kind:?} {phase:?} found");
+    }
+}
+
+#[test]
+fn a_clean_up_is_done_once_or_left_with_a_warning() {
+    let mut snapshot = solving(&[Phase::Accepted, Phase::Final]);
+    snapshot.order.as_mut().unwrap().challenges[1].clean_up = CleanUp::Owed;
+    let owed = room::clean_ups(&snapshot);
+    let effect = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(1) };
+    assert_eq!(owed, std::slice::from_ref(&effect), "an accepted challenge stays out");
+
+    let failed = Outcome::Failed(error(DeedErrorKind::Local));
+    let record = absorb(&snapshot, &effect, failed.clone(), now()).unwrap();
+    assert!(record.changes.is_empty(), "it stays owed");
+    assert_eq!(record.events[0].reason, Reason::CleanUpError);
+    snapshot.run.note(&effect, &failed, snapshot.intervals, now());
+    assert_eq!(room::clean_ups(&snapshot), [], "and is left to the next run");
+
+    let record = absorb(&snapshot, &effect, Outcome::CleanedUp, now()).unwrap();
+    assert_eq!(written_order(&record).challenges[1].clean_up, CleanUp::Done);
+    // Of a retired order as well.
+    snapshot.run.clean_up_failed.clear();
+    snapshot.retired = vec![Order { name: "web-1-0".to_owned(), ..snapshot.order.take().unwrap() }];
+    let effect = Effect::CleanUp { order: "web-1-0".to_owned(), url: challenge_url(1) };
+    assert_eq!(room::clean_ups(&snapshot), [effect]);
+}

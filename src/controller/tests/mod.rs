@@ -1,0 +1,19 @@
+//! The rooms, by tables: snapshot and outcome in, step and record out.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    clippy::large_stack_arrays,
+    reason = "a table names what it expects, and its rows are whole snapshots"
+)]
+
+mod account;
+mod backoff;
+mod challenge;
+mod fixture;
+mod keymanager;
+mod order;
+mod order_absorb;
+mod policy;
+mod readiness;
+mod requestmanager;
+mod trigger;

@@ -1,0 +1,150 @@
+//! What the order's room wants next.
+
+use jiff::SignedDuration;
+
+use super::fixture::{
+    SERVER, authorization_url, challenge_url, now, ordered, ready_to_order, solving, written_order,
+};
+use crate::controller::{Change, Deferral, Effect, Outcome, Snapshot, Step, Wake, order as room};
+use crate::resource::{
+    AuthorizationState, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
+};
+
+fn failed_with(snapshot: &Snapshot) -> (FailureClass, String) {
+    match room::decide(snapshot, now()) {
+        Step::Fail(failure) => (failure.class, failure.message),
+        step => panic!("{step:?}"),
+    }
+}
+
+fn acts(snapshot: &Snapshot) -> Vec<Effect> {
+    match room::decide(snapshot, now()) {
+        Step::Act(effects) => effects,
+        step => panic!("{step:?}"),
+    }
+}
+
+fn change(mut snapshot: Snapshot, change: impl FnOnce(&mut Order)) -> Snapshot {
+    change(snapshot.order.as_mut().unwrap());
+    snapshot
+}
+
+#[test]
+fn each_deed_has_its_effect() {
+    let cases = [
+        (ordered(Deed::Create, OrderState::Unknown), vec![Effect::CreateOrder]),
+        (ordered(Deed::Finalize, OrderState::Ready), vec![Effect::Finalize]),
+        (ordered(Deed::Await, OrderState::Processing), vec![Effect::ReadOrder]),
+        (ordered(Deed::Download, OrderState::Valid), vec![Effect::Download]),
+        (solving(&[Phase::Accepted]), vec![Effect::ReadOrder]),
+    ];
+    for (snapshot, expected) in cases {
+        assert_eq!(acts(&snapshot), expected);
+        // One of an earlier run is read first.
+        let mut resumed = snapshot;
+        resumed.run.order_is_known = false;
+        let is_new = resumed.order.as_ref().unwrap().deed == Deed::Create;
+        let first = if is_new { Effect::CreateOrder } else { Effect::ReadOrder };
+        assert_eq!(acts(&resumed), [first]);
+    }
+    for settled in [ready_and_done(), solving(&[Phase::Queued]), super::fixture::live()] {
+        assert_eq!(room::decide(&settled, now()), Step::Settled);
+    }
+}
+
+fn ready_and_done() -> Snapshot {
+    ordered(Deed::Nothing, OrderState::Valid)
+}
+
+#[test]
+fn a_new_order_says_what_it_is_for() {
+    let mut snapshot = ready_to_order();
+    snapshot.certificate.spec.dns_names = super::fixture::names(&["b.example", "a.example"]);
+    snapshot.certificate.spec.common_name = "b.example".to_owned();
+    snapshot.certificate.spec.ip_addresses = vec!["::1".parse().unwrap()];
+    snapshot.certificate.spec.duration = Some(GoDuration(SignedDuration::from_hours(24)));
+    snapshot.issuer.acme.enable_duration_feature = true;
+    snapshot.order_count = 2;
+    let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
+    let made = written_order(&record);
+    assert_eq!((made.name.as_str(), made.deed), ("web-1-3", Deed::Create));
+    let names: Vec<_> = made.spec.identifiers.iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["a.example", "b.example", "::1"]);
+    assert_eq!(made.spec.not_after, Some(now() + SignedDuration::from_hours(24)));
+    assert_eq!(made.spec.directory_url, SERVER);
+    assert!(matches!(&record.changes[1], Change::Certificate(r)
+        if r.status.order_ref.as_deref() == Some("web-1-3")));
+    snapshot.run.ordered = true;
+    assert_eq!(failed_with(&snapshot).0, FailureClass::Ca, "one newOrder in a run");
+}
+
+#[test]
+fn a_failed_order_is_counted_once_and_then_replaced() {
+    let mut failed = change(ordered(Deed::Nothing, OrderState::Errored), |order| {
+        order.reason = "no".to_owned();
+    });
+    assert_eq!(failed_with(&failed).0, FailureClass::Ca);
+    failed.order.as_mut().unwrap().failure_time = Some(now());
+    assert_eq!(failed_with(&failed).0, FailureClass::Ca, "written, but not counted yet");
+    failed.record.status.last_failure_time = Some(now());
+    assert!(matches!(room::decide(&failed, now()), Step::Record(_)), "counted");
+}
+
+#[test]
+fn an_invalid_order_is_asked_which_name_was_refused() {
+    let mut snapshot = change(solving(&[Phase::Accepted, Phase::Final, Phase::Accepted]), |o| {
+        o.state = OrderState::Invalid;
+        o.challenges[1].state = AuthorizationState::Valid;
+    });
+    let read = |n| Effect::ReadAuthorization { url: authorization_url(n) };
+    assert_eq!(acts(&snapshot), [read(0), read(2)]);
+    for challenge in &mut snapshot.order.as_mut().unwrap().challenges {
+        challenge.phase = Phase::Final;
+    }
+    assert_eq!(failed_with(&snapshot).0, FailureClass::Ca, "nobody is to blame");
+}
+
+#[test]
+fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
+    let millis = SignedDuration::from_millis;
+    let mut snapshot = solving(&[Phase::Accepted, Phase::Accepted]);
+    for index in 0..2 {
+        snapshot.run.accepted.insert(challenge_url(index), now());
+    }
+    snapshot.run.note_hit(&challenge_url(0), now() + millis(3));
+    let until = |snapshot: &Snapshot| match room::decide(snapshot, now()) {
+        Step::Wait { until, wake: Wake::ChallengeHit, why: Deferral::Progress(_) } => {
+            until.unwrap()
+        }
+        step => panic!("{step:?}"),
+    };
+    assert_eq!(until(&snapshot), now() + millis(250), "the other one was not asked for yet");
+    snapshot.run.note_hit(&challenge_url(1), now() + millis(7));
+    assert_eq!(until(&snapshot), now() + millis(12));
+    // An earlier request for the token is not the CA's answer to accept.
+    let mut early = snapshot.clone();
+    early.run.hits.clear();
+    early.run.note_hit(&challenge_url(0), now() - millis(1));
+    assert!(early.run.hits.is_empty());
+
+    let mut pauses = Vec::new();
+    for _ in 0..12 {
+        let seen = Outcome::Order(Box::new(super::fixture::order_seen(OrderState::Pending)));
+        snapshot.run.note(&Effect::ReadOrder, &seen, snapshot.intervals, now());
+        pauses.push(now().duration_until(until(&snapshot)).as_millis());
+    }
+    assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000]);
+}
+
+#[test]
+fn a_ca_that_asks_for_patience_gets_a_minute_of_it() {
+    for (asked, waited) in [(2, 2), (60, 60), (3600, 60)] {
+        let mut snapshot = ordered(Deed::Await, OrderState::Processing);
+        let mut seen = super::fixture::order_seen(OrderState::Processing);
+        seen.retry_after = Some(SignedDuration::from_secs(asked));
+        let outcome = Outcome::Order(Box::new(seen));
+        snapshot.run.note(&Effect::ReadOrder, &outcome, snapshot.intervals, now());
+        let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
+        assert_eq!(until, Some(now() + SignedDuration::from_secs(waited)), "{asked}");
+    }
+}

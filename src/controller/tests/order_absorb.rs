@@ -1,0 +1,209 @@
+//! What outcomes mean for an order.
+
+use super::fixture::{
+    authorization_seen, authorization_url, error, leaf, now, order_seen, ordered, problem, solving,
+    unread_authorization, written_order,
+};
+use crate::controller::{
+    DeedError, DeedErrorKind, Effect, Outcome, Record, Snapshot, absorb, order as room,
+};
+use crate::resource::{
+    AuthorizationState, ChallengeType, Deed, DnsName, Identifier, Order, OrderState, Phase, Reason,
+    Selector,
+};
+
+fn seen(snapshot: &Snapshot, effect: &Effect, state: OrderState) -> Order {
+    let outcome = Outcome::Order(Box::new(order_seen(state)));
+    written_order(&absorb(snapshot, effect, outcome, now()).unwrap()).clone()
+}
+
+#[test]
+fn what_the_ca_says_names_the_next_deed() {
+    let other = || OrderState::Other("frozen".to_owned());
+    let cases = [
+        (Deed::Create, Effect::CreateOrder, OrderState::Pending, Deed::Authorize),
+        (Deed::Create, Effect::CreateOrder, OrderState::Ready, Deed::Finalize),
+        (Deed::Create, Effect::CreateOrder, OrderState::Processing, Deed::Await),
+        (Deed::Create, Effect::CreateOrder, OrderState::Valid, Deed::Download),
+        (Deed::Create, Effect::CreateOrder, OrderState::Invalid, Deed::Nothing),
+        (Deed::Create, Effect::CreateOrder, other(), Deed::Authorize),
+        (Deed::Authorize, Effect::ReadOrder, OrderState::Pending, Deed::Authorize),
+        (Deed::Authorize, Effect::ReadOrder, OrderState::Invalid, Deed::Nothing),
+        (Deed::Solve, Effect::ReadOrder, OrderState::Pending, Deed::Solve),
+        (Deed::Solve, Effect::ReadOrder, other(), Deed::Solve),
+        (Deed::Solve, Effect::ReadOrder, OrderState::Ready, Deed::Finalize),
+        (Deed::Solve, Effect::ReadOrder, OrderState::Invalid, Deed::Solve),
+        (Deed::Finalize, Effect::Finalize, OrderState::Pending, Deed::Await),
+        (Deed::Finalize, Effect::Finalize, OrderState::Processing, Deed::Await),
+        (Deed::Finalize, Effect::Finalize, OrderState::Valid, Deed::Download),
+        (Deed::Finalize, Effect::Finalize, OrderState::Ready, Deed::Finalize),
+        (Deed::Finalize, Effect::ReadOrder, OrderState::Processing, Deed::Await),
+        (Deed::Await, Effect::ReadOrder, OrderState::Processing, Deed::Await),
+        (Deed::Await, Effect::ReadOrder, OrderState::Ready, Deed::Finalize),
+        (Deed::Await, Effect::ReadOrder, OrderState::Valid, Deed::Download),
+        (Deed::Await, Effect::ReadOrder, OrderState::Invalid, Deed::Nothing),
+        (Deed::Download, Effect::ReadOrder, OrderState::Valid, Deed::Download),
+    ];
+    for (deed, effect, state, next) in cases {
+        let found = seen(&ordered(deed, OrderState::Unknown), &effect, state.clone());
+        assert_eq!(found.deed, next, "{deed:?}, {state:?}");
+        assert_eq!(found.state, state);
+        assert_eq!(found.url.as_deref(), Some(super::fixture::order_url()));
+    }
+}
+
+#[test]
+fn an_order_past_pending_proves_its_challenges() {
+    for state in [OrderState::Ready, OrderState::Processing, OrderState::Valid] {
+        let snapshot = solving(&[Phase::Accepted, Phase::SelfChecking, Phase::Queued]);
+        let order = seen(&snapshot, &Effect::ReadOrder, state);
+        for challenge in &order.challenges {
+            let found = (challenge.phase, &challenge.state);
+            assert_eq!(found, (Phase::Final, &AuthorizationState::Valid));
+        }
+    }
+}
+
+fn refusal(kind: DeedErrorKind, problem_kind: &str, status: u16) -> DeedError {
+    let mut problem = problem(problem_kind);
+    problem.status = Some(status);
+    DeedError { problem: Some(Box::new(problem)), ..error(kind) }
+}
+
+#[test]
+fn a_refusal_is_final_unless_the_deed_may_have_been_done_already() {
+    use DeedErrorKind::{Gone, Local, Precondition, Refused, State, Transient, Unusable};
+    let after = |deed, effect: &Effect, error: DeedError| {
+        let mut snapshot = ordered(deed, OrderState::Ready);
+        let outcome = Outcome::Failed(error);
+        snapshot.run.note(effect, &outcome, snapshot.intervals, now());
+        let record = room::absorb(&snapshot, effect, outcome, now()).unwrap();
+        (!record.changes.is_empty()).then(|| {
+            let order = written_order(&record);
+            (order.deed, order.state.clone())
+        })
+    };
+    let nothing = Some((Deed::Nothing, OrderState::Errored));
+    let look = Some((Deed::Await, OrderState::Ready));
+    let expired = Some((Deed::Nothing, OrderState::Expired));
+    let cases = [
+        (Deed::Create, Effect::CreateOrder, error(Refused), nothing.clone()),
+        (Deed::Create, Effect::CreateOrder, error(Unusable), nothing.clone()),
+        (Deed::Create, Effect::CreateOrder, error(Transient), None),
+        (Deed::Await, Effect::ReadOrder, error(Gone), expired),
+        (Deed::Await, Effect::ReadOrder, error(Refused), nothing.clone()),
+        (Deed::Await, Effect::ReadOrder, error(Transient), None),
+        (Deed::Finalize, Effect::Finalize, error(Transient), look.clone()),
+        (Deed::Finalize, Effect::Finalize, error(Gone), look.clone()),
+        (Deed::Finalize, Effect::Finalize, refusal(Refused, "orderNotReady", 400), look.clone()),
+        (Deed::Finalize, Effect::Finalize, refusal(Refused, "unauthorized", 403), look),
+        (Deed::Finalize, Effect::Finalize, refusal(Refused, "badCSR", 400), nothing.clone()),
+        (Deed::Finalize, Effect::Finalize, error(Local), nothing.clone()),
+        (Deed::Finalize, Effect::Finalize, error(State), None),
+        (Deed::Download, Effect::Download, error(Gone), None),
+        (Deed::Download, Effect::Download, error(Transient), None),
+        (Deed::Download, Effect::Download, error(Precondition), None),
+        (Deed::Download, Effect::Download, error(Unusable), nothing.clone()),
+        (Deed::Download, Effect::Download, error(Refused), nothing),
+    ];
+    for (deed, effect, error, expected) in cases {
+        let kind = error.kind;
+        assert_eq!(after(deed, &effect, error), expected, "{effect:?} {kind:?}");
+    }
+}
+
+#[test]
+fn a_certificate_makes_the_order_complete() {
+    let snapshot = ordered(Deed::Download, OrderState::Valid);
+    let leaf = Box::new(leaf("next"));
+    let outcome = Outcome::Certificate { pem: "PEM".to_owned(), leaf };
+    let record = absorb(&snapshot, &Effect::Download, outcome, now()).unwrap();
+    let order = written_order(&record);
+    assert_eq!((order.deed, order.certificate.as_deref()), (Deed::Nothing, Some("PEM")));
+    assert_eq!(record.events[0].reason, Reason::Complete);
+}
+
+fn authorizing() -> Snapshot {
+    let mut snapshot = ordered(Deed::Authorize, OrderState::Pending);
+    let order = snapshot.order.as_mut().unwrap();
+    order.authorizations = vec![unread_authorization(0), unread_authorization(1)];
+    snapshot
+}
+
+fn read(snapshot: &Snapshot, index: usize, state: AuthorizationState) -> Record {
+    let outcome = Outcome::Authorization(Box::new(authorization_seen(index, state.clone(), state)));
+    let effect = Effect::ReadAuthorization { url: authorization_url(index) };
+    absorb(snapshot, &effect, outcome, now()).unwrap()
+}
+
+#[test]
+fn each_authorization_read_makes_its_challenge_unless_it_is_proven() {
+    let mut snapshot = authorizing();
+    let record = read(&snapshot, 1, AuthorizationState::Valid);
+    let order = written_order(&record).clone();
+    assert_eq!((order.deed, order.challenges.len()), (Deed::Authorize, 0));
+    snapshot.order = Some(order);
+    let record = read(&snapshot, 0, AuthorizationState::Pending);
+    let order = written_order(&record);
+    assert_eq!((order.deed, order.challenges.len()), (Deed::Solve, 1));
+    let challenge = &order.challenges[0];
+    assert_eq!((challenge.phase, &challenge.spec.kind), (Phase::Queued, &ChallengeType::Http01));
+    assert_eq!(challenge.spec.key, "token-0.thumbprint");
+    // Read twice, challenged once.
+    let mut again = snapshot.clone();
+    again.order = Some(Order { deed: Deed::Authorize, ..order.clone() });
+    let record = read(&again, 0, AuthorizationState::Pending);
+    assert_eq!(written_order(&record).challenges.len(), 1);
+}
+
+#[test]
+fn an_authorization_that_cannot_be_solved_ends_the_order() {
+    let ended = |snapshot: &Snapshot, state| {
+        let record = read(snapshot, 0, state);
+        let order = written_order(&record);
+        assert_eq!((order.deed, &order.state), (Deed::Nothing, &OrderState::Errored));
+        order.reason.clone()
+    };
+    let mut foreign = authorizing();
+    foreign.order.as_mut().unwrap().spec.identifiers = vec![super::fixture::identifier(1)];
+    let reason = ended(&foreign, AuthorizationState::Pending);
+    assert_eq!(reason, "a.example: the CA wants proof for a name that was not ordered");
+    let reason = ended(&authorizing(), AuthorizationState::Deactivated);
+    assert_eq!(reason, "a.example: the CA says the authorization is deactivated");
+    let mut unsolvable = authorizing();
+    let selector =
+        Selector { dns_names: super::fixture::names(&["z.example"]), ..Selector::default() };
+    unsolvable.issuer.acme.solvers[0].selector = Some(selector);
+    let reason = ended(&unsolvable, AuthorizationState::Pending);
+    assert!(reason.starts_with("a.example: no configured challenge solvers"), "{reason}");
+}
+
+#[test]
+fn the_authorizations_of_an_invalid_order_say_who_is_to_blame() {
+    let mut snapshot = solving(&[Phase::Accepted, Phase::Accepted]);
+    snapshot.order.as_mut().unwrap().state = OrderState::Invalid;
+    let record = read(&snapshot, 0, AuthorizationState::Pending);
+    let order = written_order(&record).clone();
+    assert_eq!((order.deed, order.challenges[0].phase), (Deed::Solve, Phase::Final));
+    snapshot.order = Some(order);
+    let record = read(&snapshot, 1, AuthorizationState::Invalid);
+    let order = written_order(&record);
+    assert_eq!(order.deed, Deed::Nothing);
+    let refused = &order.challenges[1];
+    assert_eq!((refused.phase, &refused.state), (Phase::Final, &AuthorizationState::Invalid));
+    assert!(refused.reason.contains("unauthorized"), "{}", refused.reason);
+    let name: DnsName = "b.example".parse().unwrap();
+    assert_eq!(refused.spec.identifier, Identifier::Dns(name));
+}
+
+#[test]
+fn an_outcome_that_belongs_elsewhere_is_refused_and_keeps_nothing() {
+    let snapshot = ordered(Deed::Await, OrderState::Processing);
+    for outcome in [Outcome::Presented, Outcome::CleanedUp, Outcome::Prepared] {
+        assert!(absorb(&snapshot, &Effect::ReadOrder, outcome, now()).is_err());
+    }
+    let mut none = snapshot;
+    none.order = None;
+    let outcome = Outcome::Order(Box::new(order_seen(OrderState::Ready)));
+    assert!(absorb(&none, &Effect::ReadOrder, outcome, now()).is_err());
+}

@@ -1,0 +1,80 @@
+//! The trigger's table.
+
+use jiff::Timestamp;
+
+use super::fixture::{after, fresh, hours, issuing_first, live, now, written_record};
+use crate::controller::{Deferral, Snapshot, Step, trigger};
+use crate::resource::{ConditionStatus, ConditionType, Reason};
+
+/// A certificate that does not exist, after this many failures, the last one an hour ago.
+fn failed(attempts: Option<u32>) -> Snapshot {
+    let mut snapshot = fresh();
+    snapshot.record.status.failed_issuance_attempts = attempts;
+    snapshot.record.status.last_failure_time = Some(after(-hours(1)));
+    snapshot.record.attempted_inputs = vec!["input".to_owned()];
+    snapshot
+}
+
+/// Until when it holds still; `None` when it sets Issuing.
+fn holds(snapshot: &Snapshot, at: Timestamp) -> Option<(Option<Timestamp>, Deferral)> {
+    match trigger::decide(snapshot, at) {
+        Step::Wait { until, why, .. } => Some((until, why)),
+        Step::Record(record) => {
+            let status = &written_record(&record).status;
+            let issuing = status.condition(ConditionType::Issuing).unwrap();
+            assert_eq!(issuing.status, ConditionStatus::True);
+            None
+        }
+        step @ (Step::Settled | Step::Act(_) | Step::Fail(_)) => panic!("{step:?}"),
+    }
+}
+
+#[test]
+fn a_violation_sets_issuing_with_its_reason() {
+    let Step::Record(record) = trigger::decide(&fresh(), now()) else { panic!() };
+    let issuing = written_record(&record).status.condition(ConditionType::Issuing).unwrap();
+    assert_eq!((issuing.status, issuing.reason), (ConditionStatus::True, Reason::DoesNotExist));
+    assert_eq!(issuing.message, "Issuing certificate as Secret does not exist");
+    assert_eq!(trigger::decide(&live(), now()), Step::Settled);
+    assert_eq!(trigger::decide(&issuing_first(), now()), Step::Settled);
+}
+
+#[test]
+fn a_failure_makes_it_wait_to_the_second() {
+    let backoff = |attempts| Deferral::Backoff { attempts };
+    let cases =
+        [(None, 1, 1), (Some(0), 1, 0), (Some(1), 1, 1), (Some(3), 4, 3), (Some(40), 32, 40)];
+    for (attempts, wait, said) in cases {
+        let snapshot = failed(attempts);
+        let until = after(hours(wait - 1));
+        let earlier = until - jiff::SignedDuration::from_nanos(1);
+        assert_eq!(holds(&snapshot, earlier), Some((Some(until), backoff(said))), "{attempts:?}");
+        assert_eq!(holds(&snapshot, until), None, "{attempts:?}");
+    }
+}
+
+#[test]
+fn the_ca_can_ask_for_more_and_never_for_less() {
+    let mut snapshot = failed(Some(2));
+    snapshot.record.retry_after = Some(after(hours(5)));
+    assert_eq!(holds(&snapshot, now()).unwrap().0, Some(after(hours(5))));
+    snapshot.record.retry_after = Some(after(-hours(5)));
+    assert_eq!(holds(&snapshot, now()).unwrap().0, Some(after(hours(1))));
+    let mut snapshot = fresh();
+    snapshot.record.retry_after = Some(after(hours(5)));
+    assert_eq!(holds(&snapshot, now()), Some((Some(after(hours(5))), Deferral::RetryAfter)));
+    assert_eq!(holds(&snapshot, after(hours(5))), None);
+}
+
+#[test]
+fn an_edit_bypasses_the_backoff_once_and_retry_after_never() {
+    let mut snapshot = failed(Some(5));
+    assert!(holds(&snapshot, now()).is_some());
+    snapshot.input_digest = "edited".to_owned();
+    assert_eq!(holds(&snapshot, now()), None);
+    snapshot.record.retry_after = Some(after(hours(1)));
+    assert!(holds(&snapshot, now()).is_some(), "the CA asked to be left alone");
+    snapshot.record.retry_after = None;
+    snapshot.record.attempted_inputs.push("edited".to_owned());
+    assert!(holds(&snapshot, now()).is_some(), "that input has had its attempt");
+}
