@@ -169,7 +169,13 @@ fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
 fn authorize(order: &Order) -> Step {
     let unread =
         order.authorizations.iter().filter(|authorization| authorization.identifier.is_none());
-    Step::Act(unread.map(|a| Effect::ReadAuthorization { url: a.url.clone() }).collect())
+    let unread: Vec<_> = unread.map(|a| Effect::ReadAuthorization { url: a.url.clone() }).collect();
+    if unread.is_empty() {
+        // The CA names none: there is nothing to solve, and the order is looked at.
+        let order = Order { deed: Deed::Solve, ..order.clone() };
+        return Step::Record(Record::of(Change::Order(Box::new(order))));
+    }
+    Step::Act(unread)
 }
 
 fn solve(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {

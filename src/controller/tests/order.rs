@@ -3,7 +3,8 @@
 use jiff::SignedDuration;
 
 use super::fixture::{
-    SERVER, authorization_url, challenge_url, now, ordered, ready_to_order, solving, written_order,
+    SERVER, authorization_url, challenge_url, now, ordered, ready_to_order, solving,
+    unread_authorization, written_order,
 };
 use crate::controller::{Change, Deferral, Effect, Outcome, Snapshot, Step, Wake, order as room};
 use crate::resource::{
@@ -147,4 +148,17 @@ fn a_ca_that_asks_for_patience_gets_a_minute_of_it() {
         let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
         assert_eq!(until, Some(now() + SignedDuration::from_secs(waited)), "{asked}");
     }
+}
+
+#[test]
+fn unread_authorizations_are_read_all_at_once_and_none_is_no_reason_to_wait() {
+    let reading = change(ordered(Deed::Authorize, OrderState::Pending), |order| {
+        order.authorizations = vec![unread_authorization(0), unread_authorization(1)];
+    });
+    let read = |n| Effect::ReadAuthorization { url: authorization_url(n) };
+    assert_eq!(acts(&reading), [read(0), read(1)]);
+
+    let empty = ordered(Deed::Authorize, OrderState::Pending);
+    let Step::Record(record) = room::decide(&empty, now()) else { panic!() };
+    assert_eq!(written_order(&record).deed, Deed::Solve);
 }
