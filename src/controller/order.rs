@@ -152,18 +152,25 @@ fn requested_end(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     now.checked_add(snapshot.certificate.spec.duration?.0).ok()
 }
 
-/// A final order: replaced when its failure is counted already, or when it had expired before
-/// this run looked; else it is the failure to count.
+/// A final order: replaced, or the failure to count.
 fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
-    // The order is written before the count: a run killed between the two has counted nothing.
-    let counted = snapshot.record.status.last_failure_time;
-    let is_counted = order.failure_time.is_some_and(|failed| counted >= Some(failed));
-    let expired_unwatched = order.state == OrderState::Expired && !snapshot.run.ordered;
-    if is_counted || expired_unwatched {
+    if is_replaced(snapshot, order) {
         return new_order(snapshot, now);
     }
     let retry_after = snapshot.run.refusal_retry_after;
     Step::Fail(Failure { retry_after, ..failure_of(order) })
+}
+
+/// Whether another order takes the place of this failed one: when its failure is counted already,
+/// or when it had expired before this run looked.
+pub(super) fn is_replaced(snapshot: &Snapshot, order: &Order) -> bool {
+    // The order is written before the count: a run killed between the two has counted nothing.
+    let counted = snapshot.record.status.last_failure_time;
+    let is_counted = order.failure_time.is_some_and(|failed| counted >= Some(failed));
+    let watched = snapshot.run.ordered || snapshot.run.order_was_seen;
+    let expired_unwatched = order.state == OrderState::Expired && !watched;
+    let is_over = order.state.is_failure() && order.deed == Deed::Nothing;
+    is_over && (is_counted || expired_unwatched)
 }
 
 fn authorize(order: &Order) -> Step {

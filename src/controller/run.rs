@@ -23,6 +23,8 @@ pub struct Run {
     pub account_is_fresh: bool,
     /// The order was made or read at the CA in this run.
     pub order_is_known: bool,
+    /// The CA has shown the order in this run.
+    pub order_was_seen: bool,
     /// newOrder was sent in this run.
     pub ordered: bool,
     /// A new pair was published in this run.
@@ -100,6 +102,7 @@ impl Run {
             self.note_failure(effect, error, intervals, now);
             return;
         }
+        self.order_was_seen |= matches!(outcome, Outcome::Order(_));
         match effect {
             Effect::Prepare { .. } => self.prepared = true,
             Effect::ObtainAccountKey => {

@@ -6,7 +6,9 @@ use super::fixture::{
     SERVER, authorization_url, challenge_url, now, ordered, ready_to_order, solving,
     unread_authorization, written_order,
 };
-use crate::controller::{Change, Deferral, Effect, Outcome, Snapshot, Step, Wake, order as room};
+use crate::controller::{
+    Change, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake, order as room,
+};
 use crate::resource::{
     AuthorizationState, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
 };
@@ -161,4 +163,24 @@ fn unread_authorizations_are_read_all_at_once_and_none_is_no_reason_to_wait() {
     let empty = ordered(Deed::Authorize, OrderState::Pending);
     let Step::Record(record) = room::decide(&empty, now()) else { panic!() };
     assert_eq!(written_order(&record).deed, Deed::Solve);
+}
+
+#[test]
+fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_failed() {
+    let gone = super::fixture::error(DeedErrorKind::Gone);
+    for watched in [false, true] {
+        let mut snapshot = ordered(Deed::Await, OrderState::Processing);
+        if watched {
+            let seen = super::fixture::order_seen(OrderState::Processing);
+            let outcome = Outcome::Order(Box::new(seen));
+            snapshot.run.note(&Effect::ReadOrder, &outcome, snapshot.intervals, now());
+        }
+        let outcome = Outcome::Failed(gone.clone());
+        snapshot.run.note(&Effect::ReadOrder, &outcome, snapshot.intervals, now());
+        let record = room::absorb(&snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
+        assert_eq!(written_order(&record).state, OrderState::Expired);
+        snapshot.order = Some(written_order(&record).clone());
+        let step = room::decide(&snapshot, now());
+        assert_eq!(matches!(step, Step::Fail(_)), watched, "{step:?}");
+    }
 }
