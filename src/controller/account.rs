@@ -3,7 +3,7 @@
 //! | account | step |
 //! | --- | --- |
 //! | nothing is being issued, or an order is past newOrder | settled |
-//! | local preconditions not looked at yet | prepare |
+//! | local preconditions not looked at yet, or not those of challenges to come | prepare |
 //! | none recorded | obtain the key, and write it down |
 //! | Register, recorded in this run | newAccount |
 //! | Register of an earlier run, or Find | ask whether it exists; register when it does not |
@@ -12,7 +12,9 @@
 
 use jiff::Timestamp;
 
-use super::{Change, Deferral, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake};
+use super::{
+    Change, Deferral, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake, order,
+};
 use crate::resource::{Account, AccountDeed, AccountIdentity, Deed, Reason};
 
 /// See the table above.
@@ -23,9 +25,10 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some(until) = snapshot.record.retry_after.filter(|time| *time > now) {
         return Step::Wait { until: Some(until), wake: Wake::Time, why: Deferral::RetryAfter };
     }
-    let deed = snapshot.current_order().map_or(Deed::Create, |order| order.deed);
-    if !snapshot.run.prepared {
-        let solving = matches!(deed, Deed::Create | Deed::Authorize | Deed::Solve);
+    let order = snapshot.current_order().filter(|order| !order::is_replaced(snapshot, order));
+    let deed = order.map_or(Deed::Create, |order| order.deed);
+    let solving = matches!(deed, Deed::Create | Deed::Authorize | Deed::Solve);
+    if !snapshot.run.prepared || (solving && !snapshot.run.prepared_to_solve) {
         return Step::Act(vec![Effect::Prepare { solving }]);
     }
     if deed != Deed::Create {

@@ -19,6 +19,8 @@ pub struct Run {
     pub new_key: bool,
     /// `Prepare` has succeeded.
     pub prepared: bool,
+    /// `Prepare` has succeeded for challenges too.
+    pub prepared_to_solve: bool,
     /// The account record was made in this run, so no newAccount can have been sent before.
     pub account_is_fresh: bool,
     /// The order was made or read at the CA in this run.
@@ -104,7 +106,10 @@ impl Run {
         }
         self.order_was_seen |= matches!(outcome, Outcome::Order(_));
         match effect {
-            Effect::Prepare { .. } => self.prepared = true,
+            Effect::Prepare { solving } => {
+                self.prepared = true;
+                self.prepared_to_solve |= *solving;
+            }
             Effect::ObtainAccountKey => {
                 self.account_is_fresh = matches!(outcome, Outcome::AccountKey { fresh: true, .. });
             }

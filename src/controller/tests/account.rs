@@ -95,3 +95,23 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
     let wrong = room::absorb(&snapshot, &Effect::RegisterAccount, Outcome::NoAccount, now());
     assert!(wrong.is_err());
 }
+
+#[test]
+fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
+    // It had waited for the CA, and so nothing was prepared for challenges.
+    let mut snapshot = ordered(Deed::Await, OrderState::Processing);
+    snapshot.run = crate::controller::Run::default();
+    let effect = Effect::Prepare { solving: false };
+    assert_eq!(room::decide(&snapshot, now()), act(effect.clone()));
+    snapshot.run.note(&effect, &Outcome::Prepared, snapshot.intervals, now());
+    // Then it is found to be gone.
+    let order = snapshot.order.as_mut().unwrap();
+    order.deed = Deed::Nothing;
+    order.state = OrderState::Expired;
+    let effect = Effect::Prepare { solving: true };
+    assert_eq!(room::decide(&snapshot, now()), act(effect.clone()));
+    snapshot.run.note(&effect, &Outcome::Prepared, snapshot.intervals, now());
+    assert_eq!(room::decide(&snapshot, now()), Step::Settled);
+    snapshot.account = None;
+    assert_eq!(room::decide(&snapshot, now()), act(Effect::ObtainAccountKey));
+}

@@ -106,6 +106,7 @@ pub(super) fn ready_to_order() -> Snapshot {
     snapshot.next_request = Some(request(&snapshot, 1, "next"));
     snapshot.account = Some(account());
     snapshot.run.prepared = true;
+    snapshot.run.prepared_to_solve = true;
     snapshot
 }
 
