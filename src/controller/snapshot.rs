@@ -57,13 +57,18 @@ impl Snapshot {
         self.record.status.revision.unwrap_or(0).saturating_add(1)
     }
 
-    /// The order that belongs to the next request.
+    /// The order that belongs to the next request, and was made by today's account at today's CA.
     pub fn current_order(&self) -> Option<&Order> {
         let request = self.next_request.as_ref()?;
-        self.order.as_ref().filter(|order| order.spec.request == request.spec.request)
+        let account_url = self.account.as_ref().and_then(|account| account.url.as_deref());
+        self.order.as_ref().filter(|order| {
+            order.spec.request == request.spec.request
+                && order.spec.directory_url == self.issuer.acme.server
+                && Some(order.spec.account_url.as_str()) == account_url
+        })
     }
 
-    /// The order that does not belong to the next request any more, if there is one.
+    /// The order that belongs to something that is not wanted any more, if there is one.
     pub fn stale_order(&self) -> Option<&Order> {
         match self.current_order() {
             Some(_) => None,

@@ -7,7 +7,8 @@ use super::fixture::{
     unread_authorization, written_order,
 };
 use crate::controller::{
-    Change, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake, order as room,
+    Change, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake, next_step,
+    order as room,
 };
 use crate::resource::{
     AuthorizationState, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
@@ -183,4 +184,33 @@ fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_fail
         let step = room::decide(&snapshot, now());
         assert_eq!(matches!(step, Step::Fail(_)), watched, "{step:?}");
     }
+}
+
+type Edit = fn(&mut Snapshot);
+
+#[test]
+fn an_order_for_something_else_is_retired_with_all_it_put_out() {
+    let cases: &[(&str, Edit)] = &[
+        ("another request", |s| s.next_request.as_mut().unwrap().spec.request = "x".to_owned()),
+        ("another server", |s| s.issuer.acme.server = "https://other.test/".to_owned()),
+        ("another account", |s| s.account.as_mut().unwrap().url = Some("other".to_owned())),
+    ];
+    for (what, edit) in cases {
+        let mut snapshot = solving(&[Phase::SelfChecking, Phase::Accepted]);
+        edit(&mut snapshot);
+        let Step::Record(record) = room::decide(&snapshot, now()) else { panic!("{what}") };
+        let retired = written_order(&record);
+        assert_eq!(retired.deed, Deed::Nothing, "{what}");
+        assert!(retired.challenges.iter().all(|c| c.phase == Phase::Final && c.owes_clean_up()));
+        snapshot.order = Some(retired.clone());
+        let Step::Record(record) = room::decide(&snapshot, now()) else { panic!("{what}") };
+        assert_eq!(written_order(&record).deed, Deed::Create, "{what}");
+    }
+}
+
+#[test]
+fn an_account_that_is_not_known_yet_is_asked_for_before_anything_at_the_ca() {
+    let mut snapshot = solving(&[Phase::SelfChecking]);
+    snapshot.account = None;
+    assert_eq!(next_step(&snapshot, now()).1, Step::Act(vec![Effect::ObtainAccountKey]));
 }
