@@ -198,6 +198,10 @@ impl Run {
         now: Timestamp,
     ) {
         self.refusal_retry_after = error.retry_after.or(self.refusal_retry_after);
+        if is_our_own(error.kind) && is_for_the_order(effect) {
+            self.trouble = Some((doing(effect).to_owned(), error.clone()));
+            return;
+        }
         match effect {
             Effect::Present { url } | Effect::SelfCheck { url } => {
                 if let Ok(next) = now.checked_add(intervals.self_check) {
@@ -246,16 +250,11 @@ impl Run {
         }
     }
 
-    /// Trouble that the order's own record does not say ends the run.
+    /// A server that cannot be reached is not asked again in this run; every other answer is said
+    /// by the order's own record.
     fn note_trouble(&mut self, effect: &Effect, error: &DeedError) {
-        match error.kind {
-            DeedErrorKind::Transient | DeedErrorKind::Precondition | DeedErrorKind::State => {
-                self.trouble = Some((doing(effect).to_owned(), error.clone()));
-            }
-            DeedErrorKind::Refused
-            | DeedErrorKind::Gone
-            | DeedErrorKind::Unusable
-            | DeedErrorKind::Local => {}
+        if error.kind == DeedErrorKind::Transient {
+            self.trouble = Some((doing(effect).to_owned(), error.clone()));
         }
     }
 
@@ -269,6 +268,23 @@ impl Run {
             self.trouble = Some((doing(effect).to_owned(), error.clone()));
         }
     }
+}
+
+/// Trouble that no answer of the CA, and no waiting, changes.
+fn is_our_own(kind: DeedErrorKind) -> bool {
+    match kind {
+        DeedErrorKind::Precondition | DeedErrorKind::State => true,
+        DeedErrorKind::Transient
+        | DeedErrorKind::Refused
+        | DeedErrorKind::Gone
+        | DeedErrorKind::Unusable
+        | DeedErrorKind::Local => false,
+    }
+}
+
+/// Whether the order cannot go on without this deed; the others are tried again or left.
+fn is_for_the_order(effect: &Effect) -> bool {
+    !matches!(effect, Effect::Present { .. } | Effect::SelfCheck { .. } | Effect::CleanUp { .. })
 }
 
 fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp> {

@@ -214,3 +214,24 @@ fn an_account_that_is_not_known_yet_is_asked_for_before_anything_at_the_ca() {
     snapshot.account = None;
     assert_eq!(next_step(&snapshot, now()).1, Step::Act(vec![Effect::ObtainAccountKey]));
 }
+
+#[test]
+fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
+    for kind in [DeedErrorKind::Precondition, DeedErrorKind::State] {
+        for effect in [Effect::Download, Effect::Finalize] {
+            let mut snapshot = ordered(Deed::Download, OrderState::Valid);
+            let outcome = Outcome::Failed(super::fixture::error(kind));
+            snapshot.run.note(&effect, &outcome, snapshot.intervals, now());
+            let (_, step) = next_step(&snapshot, now());
+            assert!(matches!(step, Step::Fail(_)), "{kind:?} {effect:?}: {step:?}");
+        }
+    }
+    let mut snapshot = ordered(Deed::Download, OrderState::Valid);
+    let gone = Outcome::Failed(super::fixture::error(DeedErrorKind::Gone));
+    for _ in 0..11 {
+        snapshot.run.note(&Effect::Download, &gone, snapshot.intervals, now());
+        assert!(matches!(next_step(&snapshot, now()).1, Step::Wait { .. }));
+    }
+    snapshot.run.note(&Effect::Download, &gone, snapshot.intervals, now());
+    assert!(matches!(next_step(&snapshot, now()).1, Step::Fail(f) if f.class == FailureClass::Ca));
+}
