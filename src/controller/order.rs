@@ -54,8 +54,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         Deed::Authorize => authorize(order),
         Deed::Solve => solve(snapshot, order, now),
         Deed::Finalize if snapshot.run.finalize_tries >= FINALIZE_TRIES => {
-            let message = "the CA refused the CSR, and the order still waits for one".to_owned();
-            Step::Fail(failure(FailureClass::Ca, message))
+            Step::Fail(refused_csr(snapshot))
         }
         Deed::Finalize => Step::Act(vec![Effect::Finalize]),
         Deed::Await => look(snapshot, now, Wake::Time, Vec::new()),
@@ -258,6 +257,13 @@ fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
         latest = latest.max(wait.ok());
     }
     latest
+}
+
+fn refused_csr(snapshot: &Snapshot) -> Failure {
+    let refusal = snapshot.run.finalize_refusal.as_deref();
+    let why = refusal.unwrap_or("the CA took the CSR, and the order still waits for one");
+    let message = format!("Failed to finalize Order: {why}");
+    Failure { retry_after: snapshot.run.refusal_retry_after, ..failure(FailureClass::Ca, message) }
 }
 
 fn download(snapshot: &Snapshot, now: Timestamp) -> Step {

@@ -33,6 +33,8 @@ pub struct Run {
     pub published: bool,
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
+    /// Why the CSR was refused the last time.
+    pub finalize_refusal: Option<String>,
     /// When the order may be read next.
     pub poll: Poll,
     /// Challenges, by URL, that hold a slot.
@@ -222,6 +224,7 @@ impl Run {
             }
             Effect::Finalize => {
                 self.finalize_tries += 1;
+                self.finalize_refusal = Some(error.to_string());
                 self.order_is_known = false;
                 self.poll = Poll::default();
                 // A CA that is away has refused nothing: the next run goes on with the order.

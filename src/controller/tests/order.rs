@@ -235,3 +235,19 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
     snapshot.run.note(&Effect::Download, &gone, snapshot.intervals, now());
     assert!(matches!(next_step(&snapshot, now()).1, Step::Fail(f) if f.class == FailureClass::Ca));
 }
+
+#[test]
+fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
+    let mut snapshot = ordered(Deed::Finalize, OrderState::Ready);
+    let mut refusal = super::fixture::error(DeedErrorKind::Refused);
+    refusal.message = "orderNotReady: hold on".to_owned();
+    for _ in 0..3 {
+        assert_eq!(acts(&snapshot), [Effect::Finalize]);
+        let outcome = Outcome::Failed(refusal.clone());
+        snapshot.run.note(&Effect::Finalize, &outcome, snapshot.intervals, now());
+        snapshot.run.order_is_known = true;
+    }
+    let (class, message) = failed_with(&snapshot);
+    assert_eq!(class, FailureClass::Ca);
+    assert!(message.contains("orderNotReady: hold on"), "{message}");
+}
