@@ -113,6 +113,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     let millis = SignedDuration::from_millis;
     let mut snapshot = solving(&[Phase::Accepted, Phase::Accepted]);
     for index in 0..2 {
+        snapshot.run.note_begin(&Effect::Accept { url: challenge_url(index) }, now());
         snapshot.run.accepted.insert(challenge_url(index), now());
     }
     snapshot.run.note_hit(&challenge_url(0), now() + millis(3));
