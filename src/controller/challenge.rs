@@ -14,8 +14,8 @@
 use jiff::Timestamp;
 
 use super::{
-    AuthorizationSeen, ChallengeSeen, Change, DeedErrorKind, Deferral, Effect, IllegalOutcome,
-    Outcome, Record, Snapshot, Step, Wake,
+    AuthorizationSeen, ChallengeSeen, Change, Deferral, Effect, IllegalOutcome, Outcome, Record,
+    Snapshot, Step, Wake,
 };
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, Order, OrderState, Phase, Reason,
@@ -231,11 +231,8 @@ fn absorb_one(
             Ok(settle(challenge, &seen, now))
         }
         (Phase::Accepting, Outcome::Failed(error)) => {
+            // Whatever was answered: what the CA knows is read from the CA.
             challenge.reason = format!("Error accepting challenge: {error}");
-            if error.kind == DeedErrorKind::Unusable {
-                challenge.phase = Phase::Final;
-                challenge.state = AuthorizationState::Errored;
-            }
             Ok(quiet)
         }
         // The order became final while this deed was in flight.
@@ -297,9 +294,25 @@ pub(super) fn authorization_seen(
     if state == AuthorizationState::Valid || state.is_failure() {
         return settle(challenge, &ChallengeSeen { state, problem }, now);
     }
-    let told = own.is_some_and(|own| own.state != AuthorizationState::Pending);
-    if challenge.phase == Phase::Accepting && told {
-        challenge.phase = Phase::Accepted;
+    match (challenge.phase, own) {
+        (Phase::Accepting, Some(own)) if own.state != AuthorizationState::Pending => {
+            challenge.phase = Phase::Accepted;
+        }
+        // Asking again would be answered in the same way, at once and for ever.
+        (Phase::Accepting, None) => {
+            challenge.phase = Phase::Final;
+            challenge.state = AuthorizationState::Errored;
+            "the CA does not offer the challenge any more".clone_into(&mut challenge.reason);
+        }
+        (
+            Phase::Queued
+            | Phase::Presenting
+            | Phase::SelfChecking
+            | Phase::Accepting
+            | Phase::Accepted
+            | Phase::Final,
+            _,
+        ) => {}
     }
     if order_is_invalid {
         // Another name of the same order was refused; this one was not looked at to the end.

@@ -215,7 +215,8 @@ fn authorizations_of<'a>(challenges: impl Iterator<Item = &'a Challenge>) -> Vec
 /// The failure that a challenge's verdict is.
 fn verdict(challenge: &Challenge) -> Failure {
     let class = match challenge.state {
-        AuthorizationState::Errored => FailureClass::Other,
+        // Given up here, for what the CA answered.
+        AuthorizationState::Errored => FailureClass::Ca,
         AuthorizationState::Unknown
         | AuthorizationState::Pending
         | AuthorizationState::Processing

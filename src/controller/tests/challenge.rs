@@ -3,7 +3,8 @@
 use jiff::SignedDuration;
 
 use super::fixture::{
-    after, challenge, challenge_url, error, now, problem, solving, written_order,
+    after, authorization_seen, authorization_url, challenge, challenge_url, error, now, problem,
+    solving, written_order,
 };
 use crate::controller::{
     ChallengeSeen, CheckSeen, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake,
@@ -217,4 +218,58 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     snapshot.retired = vec![Order { name: "web-1-0".to_owned(), ..snapshot.order.take().unwrap() }];
     let effect = Effect::CleanUp { order: "web-1-0".to_owned(), url: challenge_url(1) };
     assert_eq!(room::clean_ups(&snapshot), [effect]);
+}
+
+/// Whatever went wrong with accept: what the CA knows is read from the CA.
+#[test]
+fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
+    use DeedErrorKind::{Gone, Refused, Transient, Unusable};
+    for kind in [Transient, Refused, Gone, Unusable] {
+        let mut snapshot = solving(&[Phase::Accepting]);
+        let effect = Effect::Accept { url: challenge_url(0) };
+        let read = Effect::ReadAuthorization { url: authorization_url(0) };
+        for attempt in 1..=3 {
+            assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![effect.clone()]), "{kind:?}");
+            let failed = Outcome::Failed(error(kind));
+            snapshot.run.note(&effect, &failed, snapshot.intervals, now());
+            let (found, _) = absorbed(&snapshot, &effect, failed);
+            assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
+            assert_eq!(snapshot.run.trouble.is_some(), attempt == 3, "{kind:?}");
+            assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![read.clone()]), "{kind:?}");
+            // The CA has not heard of it.
+            let pending = AuthorizationState::Pending;
+            let seen = authorization_seen(0, pending.clone(), pending);
+            let outcome = Outcome::Authorization(Box::new(seen));
+            snapshot.run.note(&read, &outcome, snapshot.intervals, now());
+            let (found, _) = absorbed(&snapshot, &read, outcome);
+            assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn what_an_authorization_says_of_an_unsure_accept() {
+    use AuthorizationState::{Invalid, Pending, Processing, Valid};
+    let cases = [
+        (Pending, Processing, Phase::Accepted, Pending),
+        (Pending, Valid, Phase::Accepted, Pending),
+        (Valid, Valid, Phase::Final, Valid),
+        (Invalid, Invalid, Phase::Final, Invalid),
+    ];
+    let effect = Effect::ReadAuthorization { url: authorization_url(0) };
+    for (state, own, phase, kept) in cases {
+        let mut snapshot = solving(&[Phase::Accepting]);
+        snapshot.run.unsure.insert(challenge_url(0));
+        let seen = authorization_seen(0, state, own.clone());
+        let outcome = Outcome::Authorization(Box::new(seen));
+        let (found, _) = absorbed(&snapshot, &effect, outcome);
+        assert_eq!((found.phase, found.state), (phase, kept), "{own:?}");
+    }
+    // An authorization that does not list the challenge any more is not asked again and again.
+    let mut seen = authorization_seen(0, Pending, Pending);
+    seen.seen.clear();
+    let mut snapshot = solving(&[Phase::Accepting]);
+    snapshot.run.unsure.insert(challenge_url(0));
+    let (found, _) = absorbed(&snapshot, &effect, Outcome::Authorization(Box::new(seen)));
+    assert_eq!((found.phase, found.state), (Phase::Final, AuthorizationState::Errored));
 }

@@ -252,3 +252,20 @@ fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
     assert_eq!(class, FailureClass::Ca);
     assert!(message.contains("orderNotReady: hold on"), "{message}");
 }
+
+#[test]
+fn a_verdict_fails_the_order_with_its_class() {
+    for (state, class) in [
+        (AuthorizationState::Invalid, FailureClass::Validation),
+        (AuthorizationState::Expired, FailureClass::Validation),
+        (AuthorizationState::Revoked, FailureClass::Validation),
+        (AuthorizationState::Deactivated, FailureClass::Validation),
+        (AuthorizationState::Errored, FailureClass::Ca),
+    ] {
+        let snapshot = change(solving(&[Phase::SelfChecking, Phase::Final]), |order| {
+            order.challenges[1].state = state.clone();
+            order.challenges[1].reason = "no".to_owned();
+        });
+        assert_eq!(failed_with(&snapshot), (class, "b.example: no".to_owned()), "{state:?}");
+    }
+}
