@@ -25,7 +25,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some(until) = snapshot.record.retry_after.filter(|time| *time > now) {
         return Step::Wait { until: Some(until), wake: Wake::Time, why: Deferral::RetryAfter };
     }
-    let order = snapshot.current_order().filter(|order| !order::is_replaced(snapshot, order));
+    let order = snapshot.current_order().filter(|order| !order::is_replaced(snapshot, order, now));
     let deed = order.map_or(Deed::Create, |order| order.deed);
     let solving = matches!(deed, Deed::Create | Deed::Authorize | Deed::Solve);
     if !snapshot.run.prepared || (solving && !snapshot.run.prepared_to_solve) {

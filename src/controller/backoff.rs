@@ -16,6 +16,8 @@ use crate::resource::{
 pub const MINIMUM: SignedDuration = SignedDuration::from_hours(1);
 /// The longest delay.
 pub const MAXIMUM: SignedDuration = SignedDuration::from_hours(32);
+/// The longest Retry-After that the ACME client hands on.
+pub const LONGEST_WISH: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The delay after this many failures in a row. Records without a count, or with none, get the
 /// first delay.
@@ -39,10 +41,19 @@ pub fn next_attempt(record: &CertificateRecord) -> Option<Timestamp> {
     }
 }
 
+/// The record with times that can only come from a clock that was wrong: a failure yet to come
+/// counts from now, and a CA's wish is kept for as long as any wish can be. `None` when all is
+/// well. It must be written down, or a wait would begin anew with each run.
+pub fn corrected(record: &CertificateRecord, now: Timestamp) -> Option<CertificateRecord> {
+    let failed = record.status.last_failure_time;
+    let latest = now.checked_add(LONGEST_WISH).unwrap_or(Timestamp::MAX);
+    let mut right = record.clone();
+    right.status.last_failure_time = failed.map(|failed| failed.min(now));
+    right.retry_after = record.retry_after.map(|time| time.min(latest));
+    (right != *record).then_some(right)
+}
+
 /// Until when the trigger must hold still; `None` when it may go ahead.
-///
-/// A time further away than the rules allow can only come from a clock that was wrong: it counts
-/// from now.
 pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     let record = &snapshot.record;
     let edited = record.status.last_failure_time.is_some()
@@ -51,16 +62,7 @@ pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     if edited && record.retry_after.is_none_or(|time| time <= now) {
         return None;
     }
-    let latest = now.checked_add(MAXIMUM).unwrap_or(Timestamp::MAX);
-    let next = match record.status.last_failure_time {
-        Some(failed) if failed > now => {
-            let wait = delay(record.status.failed_issuance_attempts);
-            let from_now = now.checked_add(wait).unwrap_or(latest);
-            Some(record.retry_after.map_or(from_now, |time| time.max(from_now)))
-        }
-        _ => next_attempt(record),
-    }?;
-    (next > now).then_some(next)
+    next_attempt(record).filter(|next| *next > now)
 }
 
 /// What a failure leaves behind, in one record: a counted one raises the attempts and closes the

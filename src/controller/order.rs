@@ -153,7 +153,7 @@ fn requested_end(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
 
 /// A final order: replaced, or the failure to count.
 fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
-    if is_replaced(snapshot, order) {
+    if is_replaced(snapshot, order, now) {
         return new_order(snapshot, now);
     }
     let retry_after = snapshot.run.refusal_retry_after;
@@ -162,10 +162,11 @@ fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
 
 /// Whether another order takes the place of this failed one: when its failure is counted already,
 /// or when it had expired before this run looked.
-pub(super) fn is_replaced(snapshot: &Snapshot, order: &Order) -> bool {
+pub(super) fn is_replaced(snapshot: &Snapshot, order: &Order, now: Timestamp) -> bool {
     // The order is written before the count: a run killed between the two has counted nothing.
     let counted = snapshot.record.status.last_failure_time;
-    let is_counted = order.failure_time.is_some_and(|failed| counted >= Some(failed));
+    // A failure yet to come is one of a wrong clock; its count was put right.
+    let is_counted = order.failure_time.is_some_and(|at| counted >= Some(at) || at > now);
     let watched = snapshot.run.ordered || snapshot.run.order_was_seen;
     let expired_unwatched = order.state == OrderState::Expired && !watched;
     let is_over = order.state.is_failure() && order.deed == Deed::Nothing;

@@ -2,6 +2,7 @@
 //!
 //! | Issuing | violation of `policy::TRIGGER` | backoff | step |
 //! | --- | --- | --- | --- |
+//! | – | – | times of a wrong clock | record them as of now |
 //! | True | – | – | settled: somebody asked for it already |
 //! | not True, a pair was published in this run | – | – | settled: one run issues at most once |
 //! | not True | none | – | settled |
@@ -16,6 +17,9 @@ use crate::resource::{CertificateRecord, Condition, ConditionStatus, ConditionTy
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if let Some(record) = backoff::corrected(&snapshot.record, now) {
+        return Step::Record(Record::of(Change::Certificate(Box::new(record))));
+    }
     // A certificate can be due as soon as it is issued, when its CA makes it live for less than
     // renewBefore asks; the next run renews it, and this one does not go round in circles.
     if snapshot.is_issuing() || snapshot.run.published {

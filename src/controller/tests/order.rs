@@ -92,6 +92,8 @@ fn a_failed_order_is_counted_once_and_then_replaced() {
     assert_eq!(failed_with(&failed).0, FailureClass::Ca, "written, but not counted yet");
     failed.record.status.last_failure_time = Some(now());
     assert!(matches!(room::decide(&failed, now()), Step::Record(_)), "counted");
+    failed.order.as_mut().unwrap().failure_time = Some(now() + SignedDuration::from_hours(9600));
+    assert!(matches!(room::decide(&failed, now()), Step::Record(_)), "of a wrong clock");
 }
 
 #[test]

@@ -78,3 +78,20 @@ fn an_edit_bypasses_the_backoff_once_and_retry_after_never() {
     snapshot.record.attempted_inputs.push("edited".to_owned());
     assert!(holds(&snapshot, now()).is_some(), "that input has had its attempt");
 }
+
+#[test]
+fn a_clock_that_was_wrong_holds_for_one_delay_and_no_longer() {
+    let mut snapshot = failed(Some(2));
+    snapshot.record.status.last_failure_time = Some(after(hours(400 * 24)));
+    snapshot.record.retry_after = Some(after(hours(400 * 24)));
+    let Step::Record(record) = trigger::decide(&snapshot, now()) else { panic!() };
+    let corrected = written_record(&record);
+    assert_eq!(corrected.status.last_failure_time, Some(now()));
+    assert_eq!(corrected.status.failed_issuance_attempts, Some(2), "the count stays");
+    assert_eq!(corrected.retry_after, Some(after(hours(7 * 24))));
+    snapshot.record = corrected.clone();
+    assert_eq!(holds(&snapshot, after(hours(1))).unwrap().0, Some(after(hours(7 * 24))));
+    snapshot.record.retry_after = None;
+    assert_eq!(holds(&snapshot, after(hours(1))).unwrap().0, Some(after(hours(2))));
+    assert_eq!(holds(&snapshot, after(hours(2))), None);
+}
