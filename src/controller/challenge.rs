@@ -6,12 +6,12 @@
 //! | Presenting | put the answer out | presented → SelfChecking; failed → again later |
 //! | SelfChecking | look from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
 //! | Accepting | tell the CA; when unsure whether it knows, read the authorization | Accepted |
-//! | Accepted | nothing: the order's room looks | |
+//! | Accepted | nothing: the order's room looks; read the authorization, when others queue | Final |
 //! | Final | take the answer back, when one is owed | |
 //!
 //! Everything that can move moves in one step: one record, then all deeds side by side.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
     AuthorizationSeen, ChallengeSeen, Change, Deferral, Effect, IllegalOutcome, Outcome, Record,
@@ -20,6 +20,9 @@ use super::{
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, Order, OrderState, Phase, Reason,
 };
+
+/// Between two looks at a challenge whose slot others wait for.
+const LOOK: SignedDuration = SignedDuration::from_secs(1);
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -31,16 +34,15 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
     let mut effects = Vec::new();
     let mut until: Option<Timestamp> = None;
-    let mut queued = false;
+    let queued = order.challenges.iter().any(|c| c.phase == Phase::Queued);
     for challenge in &order.challenges {
         let url = challenge.spec.url.clone();
-        let not_before = snapshot.run.not_before.get(&url).copied().filter(|time| *time > now);
-        if let Some(time) = not_before.or(wait_ends(challenge).filter(|time| *time > now)) {
+        let waits = [not_before(snapshot, challenge, queued), wait_ends(challenge)];
+        if let Some(time) = waits.into_iter().flatten().find(|time| *time > now) {
             until = Some(until.map_or(time, |earlier| earlier.min(time)));
             continue;
         }
         match challenge.phase {
-            Phase::Queued => queued = true,
             Phase::Presenting => effects.push(Effect::Present { url }),
             Phase::SelfChecking => effects.push(Effect::SelfCheck { url }),
             Phase::Accepting if snapshot.run.unsure.contains(&url) => {
@@ -48,7 +50,11 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
                 effects.push(Effect::ReadAuthorization { url });
             }
             Phase::Accepting => effects.push(Effect::Accept { url }),
-            Phase::Accepted | Phase::Final => {}
+            Phase::Accepted if queued && !snapshot.run.hits.contains_key(&url) => {
+                let url = challenge.spec.authorization_url.clone();
+                effects.push(Effect::ReadAuthorization { url });
+            }
+            Phase::Queued | Phase::Accepted | Phase::Final => {}
         }
     }
     if !effects.is_empty() {
@@ -59,6 +65,24 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
     let wake = if queued { Wake::Slot } else { Wake::Time };
     Step::Wait { until, wake, why: Deferral::Progress(waiting_for(order)) }
+}
+
+/// When the next deed for a challenge may be done.
+///
+/// The verdict on an accepted one is asked for when others wait for its slot: the order is looked
+/// at only once all are accepted, and nobody here sees the CA fetch an answer that a web server,
+/// or another process, gives.
+fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Option<Timestamp> {
+    let run = &snapshot.run;
+    if challenge.phase != Phase::Accepted {
+        return run.not_before.get(&challenge.spec.url).copied();
+    }
+    if !queued || run.hits.contains_key(&challenge.spec.url) {
+        return None;
+    }
+    let looked = run.looked.get(&challenge.spec.authorization_url);
+    let accepted = run.accepted.get(&challenge.spec.url);
+    looked.max(accepted)?.checked_add(LOOK).ok()
 }
 
 /// One record for everything that moves without a deed: queued challenges that were granted a

@@ -45,6 +45,8 @@ pub struct Run {
     pub telling: BTreeMap<String, Timestamp>,
     /// When a challenge was accepted in this run, by URL.
     pub accepted: BTreeMap<String, Timestamp>,
+    /// When an authorization was last read in this run, by its URL.
+    pub looked: BTreeMap<String, Timestamp>,
     /// When a challenge may be presented or checked again, by URL.
     pub not_before: BTreeMap<String, Timestamp>,
     /// The last self-check's report, by URL.
@@ -131,7 +133,10 @@ impl Run {
                 self.accepted.insert(url.clone(), now);
                 self.poll = Poll::default();
             }
-            Effect::ReadAuthorization { .. } => self.note_authorization(outcome),
+            Effect::ReadAuthorization { url } => {
+                self.looked.insert(url.clone(), now);
+                self.note_authorization(outcome);
+            }
             Effect::SelfCheck { url } => self.note_check(url, outcome, intervals, now),
             Effect::GenerateKey { .. }
             | Effect::ReuseKey
@@ -148,7 +153,7 @@ impl Run {
     /// Notes that a deed begins.
     pub fn note_begin(&mut self, effect: &Effect, now: Timestamp) {
         if let Effect::Accept { url } = effect {
-            self.telling.insert(url.clone(), now);
+            self.telling.entry(url.clone()).or_insert(now);
         }
     }
 
@@ -156,7 +161,7 @@ impl Run {
     /// answer to "accept" is here.
     pub fn note_hit(&mut self, url: &str, at: Timestamp) {
         let told = self.telling.get(url).is_some_and(|begun| at >= *begun);
-        if told && self.accepted.contains_key(url) {
+        if told {
             self.hits.insert(url.to_owned(), at);
         }
     }

@@ -291,7 +291,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let event = async {
             match wake {
                 Wake::Time | Wake::Lock => std::future::pending().await,
-                Wake::Slot => schedule.changed().await,
+                // A hit on one of its own gives a slot back, which nobody else would notice.
+                Wake::Slot => tokio::select! {
+                    () = schedule.changed() => {}
+                    () = performer.hit_after(seen) => {}
+                },
                 Wake::ChallengeHit => performer.hit_after(seen).await,
             }
         };
