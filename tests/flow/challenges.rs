@@ -30,15 +30,31 @@ fn a_web_server_answers_from_its_folder_and_keeps_nothing() {
     let webroot = world.path("webroot");
     std::fs::create_dir(&webroot).unwrap();
     let server = WebServer::start(&world.port, &webroot);
-    world.write("config/issuer.yaml", &world.issuer());
     let certificate = CertificateYaml::new("web")
         .annotation("certctl.io/http01-webroot", webroot.to_str().unwrap());
-    world.write("config/web.yaml", &certificate);
+    world.prepare(&[certificate]);
     world.issue().ends_in(0);
     world.state().published("web");
     assert!(server.served() >= 2, "the self-check and the CA: {}", server.served());
     let left: Vec<_> = walk(&webroot).into_iter().filter(|path| path.is_file()).collect();
     assert_eq!(left, Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn more_names_than_slots_are_proven_by_a_web_server_too() {
+    let world = World::start();
+    let webroot = world.path("webroot");
+    std::fs::create_dir(&webroot).unwrap();
+    let _server = WebServer::start(&world.port, &webroot);
+    let names: Vec<String> = (0..7).map(|n| format!("n{n}.example.test")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let certificate = CertificateYaml::new("web")
+        .for_names(&names)
+        .annotation("certctl.io/http01-webroot", webroot.to_str().unwrap());
+    world.prepare(&[certificate]);
+    let words = ["issue", "--max-concurrent-challenges", "2", "--timeout", "1m"];
+    world.run(&words).ends_in(0);
+    assert_eq!(world.state().published("web").dns_names.len(), names.len());
 }
 
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {

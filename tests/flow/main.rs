@@ -9,6 +9,8 @@ mod issuing;
 #[cfg(test)]
 mod lost_replies;
 #[cfg(test)]
+mod manifests;
+#[cfg(test)]
 mod orders;
 #[cfg(test)]
 mod permissions;

@@ -160,3 +160,29 @@ fn an_order_that_has_expired_between_two_runs_is_replaced_uncounted() {
     assert_eq!(world.ca.created(RequestKind::NewOrder), 2);
     assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
 }
+
+#[test]
+fn addresses_are_proven_and_certified_like_names() {
+    let certificate = CertificateYaml::new("web").field("ipAddresses: [127.0.0.1]");
+    let world = World::prepared(&[certificate]);
+    world.issue().ends_in(0);
+    let leaf = world.state().published("web");
+    assert_eq!(leaf.ip_addresses, [std::net::IpAddr::from([127, 0, 0, 1])]);
+    assert_eq!(leaf.dns_names, ["web.example.test"]);
+}
+
+#[test]
+fn many_names_cost_two_requests_each_and_a_few_more() {
+    for (count, most) in [(25, 59), (100, 209)] {
+        let names: Vec<String> = (0..count).map(|n| format!("n{n}.example.test")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let world = World::prepared(&[CertificateYaml::new("first")]);
+        world.issue().ends_in(0);
+        world.write("config/many.yaml", &CertificateYaml::new("many").for_names(&names));
+        let before = world.ca.requests();
+        world.run(&["issue", "--timeout", "1m"]).ends_in(0);
+        assert_eq!(world.state().published("many").dns_names.len(), count);
+        let sent = world.ca.requests() - before;
+        assert!(sent <= most, "{count} names: {sent} requests");
+    }
+}

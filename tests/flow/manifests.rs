@@ -1,0 +1,88 @@
+//! Which manifests a run is about, and what becomes of certificates without one.
+
+use crate::support::{CertificateYaml, World};
+
+fn issued_from_a_file() -> (World, std::path::PathBuf) {
+    let world = World::start();
+    let text = format!("{}---\n{}", world.issuer(), CertificateYaml::new("web"));
+    let file = world.write("site/web.yaml", &text);
+    world.run(&["issue", file.to_str().unwrap()]).ends_in(0);
+    (world, file)
+}
+
+fn prepare_another(world: &World) {
+    world.write("config/issuer.yaml", &world.issuer().named("other"));
+    world.write("config/other.yaml", &CertificateYaml::new("other").issued_by("other"));
+}
+
+#[test]
+fn a_certificate_whose_manifest_is_gone_stays_and_is_told_of() {
+    let (world, file) = issued_from_a_file();
+    prepare_another(&world);
+    world.issue().ends_in(0);
+    std::fs::remove_file(&file).unwrap();
+    let before = (world.state().everything(), world.ca.requests());
+    world.issue().ends_in(0).says("certctl forget").says(file.to_str().unwrap());
+    assert_eq!((world.state().everything(), world.ca.requests()), before);
+}
+
+#[test]
+fn no_manifest_at_all_is_an_error_while_certificates_are_known() {
+    let (world, file) = issued_from_a_file();
+    std::fs::remove_file(&file).unwrap();
+    world.issue().ends_in(3).says("none of the manifests");
+    world.state().published("web");
+}
+
+#[test]
+fn what_is_forgotten_is_not_managed_any_more_and_its_files_stay() {
+    let (world, _) = issued_from_a_file();
+    prepare_another(&world);
+    world.issue().ends_in(0);
+    world.run(&["forget", "web"]).ends_in(0);
+    world.state().published("web");
+    assert!(!world.state().path("certificates/default/web/status.json").exists());
+    let requests = world.ca.requests();
+    world.issue().says_nothing();
+    assert_eq!(world.ca.requests(), requests);
+    world.run(&["forget", "other", "--secret"]).ends_in(0);
+    assert_eq!(world.state().pair("other-tls"), None);
+}
+
+#[test]
+fn two_certificates_of_one_secret_leave_it_to_its_owner() {
+    let world = World::prepared(&[CertificateYaml::new("first")]);
+    world.issue().ends_in(0);
+    let text = CertificateYaml::new("second").to_string().replace("second-tls", "first-tls");
+    world.write("config/a-second.yaml", &text);
+    let leaf = world.state().published("first");
+    world.issue().ends_in(3).says("first-tls");
+    assert_eq!(world.state().published("first"), leaf);
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn another_server_is_a_reason_to_issue_anew() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let production = World::start();
+    production.ca.set_http01_port(world.port.number());
+    world.write("config/issuer.yaml", &production.issuer());
+    world.issue().ends_in(0);
+    assert_eq!((world.ca.issued(), production.ca.issued()), (1, 1));
+    world.issue().says_nothing();
+    assert_eq!(world.state().record("web").status.revision, Some(2));
+}
+
+#[test]
+fn standard_input_is_a_manifest_too() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+
+    let world = World::start();
+    let mut child = world.command(&["issue", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    let text = format!("{}---\n{}", world.issuer(), CertificateYaml::new("web"));
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    crate::support::finish(child).ends_in(0);
+    world.state().published("web");
+}
