@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use certctl::manifest::{Options, Source, check_references, load};
+use certctl::manifest::{Diagnostic, Options, Source, check_references, load};
 
 #[test]
 fn every_example_is_valid_and_complete_by_itself() {
@@ -18,8 +18,7 @@ fn every_example_is_valid_and_complete_by_itself() {
     for (source, path) in sources {
         let mut loaded = load(&[source], &Options::default());
         check_references(&mut loaded);
-        let findings: Vec<String> =
-            loaded.diagnostics.iter().map(certctl::manifest::Diagnostic::render).collect();
+        let findings: Vec<String> = loaded.diagnostics.iter().map(Diagnostic::render).collect();
         assert_eq!((findings, loaded.skipped.len()), (vec![], 0), "{}", path.display());
         assert_eq!(loaded.issuers.len(), 1, "{}", path.display());
         assert!(!loaded.certificates.is_empty(), "{}", path.display());

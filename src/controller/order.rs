@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use super::order_absorb::failure_of;
 pub use super::order_absorb::{absorb, absorb_authorization};
 use super::run::FINALIZE_TRIES;
-use super::{Change, Deferral, Effect, Failure, Poll, Record, Snapshot, Step, Wake};
+use super::{Change, Deferral, Effect, Failure, Record, Snapshot, Step, Wake};
 use crate::resource::{
     AuthorizationState, Challenge, Deed, DnsName, FailureClass, Identifier, Order, OrderSpec,
     OrderState, Phase, Reason,
@@ -243,7 +243,7 @@ fn look(snapshot: &Snapshot, now: Timestamp, wake: Wake, beside: Vec<Effect>) ->
     Step::Act(effects)
 }
 
-/// When the order is to be looked at: 5 ms after the last of the responder's hits, once each
+/// When the order is to be looked at: 5 ms (or the CA's own pace) after the last hit, once each
 /// accepted challenge has been asked for; a quarter of a second after accept when nobody asks.
 fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     let run = &snapshot.run;
@@ -253,7 +253,7 @@ fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     let mut latest = None;
     for (url, accepted) in &run.accepted {
         let wait = match run.hits.get(url) {
-            Some(hit) => hit.checked_add(Poll::FIRST),
+            Some(hit) => hit.checked_add(run.first_pause()),
             None => accepted.checked_add(jiff::SignedDuration::from_millis(250)),
         };
         latest = latest.max(wait.ok());

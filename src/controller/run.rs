@@ -41,6 +41,11 @@ pub struct Run {
     pub granted: BTreeSet<String>,
     /// When the responder was last asked for a challenge's token after accept, by URL.
     pub hits: BTreeMap<String, Timestamp>,
+    /// When newOrder or finalize was begun in this run.
+    pub asked_at: Option<Timestamp>,
+    /// How long the CA took to answer newOrder or finalize last: a CA that is slow to answer is
+    /// slow to look and to sign as well.
+    pub answer_time: SignedDuration,
     /// When telling the CA to look was begun in this run, by URL.
     pub telling: BTreeMap<String, Timestamp>,
     /// When a challenge was accepted in this run, by URL.
@@ -119,14 +124,17 @@ impl Run {
             }
             Effect::FindAccount => self.account_is_fresh = matches!(outcome, Outcome::NoAccount),
             Effect::CreateOrder => {
+                self.note_answer(now);
                 self.ordered = true;
                 self.order_is_known = true;
             }
             Effect::ReadOrder => self.note_look(outcome, now),
             Effect::Finalize => {
+                self.note_answer(now);
                 self.finalize_tries += 1;
                 self.poll = Poll::default();
-                self.poll.not_before = pause_ends(now, 0, outcome);
+                let earliest = now.checked_add(self.first_pause()).ok();
+                self.poll.not_before = earliest.max(pause_ends(now, 0, outcome));
             }
             Effect::Accept { url } => {
                 self.unsure.remove(url);
@@ -150,10 +158,24 @@ impl Run {
         }
     }
 
+    /// The pause before the first look: [`Poll::FIRST`], or as long as the CA took to answer last,
+    /// at most a second.
+    pub fn first_pause(&self) -> SignedDuration {
+        self.answer_time.clamp(Poll::FIRST, SignedDuration::from_secs(1))
+    }
+
+    fn note_answer(&mut self, now: Timestamp) {
+        self.answer_time =
+            self.asked_at.take().map_or(SignedDuration::ZERO, |asked| asked.duration_until(now));
+    }
+
     /// Notes that a deed begins.
     pub fn note_begin(&mut self, effect: &Effect, now: Timestamp) {
         if let Effect::Accept { url } = effect {
             self.telling.entry(url.clone()).or_insert(now);
+        }
+        if matches!(effect, Effect::CreateOrder | Effect::Finalize) {
+            self.asked_at = Some(now);
         }
     }
 
