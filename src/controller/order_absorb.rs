@@ -1,5 +1,7 @@
 //! What an outcome means for an order: a total match on (deed, outcome).
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::order::failure;
@@ -121,7 +123,7 @@ fn unread(url: String) -> Authorization {
         identifier: None,
         wildcard: false,
         initial_state: None,
-        challenges: Vec::new(),
+        challenges: Arc::default(),
     }
 }
 
@@ -312,7 +314,7 @@ fn new_challenge(
         .find(|(offered, _)| offered.kind == kind)
         .ok_or("the CA does not offer the solver's challenge type")?;
     Ok(Challenge {
-        spec: ChallengeSpec {
+        spec: Arc::new(ChallengeSpec {
             authorization_url: url.to_owned(),
             kind,
             url: offered.url.clone(),
@@ -321,7 +323,7 @@ fn new_challenge(
             token: offered.token.clone(),
             key: key.clone(),
             solver: solver.clone(),
-        },
+        }),
         phase: Phase::Queued,
         state: seen.state.clone(),
         reason: String::new(),

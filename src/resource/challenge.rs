@@ -1,5 +1,7 @@
 //! Challenge: one proof of control, from queued to its verdict.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +11,8 @@ use super::{AuthorizationState, Identifier, Problem, Solver};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Challenge {
-    /// What is to be proven, and how; immutable.
-    pub spec: ChallengeSpec,
+    /// What is to be proven, and how; immutable, and so shared by all copies.
+    pub spec: Arc<ChallengeSpec>,
     /// The deed that comes next.
     pub phase: Phase,
     /// The authorization's state, as last seen.

@@ -2,6 +2,8 @@
 //!
 //! The spec, the challenges' specs and a URL once set never change; `store` refuses it.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -192,9 +194,9 @@ pub struct Authorization {
     /// Its state when it was first read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_state: Option<AuthorizationState>,
-    /// The challenges the CA offers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub challenges: Vec<OfferedChallenge>,
+    /// The challenges the CA offers; shared by all copies.
+    #[serde(default, skip_serializing_if = "<[OfferedChallenge]>::is_empty")]
+    pub challenges: Arc<[OfferedChallenge]>,
 }
 
 /// A challenge as the CA offers it.

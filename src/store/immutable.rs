@@ -66,6 +66,8 @@ fn first<const N: usize>(fields: [(&str, bool); N]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::resource::{AuthorizationState, CleanUp, Deed, OrderState, Phase};
     use crate::store::samples;
@@ -93,7 +95,11 @@ mod tests {
             ("chain", |o| o.certificate = Some("x".into()), Some("certificate")),
             ("no authorizations", |o| o.authorizations.clear(), Some("authorizations")),
             ("no challenges", |o| o.challenges.clear(), Some("challenges")),
-            ("solver", |o| o.challenges[0].spec.key = "x".into(), Some("challenges[0].spec")),
+            (
+                "solver",
+                |o| Arc::make_mut(&mut o.challenges[0].spec).key = "x".into(),
+                Some("challenges[0].spec"),
+            ),
             ("authz", |o| o.authorizations[0].url = "x".into(), Some("authorizations[0].url")),
             (
                 "identifier",
@@ -112,7 +118,7 @@ mod tests {
             ),
             (
                 "offered",
-                |o| o.authorizations[0].challenges.clear(),
+                |o| o.authorizations[0].challenges = Arc::default(),
                 Some("authorizations[0].challenges"),
             ),
             (
@@ -143,7 +149,7 @@ mod tests {
         let authorization = &mut old.authorizations[0];
         authorization.identifier = None;
         authorization.initial_state = None;
-        authorization.challenges.clear();
+        authorization.challenges = Arc::default();
         old.challenges.clear();
         let mut new = full();
         new.authorizations[0].wildcard = true;

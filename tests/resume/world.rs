@@ -79,7 +79,7 @@ impl World {
             }
             Effect::Present { url } => {
                 let spec = challenge(snapshot, url).spec;
-                self.outside.borrow_mut().insert(spec.token, spec.key);
+                self.outside.borrow_mut().insert(spec.token.clone(), spec.key.clone());
                 Ok(Outcome::Presented)
             }
             Effect::SelfCheck { url } => Ok(Outcome::Checked(CheckSeen {

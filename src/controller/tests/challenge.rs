@@ -1,5 +1,7 @@
 //! The challenge's table.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 
 use super::fixture::{
@@ -97,7 +99,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
 fn a_wait_instead_of_the_check_ends_in_accepting() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[0].spec;
-    spec.solver.wait_instead_of_self_check = Some(GoDuration(seconds(30)));
+    Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(30)));
     let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
     assert_eq!(until, Some(after(seconds(30))));
     let Step::Record(record) = room::decide(&snapshot, after(seconds(30))) else { panic!() };
@@ -165,7 +167,7 @@ fn an_outcome_that_comes_too_late_changes_nothing() {
 
 fn of_type(kind: ChallengeType, phase: Phase) -> Order {
     let mut order = solving(&[phase]).order.unwrap();
-    order.challenges[0].spec.kind = kind;
+    Arc::make_mut(&mut order.challenges[0].spec).kind = kind;
     order
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -254,7 +255,7 @@ pub(super) fn unread_authorization(index: usize) -> Authorization {
         identifier: None,
         wildcard: false,
         initial_state: None,
-        challenges: Vec::new(),
+        challenges: Arc::default(),
     }
 }
 
@@ -262,7 +263,7 @@ fn read_authorization(index: usize) -> Authorization {
     Authorization {
         identifier: Some(identifier(index)),
         initial_state: Some(AuthorizationState::Pending),
-        challenges: vec![offered(index)],
+        challenges: Arc::new([offered(index)]),
         ..unread_authorization(index)
     }
 }
@@ -275,7 +276,7 @@ fn offered(index: usize) -> OfferedChallenge {
 pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
     let is_out = matches!(phase, Phase::SelfChecking | Phase::Accepting | Phase::Accepted);
     Challenge {
-        spec: ChallengeSpec {
+        spec: Arc::new(ChallengeSpec {
             authorization_url: authorization_url(index),
             kind: ChallengeType::Http01,
             url: challenge_url(index),
@@ -284,7 +285,7 @@ pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
             token: format!("token-{index}"),
             key: format!("token-{index}.thumbprint"),
             solver: solver(),
-        },
+        }),
         phase,
         state: AuthorizationState::Pending,
         reason: String::new(),
