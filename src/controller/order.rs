@@ -74,10 +74,11 @@ fn retired(order: &Order) -> Order {
     order
 }
 
-/// The same for an order whose request stays: another order for it takes its place, uncounted.
+/// The same for an order whose request stays: another order for it takes its place, uncounted, as
+/// it does for one that expired.
 pub fn given_up(order: &Order, why: &str, now: Timestamp) -> Order {
     let mut order = retired(order);
-    order.state = OrderState::Errored;
+    order.state = OrderState::Expired;
     order.failure_time = Some(now);
     why.clone_into(&mut order.reason);
     order

@@ -97,6 +97,16 @@ fn a_failed_order_is_counted_once_and_then_replaced() {
 }
 
 #[test]
+fn an_order_that_was_given_up_is_replaced_and_not_counted() {
+    let mut snapshot = solving(&[Phase::SelfChecking]);
+    let order = snapshot.order.as_ref().unwrap();
+    snapshot.order = Some(room::given_up(order, "renew --new-order", now()));
+    snapshot.run = crate::controller::Run::default();
+    let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
+    assert_eq!(written_order(&record).name, "web-1-2");
+}
+
+#[test]
 fn an_invalid_order_is_asked_which_name_was_refused() {
     let mut snapshot = change(solving(&[Phase::Accepted, Phase::Final, Phase::Accepted]), |o| {
         o.state = OrderState::Invalid;
