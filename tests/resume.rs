@@ -17,6 +17,8 @@ mod disk;
 mod fuse;
 #[path = "resume/scene.rs"]
 mod scene;
+#[path = "resume/stories.rs"]
+mod stories;
 #[path = "resume/time.rs"]
 mod time;
 #[path = "resume/world.rs"]
@@ -27,6 +29,7 @@ use certctl::resource::FailureClass;
 
 use fuse::Fuse;
 use scene::{Scene, State, identifier};
+use world::Trouble;
 
 /// How a story begins: the scene, and which runs went before the one that is killed.
 type Begin = fn() -> Scene;
@@ -182,7 +185,8 @@ fn a_lost_reply_costs_at_most_one_more_order() {
         for lost in 0..requests {
             let scene = begin();
             let before = scene.ca.borrow().orders.len();
-            let went = scene.run_losing(Fuse::endless(), Some(lost));
+            let trouble = Trouble { lost: Some(lost), ..Trouble::default() };
+            let went = scene.run_under(Fuse::endless(), trouble);
             match went.ending.unwrap() {
                 Ending::Issued(_) => {}
                 Ending::Failed { failure, attempts, .. } => {

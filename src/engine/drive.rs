@@ -21,7 +21,7 @@ use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer};
 use crate::controller::{
     Change, Deferral, Effect, Failure, Outcome, Record, Step, Wake, absorb, backoff, next_step,
 };
-use crate::resource::{FailureClass, Reason};
+use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
 
 /// Outcomes that come in quick succession are written together.
 const GATHER: SignedDuration = SignedDuration::from_millis(20);
@@ -140,7 +140,8 @@ struct Drive<'a, C, S: Store, P, O> {
     session: Session<'a, S>,
     in_flight: InFlight,
     deeds: Deeds<'a>,
-    deadline: Option<Timestamp>,
+    /// A wait that began with the deadline's clock: no jump of the wall clock moves it.
+    deadline: Option<LocalBoxFuture<'a, ()>>,
     extended: bool,
     hits_seen: u64,
     revision_before: Option<u32>,
@@ -157,6 +158,11 @@ enum Woken {
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     async fn run_to_the_end(&mut self) -> Result<Ending, StoreError> {
         let ending = self.pipeline().await?;
+        if self.session.is_unsaved() {
+            // Whatever came of it: the manifest's place and the generation are of today.
+            let record = Box::new(self.session.snapshot.record.clone());
+            self.session.apply(Record::of(Change::Certificate(record)));
+        }
         self.finish_clean_ups().await?;
         self.session.prune().await?;
         Ok(ending)
@@ -169,8 +175,15 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             let (owed, step) = next_step(&self.session.snapshot, now);
             if Self::needs_the_account(&step) {
                 self.flush().await?;
-                self.settle_the_account().await?;
-                continue;
+                let signal = tokio::select! {
+                    biased;
+                    signal = signal(self.engine.shutdown.clone()) => signal,
+                    settled = self.settle_the_account() => {
+                        settled?;
+                        continue;
+                    }
+                };
+                return self.interrupted(signal).await;
             }
             // What is recorded in a row is written in one go, before the next deed begins.
             if !matches!(step, Step::Record(_)) {
@@ -186,14 +199,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     self.start(effects);
                     None
                 }
-                Step::Settled if self.deeds.is_empty() => {
-                    if self.session.is_unsaved() {
-                        let record = Box::new(self.session.snapshot.record.clone());
-                        self.session.apply(Record::of(Change::Certificate(record)));
-                        self.flush().await?;
-                    }
-                    return Ok(self.settled());
-                }
+                Step::Settled if self.deeds.is_empty() => return Ok(self.settled()),
                 Step::Settled => None,
                 Step::Wait {
                     until,
@@ -211,14 +217,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Woken::Time => {}
                 Woken::Deadline if self.may_wait_for_the_verdict() => {
                     self.extended = true;
-                    self.deadline = self.engine.clock.now().checked_add(GRACE).ok();
+                    self.deadline = Some(self.engine.clock.sleep(GRACE).boxed_local());
                 }
                 Woken::Deadline => return self.leave_pending().await,
-                Woken::Signal(signal) => {
-                    self.park();
-                    self.flush().await?;
-                    return Ok(Ending::Interrupted { signal });
-                }
+                Woken::Signal(signal) => return self.interrupted(signal).await,
             }
         }
     }
@@ -235,10 +237,20 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
         }
         self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
-        if self.deadline.is_none() && !self.session.snapshot.run.granted.is_empty() {
-            let timeout = self.timeout();
-            self.deadline = self.engine.clock.now().checked_add(timeout).ok();
+        if self.deadline.is_none() && self.is_past_the_queue() {
+            self.deadline = Some(self.engine.clock.sleep(self.timeout()).boxed_local());
         }
+    }
+
+    /// A slot was granted, or the order needs none: from now on the run's patience is limited.
+    fn is_past_the_queue(&self) -> bool {
+        let snapshot = &self.session.snapshot;
+        let needs_none = |order: &Order| match order.deed {
+            Deed::Create | Deed::Authorize | Deed::Nothing => false,
+            Deed::Solve => order.challenges.iter().all(|c| c.phase != Phase::Queued),
+            Deed::Finalize | Deed::Await | Deed::Download => true,
+        };
+        !snapshot.run.granted.is_empty() || snapshot.current_order().is_some_and(needs_none)
     }
 
     /// A challenge that was pending in an earlier run gets at most a minute when nobody watches.
@@ -300,6 +312,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
         };
         let signal = signal(self.engine.shutdown.clone());
+        let deadline = &mut self.deadline;
+        let deadline = async {
+            match deadline {
+                Some(deadline) => deadline.await,
+                None => std::future::pending().await,
+            }
+        };
         let deeds = &mut self.deeds;
         let outcome = async {
             match deeds.next().await {
@@ -313,7 +332,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             (effect, outcome) = outcome => Woken::Outcome(effect, Box::new(outcome)),
             () = event => Woken::Time,
             () = sleep(until) => Woken::Time,
-            () = sleep(self.deadline) => Woken::Deadline,
+            () = deadline => Woken::Deadline,
         }
     }
 

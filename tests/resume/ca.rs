@@ -22,6 +22,10 @@ pub(crate) struct Ca {
     pub(crate) authorizations: Vec<CaAuthorization>,
     /// Names that are proven already.
     pub(crate) proven: BTreeSet<Identifier>,
+    /// It never gets any further than processing.
+    pub(crate) is_slow: bool,
+    /// Its orders are pending for ever, and say nothing of authorizations.
+    pub(crate) names_no_authorizations: bool,
     /// Names that it never believes.
     pub(crate) refused: BTreeSet<Identifier>,
 }
@@ -57,6 +61,8 @@ impl Ca {
             orders: Vec::new(),
             authorizations: Vec::new(),
             proven: BTreeSet::new(),
+            is_slow: false,
+            names_no_authorizations: false,
             refused: BTreeSet::new(),
         }
     }
@@ -98,7 +104,7 @@ impl Ca {
             self.settle(index);
         }
         if self.orders[settled].csr.is_some() {
-            self.orders[settled].looked_at = true;
+            self.orders[settled].looked_at = !self.is_slow;
         }
         answer
     }
@@ -189,6 +195,8 @@ impl Ca {
         let states = || order.authorizations.iter().map(|a| &self.authorizations[*a].state);
         if states().any(|state| *state == AuthorizationState::Invalid) {
             OrderState::Invalid
+        } else if self.names_no_authorizations {
+            OrderState::Pending
         } else if order.csr.is_some() && order.looked_at {
             OrderState::Valid
         } else if order.csr.is_some() {
@@ -210,7 +218,11 @@ impl Ca {
             url: url.to_owned(),
             problem: (state == OrderState::Invalid).then(|| problem("unauthorized", 403)),
             state,
-            authorizations: order.authorizations.iter().map(of).collect(),
+            authorizations: if self.names_no_authorizations {
+                Vec::new()
+            } else {
+                order.authorizations.iter().map(of).collect()
+            },
             finalize_url: format!("{url}/finalize"),
             certificate_url: certificate,
             expires: None,

@@ -20,7 +20,7 @@ use super::ca::Ca;
 use super::disk::{Disk, Memory, is_pair};
 use super::fuse::Fuse;
 use super::time::Timeline;
-use super::world::{Outside, World};
+use super::world::{Outside, Trouble, World};
 
 pub(crate) struct Scene {
     pub(crate) clock: Timeline,
@@ -80,26 +80,27 @@ impl Scene {
     }
 
     pub(crate) fn run(&self, fuse: Fuse) -> Went {
-        self.run_losing(fuse, None)
+        self.run_under(fuse, Trouble::default())
     }
 
-    /// One run, in which the reply to the request number `lost` does not arrive.
-    pub(crate) fn run_losing(&self, fuse: Fuse, lost: Option<usize>) -> Went {
+    /// One run with trouble.
+    pub(crate) fn run_under(&self, fuse: Fuse, trouble: Trouble) -> Went {
         let fuse = Rc::new(fuse);
         let disk = || Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(&fuse) };
+        let (sender, shutdown) = watch::channel(None);
         let world = World {
             clock: self.clock.clone(),
             disk: disk(),
             fuse: Rc::clone(&fuse),
             ca: Rc::clone(&self.ca),
             outside: Rc::clone(&self.outside),
-            lost,
+            trouble,
+            signal: sender,
             requests: Cell::new(0),
             listens: Cell::new(false),
             hits: RefCell::default(),
             hit: Notify::new(),
         };
-        let (_sender, shutdown) = watch::channel(None);
         let store = disk();
         let engine = Engine {
             clock: &self.clock,

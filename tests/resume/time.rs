@@ -19,18 +19,50 @@ const TURNS: usize = 20_000;
 pub(crate) struct Timeline(Rc<RefCell<Inner>>);
 
 struct Inner {
-    now: Timestamp,
-    sleepers: BTreeMap<u64, (Timestamp, Waker)>,
+    /// What the wall clock showed when nothing had passed yet.
+    origin: Timestamp,
+    passed: SignedDuration,
+    /// When so much has passed, the wall clock is put forward by so much.
+    jump: Option<(SignedDuration, SignedDuration)>,
+    /// By what has passed when they are to be woken.
+    sleepers: BTreeMap<u64, (SignedDuration, Waker)>,
     next: u64,
 }
 
+impl Inner {
+    fn now(&self) -> Timestamp {
+        let jumped = self.jump.filter(|(at, _)| self.passed >= *at).map(|(_, by)| by);
+        self.origin + self.passed + jumped.unwrap_or_default()
+    }
+}
+
 impl Timeline {
-    pub(crate) fn new(now: Timestamp) -> Self {
-        Self(Rc::new(RefCell::new(Inner { now, sleepers: BTreeMap::new(), next: 0 })))
+    pub(crate) fn new(origin: Timestamp) -> Self {
+        Self(Rc::new(RefCell::new(Inner {
+            origin,
+            passed: SignedDuration::ZERO,
+            jump: None,
+            sleepers: BTreeMap::new(),
+            next: 0,
+        })))
     }
 
+    /// How much has really passed.
+    pub(crate) fn passed(&self) -> SignedDuration {
+        self.0.borrow().passed
+    }
+
+    /// Lets time pass between two runs, until the clock shows this.
     pub(crate) fn set(&self, now: Timestamp) {
-        self.0.borrow_mut().now = now;
+        let mut inner = self.0.borrow_mut();
+        let wait = inner.now().duration_until(now);
+        inner.passed += wait;
+    }
+
+    /// Somebody puts the wall clock forward by `by`, or back, after a while.
+    pub(crate) fn jump(&self, after: SignedDuration, by: SignedDuration) {
+        let mut inner = self.0.borrow_mut();
+        inner.jump = Some((inner.passed + after, by));
     }
 
     /// Runs a future to its end, or until `dead` says that its process is killed. Time passes
@@ -62,7 +94,7 @@ impl Timeline {
     fn pass(&self) -> bool {
         let mut inner = self.0.borrow_mut();
         let Some(next) = inner.sleepers.values().map(|(at, _)| *at).min() else { return false };
-        inner.now = inner.now.max(next);
+        inner.passed = inner.passed.max(next);
         for (at, waker) in inner.sleepers.values() {
             if *at <= next {
                 waker.wake_by_ref();
@@ -74,20 +106,20 @@ impl Timeline {
 
 impl Clock for Timeline {
     fn now(&self) -> Timestamp {
-        self.0.borrow().now
+        self.0.borrow().now()
     }
 
     fn sleep(&self, duration: SignedDuration) -> impl Future<Output = ()> {
         let mut inner = self.0.borrow_mut();
         inner.next += 1;
-        let at = inner.now.checked_add(duration).unwrap_or(Timestamp::MAX);
+        let at = inner.passed.saturating_add(duration);
         Sleep { timeline: self.clone(), at, id: inner.next }
     }
 }
 
 struct Sleep {
     timeline: Timeline,
-    at: Timestamp,
+    at: SignedDuration,
     id: u64,
 }
 
@@ -96,7 +128,7 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let mut inner = self.timeline.0.borrow_mut();
-        if inner.now >= self.at {
+        if inner.passed >= self.at {
             return Poll::Ready(());
         }
         inner.sleepers.insert(self.id, (self.at, context.waker().clone()));

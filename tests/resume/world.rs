@@ -18,7 +18,7 @@ use certctl::resource::{
 };
 use certctl::store::Records;
 use jiff::Timestamp;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use zeroize::Zeroizing;
 
 use super::ca::Ca;
@@ -26,8 +26,22 @@ use super::disk::Disk;
 use super::fuse::Fuse;
 use super::time::Timeline;
 
+/// How the moment before a deed is called.
+pub(crate) const DEED: &str = "before deed ";
+
 /// The tokens that are out, with their answers.
 pub(crate) type Outside = BTreeMap<String, String>;
+
+/// What goes wrong in a run.
+#[derive(Default)]
+pub(crate) struct Trouble {
+    /// The reply to this request at the CA, counted from 0, is lost.
+    pub(crate) lost: Option<usize>,
+    /// Nobody reaches the listener.
+    pub(crate) unreachable: bool,
+    /// The deed of this number, counted from 0, never comes back, and a signal comes instead.
+    pub(crate) stuck: Option<usize>,
+}
 
 pub(crate) struct World {
     pub(crate) clock: Timeline,
@@ -35,8 +49,8 @@ pub(crate) struct World {
     pub(crate) fuse: Rc<Fuse>,
     pub(crate) ca: Rc<RefCell<Ca>>,
     pub(crate) outside: Rc<RefCell<Outside>>,
-    /// The reply to this request at the CA, counted from 0, is lost.
-    pub(crate) lost: Option<usize>,
+    pub(crate) trouble: Trouble,
+    pub(crate) signal: watch::Sender<Option<i32>>,
     pub(crate) requests: Cell<usize>,
     /// A listener of this run answers.
     pub(crate) listens: Cell<bool>,
@@ -118,7 +132,7 @@ impl World {
             | Effect::Download => {
                 let number = self.requests.replace(self.requests.get() + 1);
                 let answer = self.ask_the_ca(snapshot, effect);
-                if self.lost == Some(number) { Err(lost()) } else { answer }
+                if self.trouble.lost == Some(number) { Err(lost()) } else { answer }
             }
         }
     }
@@ -181,7 +195,7 @@ impl World {
 
     fn is_answered(&self, challenge: &Challenge) -> bool {
         let out = self.outside.borrow().get(&challenge.spec.token) == Some(&challenge.spec.key);
-        out && self.listens.get()
+        out && self.listens.get() && !self.trouble.unreachable
     }
 
     async fn next_key(&self, name: &NamespacedName) -> PrivateKey {
@@ -223,7 +237,12 @@ impl World {
 impl Performer for World {
     async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
         self.check_intent(&snapshot, &effect).await;
-        self.fuse.pass(format!("before {effect:?}")).await;
+        let deeds = self.fuse.labels().iter().filter(|label| label.starts_with(DEED)).count();
+        self.fuse.pass(format!("{DEED}{effect:?}")).await;
+        if self.trouble.stuck == Some(deeds) {
+            self.signal.send_replace(Some(15));
+            std::future::pending::<()>().await;
+        }
         let outcome = self.do_it(&snapshot, &effect).await;
         self.fuse.pass(format!("after {effect:?}")).await;
         outcome.unwrap_or_else(Outcome::Failed)

@@ -36,6 +36,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(Ending::Failed { failure, attempts, next_attempt })
     }
 
+    pub(super) async fn interrupted(&mut self, signal: i32) -> Result<Ending, StoreError> {
+        self.park();
+        self.flush().await?;
+        Ok(Ending::Interrupted { signal })
+    }
+
     /// Everything the CA needs from here has been done: its verdict may still come.
     pub(super) fn may_wait_for_the_verdict(&self) -> bool {
         let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c.phase));

@@ -1,0 +1,143 @@
+//! Runs that end in another way than by being killed: by a signal, by the deadline, by a failure or
+//! in front of an edited manifest; and the runs that follow them.
+
+use certctl::engine::Ending;
+use certctl::engine::ports::Clock as _;
+use certctl::resource::Phase;
+use jiff::SignedDuration;
+
+use super::fuse::Fuse;
+use super::scene::Scene;
+use super::world::{DEED, Trouble};
+use super::{
+    all_names_proven, due_for_renewal, issued, one_name, one_of_three_proven, refused, settle,
+    three_names, undisturbed,
+};
+
+#[test]
+fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
+    for begin in [one_name, one_of_three_proven, due_for_renewal] {
+        let (wanted, orders, labels) = undisturbed(begin);
+        for stuck in 0..labels.iter().filter(|label| label.starts_with(DEED)).count() {
+            let scene = begin();
+            let before = scene.clock.passed();
+            let trouble = Trouble { stuck: Some(stuck), ..Trouble::default() };
+            let went = scene.run_under(Fuse::endless(), trouble);
+            let last = went.labels.iter().rfind(|label| label.starts_with(DEED));
+            let is_clean_up = last.is_some_and(|label| label.contains("CleanUp"));
+            if is_clean_up {
+                // It is what a run ends with; it gets its half minute and stays owed.
+                assert!(scene.clock.passed() - before <= SignedDuration::from_secs(31));
+            } else {
+                assert_eq!(went.ending, Some(Ending::Interrupted { signal: 15 }), "{last:?}");
+                assert!(scene.clock.passed() - before <= SignedDuration::from_secs(1), "{last:?}");
+                let accepted = scene
+                    .orders()
+                    .iter()
+                    .any(|order| order.challenges.iter().any(|c| c.phase == Phase::Accepted));
+                assert!(accepted || scene.outside.borrow().is_empty(), "{last:?}");
+            }
+            settle(&scene);
+            assert_eq!(scene.state(), wanted, "{last:?}");
+            assert_eq!(scene.ca.borrow().orders.len(), orders, "{last:?}");
+        }
+    }
+}
+
+/// One run that finds nobody at the listener's door, and how long it took.
+fn probe_in_vain(scene: &Scene) -> SignedDuration {
+    let before = scene.clock.passed();
+    let trouble = Trouble { unreachable: true, ..Trouble::default() };
+    let ending = scene.run_under(Fuse::endless(), trouble).ending.unwrap();
+    let Ending::Pending { report, .. } = ending else { panic!("{ending:?}") };
+    assert!(report.lines().all(|line| line == "looked"), "{report}");
+    assert!(scene.outside.borrow().is_empty(), "the listener stops, and nothing is left out");
+    scene.clock.passed() - before
+}
+
+#[test]
+fn a_challenge_that_nobody_can_reach_is_left_for_the_next_run() {
+    let scene = three_names();
+    let (first, second) = (probe_in_vain(&scene), probe_in_vain(&scene));
+    assert_eq!((first.as_mins(), second.as_mins()), (10, 1), "the second has less patience");
+    assert!(matches!(scene.run_freely(), Ending::Issued(_)));
+    settle(&scene);
+    issued(1, &scene.state());
+    assert_eq!(scene.ca.borrow().orders.len(), 1);
+}
+
+#[test]
+fn a_clock_that_jumps_moves_no_deadline() {
+    let day = SignedDuration::from_hours(24);
+    for by in [-day, day, -day * 20_000] {
+        let scene = one_name();
+        scene.clock.jump(SignedDuration::from_secs(95), by);
+        assert_eq!(probe_in_vain(&scene).as_mins(), 10, "{by:?}");
+    }
+}
+
+#[test]
+fn a_ca_that_never_comes_to_an_end_is_not_waited_for_for_ever() {
+    let slow: [fn(&Scene); 2] = [
+        |scene| scene.ca.borrow_mut().is_slow = true,
+        |scene| scene.ca.borrow_mut().names_no_authorizations = true,
+    ];
+    for make_slow in slow {
+        let scene = all_names_proven();
+        make_slow(&scene);
+        let ending = scene.run_freely();
+        assert!(matches!(ending, Ending::Pending { .. }), "{ending:?}");
+        let passed = scene.clock.passed().as_mins();
+        assert!((10..=12).contains(&passed), "{passed} minutes");
+    }
+}
+
+#[test]
+fn the_next_attempt_has_its_listener_although_its_csr_is_the_same() {
+    let scene = refused();
+    assert!(matches!(scene.run_freely(), Ending::Failed { attempts: Some(1), .. }));
+    scene.ca.borrow_mut().refused.clear();
+    assert!(matches!(scene.run_freely(), Ending::Deferred { .. }));
+    scene.clock.set(scene.clock.now() + SignedDuration::from_hours(1));
+    let ending = scene.run_freely();
+    assert!(matches!(ending, Ending::Issued(_)), "{ending:?}");
+    settle(&scene);
+    issued(1, &scene.state());
+    assert_eq!(scene.ca.borrow().orders.len(), 2);
+}
+
+#[test]
+fn an_edited_issuer_is_asked_at_once_whatever_was_left_at_the_old_one() {
+    let edit = |scene: &mut Scene| {
+        scene.task.issuer.acme.server = "https://ca.test/production".to_owned();
+        scene.task.input_digest = "2".to_owned();
+    };
+    let mut failed = refused();
+    failed.run_freely();
+    failed.ca.borrow_mut().refused.clear();
+    let mut pending = one_name();
+    probe_in_vain(&pending);
+    let mut killed = one_name();
+    let moments = undisturbed(one_name).2;
+    let accept = moments.iter().position(|label| label.contains("deed Accept")).unwrap();
+    killed.run(Fuse::at(accept));
+    for scene in [&mut failed, &mut pending, &mut killed] {
+        edit(scene);
+        let ending = scene.run_freely();
+        assert!(matches!(ending, Ending::Issued(_)), "{ending:?}");
+        settle(scene);
+        let state = scene.state();
+        assert_eq!((state.revision, state.presented, state.owed), (Some(1), 0, 0));
+        assert_eq!(scene.ca.borrow().accounts.len(), 2, "each server has its account");
+    }
+}
+
+#[test]
+fn a_run_that_may_not_do_anything_still_notes_where_the_manifest_is() {
+    let mut scene = refused();
+    scene.run_freely();
+    scene.task.manifest = Some("/srv/web.yaml".into());
+    assert!(matches!(scene.run_freely(), Ending::Deferred { .. }));
+    assert_eq!(scene.record().unwrap().manifest, scene.task.manifest);
+    settle(&scene);
+}
