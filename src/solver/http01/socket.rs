@@ -18,7 +18,6 @@ use super::holder;
 /// `[::]` serves IPv4 as well, and is `0.0.0.0` on a host without IPv6.
 pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
     if address.port() != 0
-        && is_held(address)
         && let Some(holder) = holder::stranger_on(address)
     {
         return Err(ListenError::InUse { addr: address, holder: Some(holder.to_string()) });
@@ -34,28 +33,16 @@ pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
 }
 
 fn open(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = unbound(address)?;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
-}
-
-/// Whether somebody listens, one of us or not: then an address cannot be bound without
-/// `SO_REUSEPORT`. Spares the look into the table of all sockets, which is long on a busy host.
-fn is_held(address: SocketAddr) -> bool {
-    unbound(address).and_then(|socket| socket.bind(&address.into())).is_err()
-}
-
-fn unbound(address: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    if address.is_ipv6() {
-        socket.set_only_v6(!address.ip().is_unspecified())?;
-    }
-    // Connections that are being forgotten do not hold a port.
-    socket.set_reuse_address(true)?;
-    Ok(socket)
 }
 
 fn lacks_ipv6(error: &io::Error) -> bool {
@@ -125,35 +112,6 @@ mod tests {
         let two = listen(SocketAddr::new(one.local_addr().unwrap().ip(), port)).unwrap();
         assert_eq!(one.local_addr().unwrap(), two.local_addr().unwrap());
         std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
-    }
-
-    #[test]
-    fn who_listens_holds_the_port_and_who_has_gone_does_not() {
-        for address in ["127.0.0.1:0", "[::]:0"] {
-            let one = listen(address.parse().unwrap()).unwrap();
-            let address = one.local_addr().unwrap();
-            assert!(is_held(address), "{address}");
-            let visitor = std::net::TcpStream::connect(("127.0.0.1", address.port())).unwrap();
-            drop(one);
-            assert!(!is_held(address), "{address}");
-            drop(visitor);
-        }
-    }
-
-    #[test]
-    fn many_of_us_who_start_at_once_share_a_port() {
-        let address = listen("127.0.0.1:0".parse().unwrap()).unwrap().local_addr().unwrap();
-        let start = std::sync::Barrier::new(8);
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    start.wait();
-                    let sockets: Vec<_> = (0..4).map(|_| listen(address)).collect();
-                    let failed = sockets.iter().filter(|socket| socket.is_err()).count();
-                    assert_eq!(failed, 0);
-                });
-            }
-        });
     }
 
     #[test]
