@@ -23,8 +23,11 @@ use crate::controller::{
 };
 use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
 
-/// Outcomes that come in quick succession are written together.
+/// Outcomes that come in quick succession are written together: those of this long, or of four
+/// times what the last write took, so that a slow disk does not get most of the run.
 const GATHER: SignedDuration = SignedDuration::from_millis(20);
+/// The longest that an outcome waits for others.
+const GATHER_MOST: SignedDuration = SignedDuration::from_millis(500);
 
 /// What the certificates of one run share.
 #[derive(Clone, Copy)]
@@ -101,6 +104,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         deadline: None,
         extended: false,
         hits_seen: 0,
+        gather: GATHER,
         revision_before: None,
     };
     drive.revision_before = drive.session.snapshot.record.status.revision;
@@ -144,6 +148,7 @@ struct Drive<'a, C, S: Store, P, O> {
     deadline: Option<LocalBoxFuture<'a, ()>>,
     extended: bool,
     hits_seen: u64,
+    gather: SignedDuration,
     revision_before: Option<u32>,
 }
 
@@ -340,7 +345,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
         self.absorb(&effect, outcome);
         let clock = self.engine.clock;
-        let window = clock.sleep(GATHER).fuse();
+        let window = clock.sleep(self.gather).fuse();
         futures_util::pin_mut!(window);
         while !self.deeds.is_empty() {
             let more = tokio::select! {
@@ -382,9 +387,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     async fn flush(&mut self) -> Result<(), StoreError> {
+        let begun = self.engine.clock.now();
         for event in self.session.flush().await? {
             self.engine.observer.event(&self.session.name, &event);
         }
+        let took = begun.duration_until(self.engine.clock.now());
+        self.gather = gather_after(took);
         Ok(())
     }
 
@@ -433,5 +441,25 @@ fn stage_of(effect: &Effect) -> &'static str {
         Effect::Finalize => "sending the CSR",
         Effect::Download => "fetching the certificate",
         Effect::Publish => "publishing",
+    }
+}
+
+/// How long to gather when the last write took this long.
+fn gather_after(took: SignedDuration) -> SignedDuration {
+    took.saturating_mul(4).clamp(GATHER, GATHER_MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_disk_is_written_to_less_often() {
+        let millis = SignedDuration::from_millis;
+        let cases = [(-7, 20), (0, 20), (5, 20), (10, 40), (100, 400), (3_600_000, 500)];
+        for (took, gathered) in cases {
+            assert_eq!(gather_after(millis(took)), millis(gathered), "{took} ms");
+        }
+        assert_eq!(gather_after(SignedDuration::MAX), GATHER_MOST);
     }
 }
