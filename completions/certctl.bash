@@ -100,11 +100,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)
@@ -202,11 +202,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)
@@ -304,11 +304,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)
@@ -546,11 +546,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)
@@ -652,11 +652,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)
@@ -754,11 +754,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)
@@ -856,11 +856,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)
@@ -958,11 +958,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)
@@ -1060,11 +1060,11 @@ _certctl() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --selector)

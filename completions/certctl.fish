@@ -29,7 +29,8 @@ complete -c certctl -n "__fish_certctl_needs_command" -s n -l namespace -d 'Only
 complete -c certctl -n "__fish_certctl_needs_command" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_needs_command" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_needs_command" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
@@ -71,7 +72,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -s n -l namespace
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
@@ -103,7 +105,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -s n -l namespace
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
@@ -138,7 +141,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -s n -l namesp
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
@@ -170,7 +174,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -s n -l namespac
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
@@ -203,7 +208,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s n -l namesp
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
@@ -235,7 +241,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -s n -l namespac
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
@@ -268,7 +275,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -s n -l namespa
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
@@ -301,7 +309,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -s n -l name
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
-name\t'`kind/name` lines'"
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F

@@ -24,7 +24,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
                 .map_err(|error| CliError::new(ExitCode::Failed, error))?;
             shell.output.data(&format!("{json}\n"))?;
         }
-        Format::Text | Format::Wide | Format::Name => show(shell, &loaded),
+        Format::Text | Format::Wide | Format::Name | Format::Prometheus => show(shell, &loaded),
     }
     if loaded.has_errors() {
         return Err(refused(&loaded));

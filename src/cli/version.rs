@@ -24,8 +24,10 @@ pub fn render(
         Format::Text | Format::Wide => Ok(text(global, environment)),
         Format::Json => Ok(format!("{:#}\n", value(global, environment))),
         Format::Yaml => yaml::document(&value(global, environment)),
-        Format::Name => Err(CliError::new(ExitCode::Usage, "version has no -o name")
-            .hinted("certctl version --short")),
+        Format::Name | Format::Prometheus => {
+            Err(CliError::new(ExitCode::Usage, "version has no such format")
+                .hinted("certctl version --short"))
+        }
     }
 }
 

@@ -142,4 +142,6 @@ pub enum Format {
     Yaml,
     /// `kind/name` lines.
     Name,
+    /// Metrics under cert-manager's names (`status` only).
+    Prometheus,
 }

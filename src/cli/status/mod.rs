@@ -10,6 +10,7 @@ mod issuance;
 mod lists;
 mod objects;
 mod overview;
+mod prometheus;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -113,6 +114,7 @@ pub fn certificates(
         Format::Name => {
             Ok(lines(views.iter().map(|view| format!("certificate/{}", view.key.name))))
         }
+        Format::Prometheus => Ok(prometheus::exposition(views, scene.now)),
     }
 }
 
@@ -154,6 +156,7 @@ pub fn issuers(
             };
             Ok(lines(found.iter().map(line)))
         }
+        Format::Prometheus => Err(no_metrics(Noun::Issuer)),
     }
 }
 
@@ -184,6 +187,7 @@ pub fn objects_of(
             let kind = noun.kind().to_lowercase();
             Ok(lines(known.iter().map(|(_, name)| format!("{kind}/{name}"))))
         }
+        Format::Prometheus => Err(no_metrics(noun)),
     }
 }
 
@@ -208,6 +212,11 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Resu
         }
         None => Ok(()),
     }
+}
+
+fn no_metrics(noun: Noun) -> CliError {
+    let message = format!("-o prometheus is for certificates, not for kind {}", noun.kind());
+    CliError::new(ExitCode::Usage, message).hinted("certctl status -o prometheus")
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {

@@ -77,6 +77,14 @@ fn lists_have_one_line_per_object() {
 }
 
 #[test]
+fn metrics_have_the_names_of_cert_manager() {
+    let views = [ready(), issuing(), failed()];
+    golden("metrics.prom", &certificates(&views, false, &scene(Format::Prometheus)).unwrap());
+    let error = issuers(&[issuer()], &[], &scene(Format::Prometheus)).unwrap_err();
+    assert_eq!(error.code, ExitCode::Usage);
+}
+
+#[test]
 fn machines_read_objects_of_cert_manager() {
     let views = [ready(), issuing(), failed(), no_manifest()];
     let mut documents = certificates(&views, false, &scene(Format::Yaml)).unwrap();

@@ -1,0 +1,270 @@
+//! `certctl status -o prometheus`: the certificates in the Prometheus text format 0.0.4, under
+//! cert-manager's metric names, so that its dashboards and alerts go on working.
+//!
+//! Contract: each family once, HELP and TYPE before its samples; label values escaped; a time that
+//! is not known is 0, as cert-manager writes it, so that an alert on expiry fires.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
+use super::issuance::challenge_name;
+use super::view::CertificateView;
+use crate::resource::{Challenge, ConditionStatus, ConditionType, Order};
+
+/// All families.
+pub(super) fn exposition(views: &[CertificateView], now: Timestamp) -> String {
+    let mut text = String::new();
+    text.push_str(&ready(views));
+    for (name, help, time) in TIMES {
+        let mut family = Family::new(name, help);
+        for view in views {
+            family.sample(&certificate_labels(view), seconds(time(view)));
+        }
+        text.push_str(&family.text);
+    }
+    text.push_str(&challenges(views));
+    let mut clock = Family::new(
+        "certmanager_clock_time_seconds_gauge",
+        "When these metrics were written, in seconds since the epoch",
+    );
+    clock.sample(&[], now.as_second());
+    text + &clock.text
+}
+
+/// Three samples for each certificate, of which one is 1.
+fn ready(views: &[CertificateView]) -> String {
+    let mut family = Family::new(
+        "certmanager_certificate_ready_status",
+        "The Ready condition of each certificate: 1 on the line that holds",
+    );
+    for view in views {
+        let status = view.record.as_ref().map(|record| &record.status);
+        let found = status
+            .and_then(|status| status.condition(ConditionType::Ready))
+            .map_or(ConditionStatus::Unknown, |condition| condition.status);
+        for (condition, word) in CONDITIONS {
+            let labels = [&[("condition", word.to_owned())], &certificate_labels(view)[..]];
+            family.sample(&labels.concat(), i64::from(found == condition));
+        }
+    }
+    family.text
+}
+
+/// For each challenge of a current order one sample per state, of which one is 1.
+fn challenges(views: &[CertificateView]) -> String {
+    let mut family = Family::new(
+        "certmanager_certificate_challenge_status",
+        "The state of each challenge of a current order: 1 on the line that holds",
+    );
+    let current = views.iter().filter_map(|view| Some((view, view.order()?)));
+    for (view, order) in current {
+        for (index, challenge) in order.challenges.iter().enumerate() {
+            let state = challenge.state.as_str();
+            // A word of the CA that is not among the known ones has a line of its own.
+            let unknown = (!STATES.contains(&state)).then_some(state);
+            for word in STATES.iter().copied().chain(unknown) {
+                let labels = challenge_labels(view, order, index, challenge, word);
+                family.sample(&labels, i64::from(word == state));
+            }
+        }
+    }
+    family.text
+}
+
+fn certificate_labels(view: &CertificateView) -> [(&'static str, String); 5] {
+    let issuer = view.issuer_ref();
+    let group = issuer.map_or("", |issuer| issuer.group.as_str());
+    let is_default = issuer.is_some() && group.is_empty();
+    [
+        ("issuer_group", if is_default { "cert-manager.io" } else { group }.to_owned()),
+        ("issuer_kind", issuer.map(|issuer| issuer.kind.to_string()).unwrap_or_default()),
+        ("issuer_name", issuer.map(|issuer| issuer.name.clone()).unwrap_or_default()),
+        ("name", view.key.name.clone()),
+        ("namespace", view.key.namespace.clone()),
+    ]
+}
+
+fn challenge_labels(
+    view: &CertificateView,
+    order: &Order,
+    index: usize,
+    challenge: &Challenge,
+    status: &str,
+) -> [(&'static str, String); 7] {
+    [
+        ("domain", challenge.spec.identifier.to_string()),
+        ("name", challenge_name(order, index)),
+        ("namespace", view.key.namespace.clone()),
+        ("processing", challenge.is_processing().to_string()),
+        ("reason", challenge.reason.clone()),
+        ("status", status.to_owned()),
+        ("type", challenge.spec.kind.as_str().to_uppercase()),
+    ]
+}
+
+fn seconds(time: Option<Timestamp>) -> i64 {
+    time.map_or(0, Timestamp::as_second)
+}
+
+/// The text of one family of gauges.
+struct Family {
+    name: &'static str,
+    text: String,
+}
+
+impl Family {
+    fn new(name: &'static str, help: &str) -> Self {
+        Self { name, text: format!("# HELP {name} {help}\n# TYPE {name} gauge\n") }
+    }
+
+    fn sample(&mut self, labels: &[(&'static str, String)], value: i64) {
+        let labels: Vec<String> =
+            labels.iter().map(|(name, text)| format!("{name}=\"{}\"", escape(text))).collect();
+        let labels =
+            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        // Writing into a string cannot fail.
+        _ = writeln!(self.text, "{}{labels} {value}", self.name);
+    }
+}
+
+/// A label value: backslash, quotation mark and line feed are escaped, all else stays.
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+type Time = fn(&CertificateView) -> Option<Timestamp>;
+
+const TIMES: [(&str, &str, Time); 4] = [
+    (
+        "certmanager_certificate_expiration_timestamp_seconds",
+        "When the certificate expires, in seconds since the epoch; 0 when there is none",
+        |view| view.readable_leaf().map(|leaf| leaf.not_after),
+    ),
+    (
+        "certmanager_certificate_renewal_timestamp_seconds",
+        "When the certificate is to be renewed, in seconds since the epoch; 0 for never",
+        |view| view.renewal_time,
+    ),
+    (
+        "certmanager_certificate_not_before_timestamp_seconds",
+        "When the certificate begins to be valid, in seconds since the epoch; 0 when there is none",
+        |view| view.readable_leaf().map(|leaf| leaf.not_before),
+    ),
+    (
+        "certmanager_certificate_not_after_timestamp_seconds",
+        "When the certificate ceases to be valid, in seconds since the epoch; 0 when there is none",
+        |view| view.readable_leaf().map(|leaf| leaf.not_after),
+    ),
+];
+
+const CONDITIONS: [(ConditionStatus, &str); 3] = [
+    (ConditionStatus::True, "True"),
+    (ConditionStatus::False, "False"),
+    (ConditionStatus::Unknown, "Unknown"),
+];
+
+/// The states of a challenge that cert-manager counts; the empty one is that of a new challenge.
+const STATES: [&str; 8] =
+    ["", "ready", "pending", "processing", "valid", "invalid", "expired", "errored"];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    type Labels = BTreeMap<String, String>;
+
+    /// A strict parser: families in one piece with HELP and TYPE first, names and labels of the
+    /// grammar, only the three escapes, no sample twice.
+    fn parse(text: &str) -> Vec<(String, Labels, f64)> {
+        assert!(text.ends_with('\n'));
+        let (mut samples, mut families) = (Vec::new(), BTreeSet::new());
+        let mut seen = BTreeSet::new();
+        let (mut family, mut typed) = (String::new(), false);
+        for line in text.lines() {
+            if let Some(help) = line.strip_prefix("# HELP ") {
+                let (name, help) = help.split_once(' ').unwrap();
+                assert!(!help.is_empty() && !help.contains('\\'), "{line}");
+                assert!(families.insert(name.to_owned()), "{name} twice");
+                (family, typed) = (name.to_owned(), false);
+            } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+                assert_eq!(kind, format!("{family} gauge"));
+                assert!(!typed);
+                typed = true;
+            } else {
+                assert!(typed, "{line}");
+                let (name, labels, value) = sample(line);
+                assert_eq!(name, family);
+                assert!(seen.insert((name.clone(), labels.clone())), "{line} twice");
+                samples.push((name, labels, value));
+            }
+        }
+        samples
+    }
+
+    fn is_name(text: &str) -> bool {
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    }
+
+    fn sample(line: &str) -> (String, Labels, f64) {
+        let end = line.find(['{', ' ']).unwrap();
+        let (name, mut rest) = line.split_at(end);
+        assert!(is_name(name), "{line}");
+        let mut labels = Labels::new();
+        if let Some(inner) = rest.strip_prefix('{') {
+            rest = inner;
+            loop {
+                let (label, behind) = rest.split_once("=\"").unwrap();
+                assert!(is_name(label), "{line}");
+                let (mut value, mut chars) = (String::new(), behind.char_indices());
+                let end = loop {
+                    match chars.next().unwrap() {
+                        (place, '"') => break place,
+                        (_, '\\') => value.push(match chars.next().unwrap().1 {
+                            'n' => '\n',
+                            other @ ('\\' | '"') => other,
+                            other => panic!("\\{other} in {line}"),
+                        }),
+                        (_, other) => value.push(other),
+                    }
+                };
+                assert!(labels.insert(label.to_owned(), value).is_none(), "{line}");
+                rest = &behind[end + 1..];
+                match rest.strip_prefix(',') {
+                    Some(next) => rest = next,
+                    None => break,
+                }
+            }
+            rest = rest.strip_prefix('}').unwrap();
+        }
+        (name.to_owned(), labels, rest.strip_prefix(' ').unwrap().parse().unwrap())
+    }
+
+    #[test]
+    fn label_values_are_read_back_whatever_they_hold() {
+        for value in
+            ["", "plain", "a \"b\" c", "back\\slash\\", "two\nlines", "\\n\"}, =\n\\\"", "ü"]
+        {
+            let mut family = Family::new("name", "help");
+            family.sample(&[("one", value.to_owned()), ("two", "2".to_owned())], -7);
+            let labels = [("one", value), ("two", "2")];
+            let labels: Labels =
+                labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+            assert_eq!(parse(&family.text), [("name".to_owned(), labels, -7.0)], "{value:?}");
+        }
+    }
+
+    #[test]
+    fn the_golden_text_is_read_by_a_strict_parser() {
+        let samples = parse(include_str!("tests/metrics.prom"));
+        let sum = |family: &str| -> f64 {
+            samples.iter().filter(|(name, _, _)| name == family).map(|(_, _, value)| value).sum()
+        };
+        // Three certificates are as they are in one way only, and so are two challenges.
+        assert!((sum("certmanager_certificate_ready_status") - 3.0).abs() < 0.5);
+        assert!((sum("certmanager_certificate_challenge_status") - 2.0).abs() < 0.5);
+    }
+}
