@@ -72,6 +72,11 @@ pub fn leaf_facts(pem: &str) -> Result<LeafFacts, CertificateError> {
     Err(CertificateError::NotFound)
 }
 
+/// What is known of one certificate in DER.
+pub fn facts_of_der(der: &[u8]) -> Result<LeafFacts, CertificateError> {
+    facts(&parse(der)?, der)
+}
+
 /// Decodes one certificate that fills `der`.
 pub(super) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateError> {
     if der.len() > MAX_CERTIFICATE_BYTES {

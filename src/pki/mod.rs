@@ -4,30 +4,44 @@
 //! here touches a file, a socket or a clock; making keys and signatures draws random numbers.
 
 mod any_certificate;
+mod bundle;
 mod certificate;
 mod chain;
+mod chain_view;
+mod crl;
 mod csr;
+mod details;
 mod key_der;
 mod key_error;
 mod names;
+mod ocsp;
 mod pem;
 mod private_key;
+mod revocation;
 mod secret;
 mod signing;
 mod subject;
 #[cfg(test)]
 mod test_ca;
+mod trust;
 mod usages;
 mod verify;
 
 pub use any_certificate::unverified_client;
-pub use certificate::{CertificateError, MAX_CERTIFICATE_BYTES, leaf_facts};
+pub use bundle::{Bundle, KeyMatch};
+pub use certificate::{CertificateError, MAX_CERTIFICATE_BYTES, facts_of_der, leaf_facts};
 pub use chain::{Chain, MAX_CERTIFICATES, MAX_CHAIN_BYTES};
+pub use chain_view::{ChainEntry, ChainProblem, chain_entries, issuer_of};
+pub use crl::check_crl;
 pub use csr::{Csr, CsrError, CsrFacts, build_csr, read_csr};
+pub use details::{CertificateDetails, Party};
 pub use key_error::KeyError;
+pub use ocsp::{check_ocsp, ocsp_request};
 pub use pem::PemError;
 pub use private_key::{MAX_KEY_BYTES, PrivateKey, key_facts};
+pub use revocation::{Revocation, RevocationDoubt};
 pub use secret::secret_files;
 pub use signing::SigningError;
 pub use subject::{SubjectError, literal_subject_common_name};
+pub use trust::{TrustError, verify_trust};
 pub use verify::{ChainError, MAX_SKEW, verify_issued};

@@ -36,6 +36,11 @@ impl Ca {
         Self { issuer: Issuer::new(params, key), above }
     }
 
+    /// The DER of a revocation list.
+    pub(super) fn revoke(&self, params: &rcgen::CertificateRevocationListParams) -> Vec<u8> {
+        params.signed_by(&self.issuer).unwrap().der().to_vec()
+    }
+
     /// The PEM of a leaf for this key.
     pub(super) fn sign(&self, params: &CertificateParams, key: &PrivateKey) -> String {
         let public = KeyPair::from_pem(&key.to_pkcs8_pem()).unwrap();

@@ -1,0 +1,101 @@
+//! What a CA says about the revocation of a certificate, by CRL or OCSP.
+//!
+//! Contract: an answer that is not the issuer's, not of now, or not about this certificate says
+//! nothing: it is a [`RevocationDoubt`], never "good".
+
+use jiff::Timestamp;
+use serde::Serialize;
+use thiserror::Error;
+
+use super::verify::MAX_SKEW;
+
+/// What a valid answer says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "status")]
+pub enum Revocation {
+    /// Not revoked when the answer was made.
+    Good {
+        /// When the answer was made.
+        this_update: Timestamp,
+        /// Until when it holds.
+        next_update: Option<Timestamp>,
+    },
+    /// Revoked.
+    Revoked {
+        /// Since when.
+        at: Timestamp,
+        /// Why, in the words of RFC 5280 section 5.3.1, when the CA says so.
+        reason: Option<&'static str>,
+    },
+}
+
+/// Why an answer says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "each variant says what it is about in its message")]
+pub enum RevocationDoubt {
+    #[error("the answer is damaged: {reason}")]
+    Damaged { reason: String },
+    #[error("the answer comes from `{found}`, not from the issuer")]
+    OtherIssuer { found: String },
+    #[error("the answer is not signed by the issuer")]
+    WrongSigner,
+    #[error("the answer is signed with algorithm {oid}, which is not known")]
+    SignatureAlgorithm { oid: String },
+    #[error("the answer is dated {this_update}, in the future")]
+    NotYetValid { this_update: Timestamp },
+    #[error("the answer expired at {next_update}")]
+    Expired { next_update: Timestamp },
+    #[error("the answer of {this_update} has no end of its validity and is too old")]
+    Undated { this_update: Timestamp },
+    #[error("the answer does not cover this certificate: {why}")]
+    Scope { why: &'static str },
+    #[error("the responder refuses to answer: {status}")]
+    Refused { status: &'static str },
+    #[error("the responder does not know the certificate")]
+    NotKnown,
+}
+
+impl RevocationDoubt {
+    pub(super) fn damaged(error: impl ToString) -> Self {
+        Self::Damaged { reason: error.to_string() }
+    }
+}
+
+/// Whether an answer is of now.
+pub(super) fn check_dates(
+    this_update: Timestamp,
+    next_update: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(), RevocationDoubt> {
+    if this_update.duration_since(now) > MAX_SKEW {
+        return Err(RevocationDoubt::NotYetValid { this_update });
+    }
+    match next_update {
+        Some(next_update) if next_update <= now => Err(RevocationDoubt::Expired { next_update }),
+        None if now.duration_since(this_update) > MAX_UNDATED => {
+            Err(RevocationDoubt::Undated { this_update })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The word for a CRLReason (RFC 5280 section 5.3.1); none for "unspecified".
+pub(super) fn reason_word(code: u8) -> Option<&'static str> {
+    let word = REASONS.iter().find(|(known, _)| *known == code);
+    word.map(|(_, word)| *word)
+}
+
+const REASONS: [(u8, &str); 8] = [
+    (1, "keyCompromise"),
+    (2, "cACompromise"),
+    (3, "affiliationChanged"),
+    (4, "superseded"),
+    (5, "cessationOfOperation"),
+    (6, "certificateHold"),
+    (9, "privilegeWithdrawn"),
+    (10, "aACompromise"),
+];
+
+/// An answer without an end (RFC 6960 section 2.4 allows it) means that there is always a newer
+/// one, so that an old one is a replay.
+const MAX_UNDATED: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
