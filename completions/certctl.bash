@@ -25,6 +25,9 @@ _certctl() {
             certctl,help)
                 cmd="certctl__subcmd__help"
                 ;;
+            certctl,inspect)
+                cmd="certctl__subcmd__inspect"
+                ;;
             certctl,issue)
                 cmd="certctl__subcmd__issue"
                 ;;
@@ -52,6 +55,9 @@ _certctl() {
             certctl__subcmd__help,help)
                 cmd="certctl__subcmd__help__subcmd__help"
                 ;;
+            certctl__subcmd__help,inspect)
+                cmd="certctl__subcmd__help__subcmd__inspect"
+                ;;
             certctl__subcmd__help,issue)
                 cmd="certctl__subcmd__help__subcmd__issue"
                 ;;
@@ -77,7 +83,7 @@ _certctl() {
 
     case "${cmd}" in
         certctl)
-            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --version --help issue renew validate status rehearse forget version completion help"
+            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --version --help issue renew validate status inspect rehearse forget version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -383,7 +389,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help)
-            opts="issue renew validate status rehearse forget version completion help"
+            opts="issue renew validate status inspect rehearse forget version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -425,6 +431,20 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__help__subcmd__inspect)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -515,6 +535,108 @@ _certctl() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__inspect)
+            opts="-f -n -o -v -q -A -l -h --offline --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-concurrent-challenges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-check-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -46,7 +46,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -V 'Print the version'
             cand --version 'Print the version'
             cand -h 'Print help (see more with ''--help'')'
@@ -55,6 +55,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand renew 'Issue certificates now, due or not; bypasses the backoff'
             cand validate 'Check manifests, offline'
             cand status 'Show all certificates, or one in detail'
+            cand inspect 'Look at one certificate: from the state, a file, standard input or a server'
             cand rehearse 'Run the whole flow against a built-in throw-away CA; touches no real state'
             cand forget 'Stop managing a certificate; its files stay unless --secret'
             cand version 'Print the version; with -v every directory and where it comes from'
@@ -90,7 +91,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -126,7 +127,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -159,7 +160,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -192,7 +193,41 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'certctl;inspect'= {
+            cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand --filename 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand -n 'Only objects of this namespace'
+            cand --namespace 'Only objects of this namespace'
+            cand -o 'Format of the data on stdout'
+            cand --output 'Format of the data on stdout'
+            cand -l 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --selector 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --config-dir 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]'
+            cand --state-dir 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]'
+            cand --log-format 'How lines on stderr look'
+            cand --color 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]'
+            cand --progress 'When to show progress bars'
+            cand --parallel 'Certificates worked on at once'
+            cand --max-concurrent-challenges 'Challenges under way at once, over all certctl processes'
+            cand --timeout 'Time for one certificate, from its first challenge on'
+            cand --lock-timeout 'Wait this long for another certctl to give back a lock; 0 for not at all'
+            cand --self-check-interval 'Time between two self-checks of a challenge'
+            cand --http01-listen 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]'
+            cand --http01-check-port 'Port the HTTP-01 self-check asks [default: 80]'
+            cand --resolver 'DNS server for all lookups (repeat) [default: those of resolv.conf]'
+            cand --cluster-resource-namespace 'Namespace of the secrets that ClusterIssuers refer to'
+            cand --offline 'Ask nobody about revocation'
+            cand -v 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand --verbose 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand -q 'Say less on stderr (repeat: errors only)'
+            cand --quiet 'Say less on stderr (repeat: errors only)'
+            cand -A 'All namespaces, which is the default; beats -n'
+            cand --all-namespaces 'All namespaces, which is the default; beats -n'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -226,7 +261,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -260,7 +295,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -294,7 +329,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -327,7 +362,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -336,6 +371,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand renew 'Issue certificates now, due or not; bypasses the backoff'
             cand validate 'Check manifests, offline'
             cand status 'Show all certificates, or one in detail'
+            cand inspect 'Look at one certificate: from the state, a file, standard input or a server'
             cand rehearse 'Run the whole flow against a built-in throw-away CA; touches no real state'
             cand forget 'Stop managing a certificate; its files stay unless --secret'
             cand version 'Print the version; with -v every directory and where it comes from'
@@ -349,6 +385,8 @@ set edit:completion:arg-completer[certctl] = {|@words|
         &'certctl;help;validate'= {
         }
         &'certctl;help;status'= {
+        }
+        &'certctl;help;inspect'= {
         }
         &'certctl;help;rehearse'= {
         }

@@ -55,13 +55,14 @@ complete -c certctl -n "__fish_certctl_needs_command" -l cluster-resource-namesp
 complete -c certctl -n "__fish_certctl_needs_command" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_needs_command" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_needs_command" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_needs_command" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_needs_command" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_needs_command" -s V -l version -d 'Print the version'
 complete -c certctl -n "__fish_certctl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "validate" -d 'Check manifests, offline'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "status" -d 'Show all certificates, or one in detail'
+complete -c certctl -n "__fish_certctl_needs_command" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
@@ -98,7 +99,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -l cluster-resour
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand issue" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -134,7 +135,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -l new-order -d '
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand renew" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -167,7 +168,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -l cluster-res
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand validate" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand validate" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -200,8 +201,42 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -l cluster-resou
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand status" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand status" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l offline -d 'Ask nobody about revocation'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l resolve -d 'Where a name leads to during the rehearsal (repeat)' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -234,7 +269,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l cluster-res
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -268,7 +303,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -l secret -d 'De
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand forget" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand forget" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -302,7 +337,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -l short -d 'Pr
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand version" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand version" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -335,14 +370,15 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -l cluster-r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued, `status` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "validate" -d 'Check manifests, offline'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "status" -d 'Show all certificates, or one in detail'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "completion" -d 'Print a completion script for a shell'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status rehearse forget version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "validate" -d 'Check manifests, offline'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "status" -d 'Show all certificates, or one in detail'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

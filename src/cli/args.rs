@@ -62,6 +62,11 @@ pub enum Verb {
     /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code ends in 8 when
     /// something needs attention.
     Status(StatusArgs),
+    /// Look at one certificate: from the state, a file, standard input or a server.
+    ///
+    /// Shows names, key, chain, trust and revocation. --exit-code ends in 8 when it is expired or
+    /// revoked, or its key, its Certificate or the server differs.
+    Inspect(InspectArgs),
     /// Run the whole flow against a built-in throw-away CA; touches no real state.
     Rehearse(RehearseArgs),
     /// Stop managing a certificate; its files stay unless --secret.
@@ -114,6 +119,18 @@ pub struct StatusArgs {
     /// certificate (may be left out), issuer, order, challenge or request; then names.
     #[arg(value_name = "KIND|NAME")]
     pub words: Vec<OsString>,
+}
+
+/// `certctl inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// A certificate or secret by name (`secret NAME` for a secret), a file with PEM or the manifest
+    /// of a Secret, `-` for standard input, or a TLS server.
+    #[arg(value_name = "NAME|FILE|-|HOST:PORT", required = true, num_args = 1..=2)]
+    pub words: Vec<OsString>,
+    /// Ask nobody about revocation.
+    #[arg(long)]
+    pub offline: bool,
 }
 
 /// `certctl rehearse`.
@@ -171,7 +188,17 @@ mod tests {
         let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         assert_eq!(
             verbs,
-            ["issue", "renew", "validate", "status", "rehearse", "forget", "version", "completion"]
+            [
+                "issue",
+                "renew",
+                "validate",
+                "status",
+                "inspect",
+                "rehearse",
+                "forget",
+                "version",
+                "completion"
+            ]
         );
     }
 

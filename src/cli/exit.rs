@@ -24,7 +24,7 @@ pub enum ExitCode {
     Output,
     /// 7: the state directory: disk, permission, corrupt file.
     State,
-    /// 8: something needs attention (`status --exit-code` only).
+    /// 8: something needs attention (`status` and `inspect` with `--exit-code` only).
     Attention,
     /// 10: something was issued and nothing failed (`--exit-code` only).
     Changed,

@@ -20,6 +20,7 @@ pub mod version;
 pub mod yaml;
 
 mod forget;
+mod inspect;
 mod issue;
 mod progress;
 mod rehearse;
@@ -95,6 +96,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Validate(args) => return validate::validate(&args, shell),
         Verb::Forget(args) => return forget::forget(&args, shell),
         Verb::Status(args) => return status::status(&args, shell),
+        Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
     }
     Ok(ExitCode::Done)

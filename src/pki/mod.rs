@@ -22,7 +22,7 @@ mod secret;
 mod signing;
 mod subject;
 #[cfg(test)]
-mod test_ca;
+pub(crate) mod test_ca;
 mod trust;
 mod usages;
 mod verify;
@@ -36,6 +36,8 @@ pub use crl::check_crl;
 pub use csr::{Csr, CsrError, CsrFacts, build_csr, read_csr};
 pub use details::{CertificateDetails, Party};
 pub use key_error::KeyError;
+#[cfg(test)]
+pub(crate) use ocsp::answer as ocsp_answer;
 pub use ocsp::{check_ocsp, ocsp_request};
 pub use pem::PemError;
 pub use private_key::{MAX_KEY_BYTES, PrivateKey, key_facts};

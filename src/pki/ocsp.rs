@@ -5,6 +5,11 @@
 //! digest names and protects nothing). The answer is believed when it is about this certificate,
 //! of now, and signed by the issuer or by somebody whom the issuer has certified for that.
 
+#[cfg(test)]
+pub(crate) mod answer;
+#[cfg(test)]
+mod tests;
+
 use aws_lc_rs::digest;
 use der::asn1::{Any, BitString, GeneralizedTime, ObjectIdentifier, OctetString};
 use der::{Decode, Encode, Enumerated, Sequence, Tag, Tagged};

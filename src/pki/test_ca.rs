@@ -9,47 +9,49 @@ use super::PrivateKey;
 use crate::resource::KeyAlgorithm;
 
 /// Something that signs certificates, and the certificates above what it signs.
-pub(super) struct Ca {
+pub(crate) struct Ca {
     issuer: Issuer<'static, KeyPair>,
-    pub(super) above: String,
+    /// What it signs with.
+    pub(crate) key: PrivateKey,
+    pub(crate) above: String,
 }
 
 impl Ca {
     /// A self-signed root with a key of its own.
-    pub(super) fn root(common_name: &str, algorithm: KeyAlgorithm, bits: u32) -> Self {
-        let key = key_pair(algorithm, bits);
+    pub(crate) fn root(common_name: &str, algorithm: KeyAlgorithm, bits: u32) -> Self {
+        let (own, key) = key_pair(algorithm, bits);
         let params = ca_params(common_name);
         let above = params.self_signed(&key).unwrap().pem();
-        Self { issuer: Issuer::new(params, key), above }
+        Self { issuer: Issuer::new(params, key), key: own, above }
     }
 
     /// An intermediate below this one.
-    pub(super) fn intermediate(
+    pub(crate) fn intermediate(
         &self,
         common_name: &str,
         algorithm: KeyAlgorithm,
         bits: u32,
     ) -> Self {
-        let key = key_pair(algorithm, bits);
+        let (own, key) = key_pair(algorithm, bits);
         let params = ca_params(common_name);
         let above = params.signed_by(&key, &self.issuer).unwrap().pem();
-        Self { issuer: Issuer::new(params, key), above }
+        Self { issuer: Issuer::new(params, key), key: own, above }
     }
 
     /// The DER of a revocation list.
-    pub(super) fn revoke(&self, params: &rcgen::CertificateRevocationListParams) -> Vec<u8> {
+    pub(crate) fn revoke(&self, params: &rcgen::CertificateRevocationListParams) -> Vec<u8> {
         params.signed_by(&self.issuer).unwrap().der().to_vec()
     }
 
     /// The PEM of a leaf for this key.
-    pub(super) fn sign(&self, params: &CertificateParams, key: &PrivateKey) -> String {
+    pub(crate) fn sign(&self, params: &CertificateParams, key: &PrivateKey) -> String {
         let public = KeyPair::from_pem(&key.to_pkcs8_pem()).unwrap();
         params.signed_by(&public, &self.issuer).unwrap().pem()
     }
 }
 
 /// A leaf valid in 2030 and 2031, with these names and a CN unless that is empty.
-pub(super) fn leaf(common_name: &str, names: &[&str]) -> CertificateParams {
+pub(crate) fn leaf(common_name: &str, names: &[&str]) -> CertificateParams {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let mut params = CertificateParams::new(names).unwrap();
     params.distinguished_name = DistinguishedName::new();
@@ -68,7 +70,8 @@ fn ca_params(common_name: &str) -> CertificateParams {
     params
 }
 
-fn key_pair(algorithm: KeyAlgorithm, bits: u32) -> KeyPair {
+fn key_pair(algorithm: KeyAlgorithm, bits: u32) -> (PrivateKey, KeyPair) {
     let key = PrivateKey::generate(algorithm, bits).unwrap();
-    KeyPair::from_pem(&key.to_pkcs8_pem()).unwrap()
+    let pair = KeyPair::from_pem(&key.to_pkcs8_pem()).unwrap();
+    (key, pair)
 }

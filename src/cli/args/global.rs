@@ -109,7 +109,7 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true,
           hide_short_help = true, value_parser = values::namespace)]
     pub cluster_resource_namespace: String,
-    /// End in 10 when something was issued, `status` in 8 when something needs attention
+    /// End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention
     #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true,
           hide_short_help = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub exit_code: bool,

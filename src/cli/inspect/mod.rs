@@ -1,0 +1,89 @@
+//! `certctl inspect`: one certificate in cmctl's layout, repaired.
+//!
+//! Contract: what is looked at comes from the state, a file, standard input or a TLS server; the
+//! rest is shown beside it: does the key fit, is the chain in order, does it lead to a trusted
+//! root, has the CA revoked it, is it what the Certificate asks for. A check that cannot be made
+//! is "unknown", never "good". Nothing is written.
+
+mod known;
+mod network;
+mod report;
+mod source;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+
+use super::Shell;
+use super::args::{Format, InspectArgs};
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::run::{on_one_thread, resolver};
+use super::yaml;
+use crate::engine::ports::{Clock as _, SystemClock};
+use known::Known;
+use network::Network;
+use report::{Report, Roots};
+use source::{Source, Subject};
+
+/// `certctl inspect`.
+pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let format = shell.global.format();
+    if format == Format::Prometheus {
+        return Err(CliError::new(ExitCode::Usage, "-o prometheus is for status, not for inspect"));
+    }
+    let source = Source::read(&args.words)?;
+    if args.offline
+        && let Source::Server { host, port } = &source
+    {
+        let message = format!("--offline, and {host}:{port} is on the network");
+        return Err(CliError::new(ExitCode::Usage, message));
+    }
+    on_one_thread(async {
+        let now = SystemClock.now();
+        let known = Box::pin(Known::gather(shell, source.is_in_state())).await?;
+        let network = if args.offline {
+            None
+        } else {
+            Some(Network::new(resolver(shell, std::collections::BTreeMap::new()).await?))
+        };
+        let subject = Box::pin(source.open(&known, network.as_ref(), shell)).await?;
+        let roots = roots(subject.ca_bundle.as_deref());
+        let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await?;
+        shell.output.data(&render(&report, &subject, format)?)?;
+        let attention = shell.global.exit_code && report.needs_attention();
+        Ok(if attention { ExitCode::Attention } else { ExitCode::Done })
+    })
+}
+
+fn render(report: &Report, subject: &Subject, format: Format) -> Result<String, CliError> {
+    let value =
+        || serde_json::to_value(report).map_err(|error| CliError::new(ExitCode::Failed, error));
+    match format {
+        Format::Text | Format::Wide | Format::Prometheus => Ok(text::page(report)),
+        Format::Json => Ok(format!("{:#}\n", value()?)),
+        Format::Yaml => yaml::document(&value()?),
+        Format::Name => Ok(format!("{}\n", subject.label)),
+    }
+}
+
+/// The system's roots, and those of the issuer's caBundle.
+fn roots(ca_bundle: Option<&str>) -> Roots {
+    let certificates = rustls_native_certs::load_native_certs().certs;
+    let mut system = RootCertStore::empty();
+    // Systems carry odd certificates; one that cannot be read must not stop the others.
+    system.add_parsable_certificates(certificates.iter().cloned());
+    let mut all: Vec<Vec<u8>> = certificates.into_iter().map(|der| der.to_vec()).collect();
+    let bundle = ca_bundle.map(|pem| {
+        let found: Vec<CertificateDer<'static>> =
+            CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().collect();
+        all.extend(found.iter().map(|der| der.to_vec()));
+        let mut store = RootCertStore::empty();
+        store.add_parsable_certificates(found);
+        store
+    });
+    Roots { system, bundle, certificates: all }
+}

@@ -1,0 +1,176 @@
+//! The three things that `inspect` asks the network for: a server's certificates, a CRL, an OCSP
+//! answer.
+//!
+//! Contract: 10 seconds for each, no redirects, at most 1 MiB, names looked up with the one
+//! resolver. What comes back is data that the caller verifies.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Url, header};
+use rustls::pki_types::ServerName;
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::pki;
+use crate::probe::Resolver;
+
+/// The way out.
+pub(super) struct Network {
+    resolver: Resolver,
+    patience: Duration,
+}
+
+/// Why nothing came back.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum NetworkError {
+    #[error("no answer within {seconds} s")]
+    Timeout { seconds: u64 },
+    #[error("cannot look it up: {reason}")]
+    Lookup { reason: String },
+    #[error("cannot be reached: {reason}")]
+    Unreachable { reason: String },
+    #[error("TLS failed: {reason}")]
+    Tls { reason: String },
+    #[error("answers with HTTP status {status}")]
+    Status { status: u16 },
+    #[error("the answer is longer than {max} bytes")]
+    TooLarge { max: usize },
+    #[error("not an address that can be asked: {reason}")]
+    Url { reason: String },
+}
+
+impl Network {
+    /// With the patience of the contract.
+    pub(super) fn new(resolver: Resolver) -> Self {
+        Self { resolver, patience: PATIENCE }
+    }
+
+    /// With less of it.
+    #[cfg(test)]
+    pub(super) fn hurried(resolver: Resolver, patience: Duration) -> Self {
+        Self { resolver, patience }
+    }
+
+    /// The certificates that a TLS server shows for `host`, its own first.
+    pub(super) async fn certificates(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<Vec<u8>>, NetworkError> {
+        self.in_time(self.handshake(host, port)).await
+    }
+
+    /// Fetches a URL; `ocsp_request` is posted when there is one.
+    pub(super) async fn fetch(
+        &self,
+        url: &str,
+        ocsp_request: Option<Vec<u8>>,
+    ) -> Result<Vec<u8>, NetworkError> {
+        self.in_time(self.exchange(url, ocsp_request)).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, NetworkError>>,
+    ) -> Result<T, NetworkError> {
+        let timeout = NetworkError::Timeout { seconds: self.patience.as_secs() };
+        tokio::time::timeout(self.patience, work).await.unwrap_or(Err(timeout))
+    }
+
+    async fn handshake(&self, host: &str, port: u16) -> Result<Vec<Vec<u8>>, NetworkError> {
+        let tls = |error: &dyn std::fmt::Display| NetworkError::Tls { reason: error.to_string() };
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| tls(&error))?;
+        let configuration = Arc::new(pki::unverified_client().map_err(|error| tls(&error))?);
+        let mut last = NetworkError::Lookup { reason: "there is no address".to_owned() };
+        for address in self.addresses(host).await? {
+            let stream = match TcpStream::connect((address, port)).await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    let reason = format!("{address}: {error}");
+                    last = NetworkError::Unreachable { reason };
+                    continue;
+                }
+            };
+            let connector = TlsConnector::from(Arc::clone(&configuration));
+            let stream =
+                connector.connect(name.clone(), stream).await.map_err(|error| tls(&error))?;
+            let (_, connection) = stream.get_ref();
+            let shown = connection.peer_certificates().unwrap_or_default();
+            return Ok(shown.iter().map(|der| der.to_vec()).collect());
+        }
+        Err(last)
+    }
+
+    async fn exchange(
+        &self,
+        url: &str,
+        ocsp_request: Option<Vec<u8>>,
+    ) -> Result<Vec<u8>, NetworkError> {
+        let bad = |reason: String| NetworkError::Url { reason };
+        let url = Url::parse(url).map_err(|error| bad(error.to_string()))?;
+        let host = url.host_str().ok_or_else(|| bad("there is no host".to_owned()))?.to_owned();
+        let port = url.port_or_known_default().unwrap_or(80);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let addresses: Vec<SocketAddr> =
+            self.addresses(bare).await?.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+        // A CRL and an OCSP answer carry their own signature: who serves them does not matter.
+        let tls = pki::unverified_client()
+            .map_err(|error| NetworkError::Tls { reason: error.to_string() })?;
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .user_agent(concat!("certctl/", env!("CARGO_PKG_VERSION")))
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .no_proxy()
+            .resolve_to_addrs(bare, &addresses)
+            .build()
+            .map_err(unreachable)?;
+        let request = match ocsp_request {
+            None => client.get(url),
+            Some(body) => {
+                client.post(url).header(header::CONTENT_TYPE, "application/ocsp-request").body(body)
+            }
+        };
+        let mut response = request.send().await.map_err(unreachable)?;
+        if response.status() != reqwest::StatusCode::OK {
+            return Err(NetworkError::Status { status: response.status().as_u16() });
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
+            if body.len().saturating_add(chunk.len()) > MAX_BYTES {
+                return Err(NetworkError::TooLarge { max: MAX_BYTES });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, NetworkError> {
+        if let Ok(address) = host.parse() {
+            return Ok(vec![address]);
+        }
+        // RFC 6761 section 6.3: no name server is asked for this one.
+        if host.eq_ignore_ascii_case("localhost") {
+            return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
+        }
+        let found = self.resolver.addresses(host).await;
+        let found = found.map_err(|error| NetworkError::Lookup { reason: error.to_string() })?;
+        Ok(found.iter().collect())
+    }
+}
+
+/// The deepest cause says what happened; those around it say only that it was a request.
+fn unreachable(error: reqwest::Error) -> NetworkError {
+    let error = error.without_url();
+    let mut deepest: &dyn std::error::Error = &error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    NetworkError::Unreachable { reason: deepest.to_string() }
+}
+
+const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const MAX_BYTES: usize = 1024 * 1024;

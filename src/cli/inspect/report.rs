@@ -1,0 +1,233 @@
+//! Everything that is said of one certificate, as a value: what `-o json` prints.
+
+use jiff::Timestamp;
+use rustls::RootCertStore;
+use serde::Serialize;
+
+use super::network::Network;
+use super::source::Subject;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::controller::policy::leaf_mismatches;
+use crate::pki::{
+    self, CertificateDetails, ChainEntry, KeyMatch, Revocation, chain_entries, issuer_of,
+};
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report {
+    /// Where it came from.
+    pub(super) source: String,
+    /// The first certificate.
+    pub(super) leaf: CertificateDetails,
+    /// Whole days until it expires; negative when it has.
+    pub(super) days_left: i64,
+    /// Whether the key fits.
+    pub(super) private_key: KeyMatch,
+    /// The Certificate it belongs to, when one is known.
+    pub(super) certificate: Option<String>,
+    /// Whether it is what that Certificate asks for.
+    pub(super) spec: Option<SpecMatch>,
+    /// How what a server shows compares with the state.
+    pub(super) served: Option<Served>,
+    /// Whether the system's roots vouch for it.
+    pub(super) trust: Trust,
+    /// Whether the caBundle of its Issuer does.
+    pub(super) bundle_trust: Option<Trust>,
+    /// What the CRLs say.
+    pub(super) crl: Check,
+    /// What the OCSP responders say.
+    pub(super) ocsp: Check,
+    /// All certificates, in their order.
+    pub(super) chain: Vec<ChainEntry>,
+}
+
+/// A comparison with a Certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SpecMatch {
+    pub(super) matches: bool,
+    /// The fields that differ.
+    pub(super) differences: Vec<&'static str>,
+}
+
+/// A comparison of a server with the state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Served {
+    pub(super) same: bool,
+    /// Lower-case hexadecimal, as `serialNumberHex` is.
+    pub(super) state_serial: String,
+}
+
+/// A verdict on trust.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Trust {
+    pub(super) trusted: bool,
+    /// Why not.
+    pub(super) reason: Option<String>,
+}
+
+/// A verdict on revocation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Check {
+    /// The certificate names nobody to ask.
+    NoUrl,
+    /// It names nobody who can be asked over HTTP.
+    NoUsableUrl,
+    /// `--offline`.
+    NotChecked,
+    /// There is a valid answer.
+    Answered { url: String, answer: Revocation },
+    /// There is none, for these reasons.
+    Unknown { reasons: Vec<String> },
+}
+
+/// Whom to trust, and who may have signed what.
+pub(super) struct Roots {
+    pub(super) system: RootCertStore,
+    pub(super) bundle: Option<RootCertStore>,
+    /// The DER of all of them.
+    pub(super) certificates: Vec<Vec<u8>>,
+}
+
+impl Report {
+    /// Looks at everything; without a network nothing is asked.
+    pub(super) async fn make(
+        subject: &Subject,
+        roots: &Roots,
+        network: Option<&Network>,
+        now: Timestamp,
+    ) -> Result<Self, CliError> {
+        let certificates = subject.bundle.certificates();
+        let damaged = |error: pki::CertificateError| CliError::new(ExitCode::Manifest, error);
+        let leaf = CertificateDetails::read(subject.bundle.leaf()).map_err(damaged)?;
+        let facts = subject.facts().map_err(damaged)?;
+        let spec = subject.spec.as_ref().map(|spec| {
+            let differences = leaf_mismatches(spec, &facts);
+            SpecMatch { matches: differences.is_empty(), differences }
+        });
+        let served = subject.state_serial.as_ref().map(|state_serial| Served {
+            same: *state_serial == leaf.serial_number_hex,
+            state_serial: state_serial.clone(),
+        });
+        let trust = |roots| Trust::of(pki::verify_trust(certificates, roots, &leaf.usages, now));
+        let issuer = issuer_of(
+            subject.bundle.leaf(),
+            [certificates, &subject.above, &roots.certificates]
+                .into_iter()
+                .flatten()
+                .map(|der| &**der),
+        );
+        let asking = Asking { leaf: subject.bundle.leaf(), issuer, network, now };
+        Ok(Self {
+            source: subject.label.clone(),
+            days_left: leaf.not_after.duration_since(now).as_secs().div_euclid(DAY),
+            private_key: subject.bundle.key().clone(),
+            certificate: subject.certificate.as_ref().map(ToString::to_string),
+            spec,
+            served,
+            trust: trust(&roots.system),
+            bundle_trust: roots.bundle.as_ref().map(trust),
+            crl: asking.all(&leaf.crl_urls, false).await,
+            ocsp: asking.all(&leaf.ocsp_urls, true).await,
+            chain: chain_entries(certificates, now).map_err(damaged)?,
+            leaf,
+        })
+    }
+
+    /// Whether `--exit-code` ends in 8: expired, revoked, or something does not fit.
+    pub(super) fn needs_attention(&self) -> bool {
+        let key_is_wrong = match self.private_key {
+            KeyMatch::DoesNotMatch | KeyMatch::Unreadable(_) => true,
+            KeyMatch::Matches | KeyMatch::Absent => false,
+        };
+        self.days_left < 0
+            || key_is_wrong
+            || self.spec.as_ref().is_some_and(|spec| !spec.matches)
+            || self.served.as_ref().is_some_and(|served| !served.same)
+            || self.crl.is_revoked()
+            || self.ocsp.is_revoked()
+    }
+}
+
+impl Trust {
+    fn of(verdict: Result<(), pki::TrustError>) -> Self {
+        let reason = verdict.err().map(|error| error.to_string());
+        Self { trusted: reason.is_none(), reason }
+    }
+}
+
+impl Check {
+    fn is_revoked(&self) -> bool {
+        match self {
+            Self::Answered { answer, .. } => matches!(answer, Revocation::Revoked { .. }),
+            Self::NoUrl | Self::NoUsableUrl | Self::NotChecked | Self::Unknown { .. } => false,
+        }
+    }
+}
+
+/// What a question about revocation needs.
+struct Asking<'a> {
+    leaf: &'a [u8],
+    issuer: Option<&'a [u8]>,
+    network: Option<&'a Network>,
+    now: Timestamp,
+}
+
+impl Asking<'_> {
+    /// Asks one after another until there is a valid answer.
+    async fn all(&self, urls: &[String], is_ocsp: bool) -> Check {
+        if urls.is_empty() {
+            return Check::NoUrl;
+        }
+        let is_usable = |url: &&String| {
+            let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+            scheme.is_some_and(|scheme| scheme == "http" || scheme == "https")
+        };
+        let usable: Vec<&String> = urls.iter().filter(is_usable).take(MAX_URLS).collect();
+        if usable.is_empty() {
+            return Check::NoUsableUrl;
+        }
+        let Some(network) = self.network else { return Check::NotChecked };
+        let Some(issuer) = self.issuer else {
+            let reason = "the issuer's certificate is not at hand";
+            return Check::Unknown { reasons: vec![reason.to_owned()] };
+        };
+        let mut reasons = Vec::new();
+        for url in usable {
+            match self.one(network, url, issuer, is_ocsp).await {
+                Ok(answer) => return Check::Answered { url: url.clone(), answer },
+                Err(why) => reasons.push(format!("{url}: {why}")),
+            }
+        }
+        Check::Unknown { reasons }
+    }
+
+    async fn one(
+        &self,
+        network: &Network,
+        url: &str,
+        issuer: &[u8],
+        is_ocsp: bool,
+    ) -> Result<Revocation, String> {
+        if is_ocsp {
+            let request =
+                pki::ocsp_request(self.leaf, issuer).map_err(|error| error.to_string())?;
+            let answer = network.fetch(url, Some(request)).await;
+            let answer = answer.map_err(|error| error.to_string())?;
+            pki::check_ocsp(&answer, self.leaf, issuer, self.now).map_err(|error| error.to_string())
+        } else {
+            let answer = network.fetch(url, None).await.map_err(|error| error.to_string())?;
+            pki::check_crl(&answer, url, self.leaf, issuer, self.now)
+                .map_err(|error| error.to_string())
+        }
+    }
+}
+
+const DAY: i64 = 24 * 3600;
+/// Nobody has more; each may take its 10 seconds.
+const MAX_URLS: usize = 4;

@@ -1,0 +1,176 @@
+//! The page for people: cmctl's six blocks and labels, ours behind them in each block.
+
+use std::fmt::{Display, Write as _};
+
+use jiff::Timestamp;
+
+use super::report::{Check, Report, Served, SpecMatch, Trust};
+use crate::cli::output::escape;
+use crate::cli::time::rfc3339;
+use crate::pki::{KeyMatch, Party, Revocation};
+
+/// The page; every text of a certificate or server is escaped.
+pub(super) fn page(report: &Report) -> String {
+    let mut page = Page::default();
+    let leaf = &report.leaf;
+    page.heading("Valid for");
+    page.line("DNS Names: ", &list(&leaf.dns_names));
+    page.line("URIs: ", &list(&leaf.uris));
+    page.line("IP Addresses: ", &list(&leaf.ip_addresses));
+    page.line("Email Addresses: ", &list(&leaf.email_addresses));
+    page.line("Usages: ", &list(&leaf.usages));
+    page.heading("Validity period");
+    page.line("Not Before: ", &rfc1123(leaf.not_before));
+    page.line("Not After: ", &rfc1123(leaf.not_after));
+    page.line("Days left: ", &days_left(report.days_left));
+    page.heading("Issued By");
+    party(&mut page, &leaf.issuer);
+    page.heading("Issued For");
+    party(&mut page, &leaf.subject);
+    page.heading("Certificate");
+    page.line("Signing Algorithm:\t", &leaf.signature_algorithm);
+    page.line("Public Key Algorithm: \t", &leaf.public_key_algorithm);
+    page.line("Serial Number:\t", &leaf.serial_number);
+    page.line("Fingerprints: \t", &leaf.fingerprint);
+    page.line("Is a CA certificate: ", &leaf.is_ca);
+    page.line("CRL:\t", &list_or_one(&leaf.crl_urls));
+    page.line("OCSP:\t", &list_or_one(&leaf.ocsp_urls));
+    page.line("Serial Number (hex): ", &leaf.serial_number_hex);
+    page.line("SPKI SHA-256 (base64): ", &leaf.spki_pin);
+    page.line("SCTs: ", &leaf.sct_count);
+    page.heading("Debugging");
+    page.line("Trusted by this computer:\t", &trust(&report.trust));
+    page.line("CRL Status:\t", &check(&report.crl, false));
+    page.line("OCSP Status:\t", &check(&report.ocsp, true));
+    if let Some(found) = &report.bundle_trust {
+        page.line("Trusted by the issuer's caBundle: ", &trust(found));
+    }
+    page.line("Private key: ", &key(&report.private_key));
+    if let Some(spec) = &report.spec {
+        page.line("Matches spec: ", &matches_spec(spec));
+    }
+    if let Some(certificate) = &report.certificate {
+        page.line("Certificate: ", certificate);
+    }
+    if let Some(found) = &report.served {
+        page.line("Served: ", &served(found, &leaf.serial_number_hex));
+    }
+    page.heading("Chain");
+    for (index, entry) in report.chain.iter().enumerate() {
+        let subject = if entry.subject.is_empty() { "(no subject)" } else { &entry.subject };
+        page.line(&format!("{}. ", index.saturating_add(1)), &escape(subject));
+        page.line("\tIssued by: ", &escape(&entry.issuer));
+        page.line("\tNot After: ", &rfc1123(entry.not_after));
+        for problem in &entry.problems {
+            page.line("\tProblem: ", &escape(&problem.to_string()));
+        }
+    }
+    page.text
+}
+
+fn party(page: &mut Page, party: &Party) {
+    page.line("Common Name:\t", &or_none(escape(&party.common_name).into_owned()));
+    page.line("Organization:\t", &list_or_one(&party.organization));
+    page.line("OrganizationalUnit:\t", &list_or_one(&party.organizational_unit));
+    page.line("Country:\t", &list_or_one(&party.country));
+}
+
+/// Blocks with an empty line between them.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn heading(&mut self, heading: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        // Writing into a string cannot fail.
+        _ = writeln!(self.text, "{heading}:");
+    }
+
+    /// The label brings its colon and what stands between it and the value.
+    fn line(&mut self, label: &str, value: &impl Display) {
+        _ = writeln!(self.text, "\t{label}{value}");
+    }
+}
+
+fn list(items: &[impl ToString]) -> String {
+    let mut text = String::new();
+    for item in items {
+        text += "\n\t\t- ";
+        text += &escape(&item.to_string());
+    }
+    or_none(text)
+}
+
+fn list_or_one(items: &[String]) -> String {
+    match items {
+        [one] => escape(one).into_owned(),
+        items => list(items),
+    }
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "<none>".to_owned() } else { text }
+}
+
+fn rfc1123(at: Timestamp) -> String {
+    at.strftime("%a, %d %b %Y %H:%M:%S UTC").to_string()
+}
+
+fn days_left(days: i64) -> String {
+    if days < 0 { format!("{days} (expired)") } else { days.to_string() }
+}
+
+fn trust(trust: &Trust) -> String {
+    match &trust.reason {
+        None => "yes".to_owned(),
+        Some(reason) => format!("no: {}", escape(reason)),
+    }
+}
+
+fn key(key: &KeyMatch) -> String {
+    match key {
+        KeyMatch::Matches => "matches".to_owned(),
+        KeyMatch::DoesNotMatch => "does not match".to_owned(),
+        KeyMatch::Absent => "absent".to_owned(),
+        KeyMatch::Unreadable(why) => format!("cannot be read: {}", escape(why)),
+    }
+}
+
+fn matches_spec(spec: &SpecMatch) -> String {
+    if spec.matches { "yes".to_owned() } else { format!("no: {}", spec.differences.join(", ")) }
+}
+
+fn served(served: &Served, serial: &str) -> String {
+    if served.same {
+        "the serial of the state".to_owned()
+    } else {
+        let state = &served.state_serial;
+        format!("served serial differs from the state's: {serial} is served, {state} in the state")
+    }
+}
+
+/// cmctl's words where it has some that are true.
+fn check(check: &Check, is_ocsp: bool) -> String {
+    match check {
+        Check::NoUrl if is_ocsp => "no OCSP URL".to_owned(),
+        Check::NoUrl => "No CRL endpoints set".to_owned(),
+        Check::NoUsableUrl if is_ocsp => "unknown: no OCSP URL is http".to_owned(),
+        Check::NoUsableUrl => "No CRL endpoints we support found".to_owned(),
+        Check::NotChecked => "not checked (--offline)".to_owned(),
+        Check::Unknown { reasons } => format!("unknown: {}", escape(&reasons.join("; "))),
+        Check::Answered { answer: Revocation::Good { next_update: Some(at), .. }, .. } => {
+            format!("Valid (good until {})", rfc3339(*at))
+        }
+        Check::Answered { answer: Revocation::Good { this_update, .. }, .. } => {
+            format!("Valid (good at {})", rfc3339(*this_update))
+        }
+        Check::Answered { url, answer: Revocation::Revoked { at, reason } } => {
+            let why = reason.map(|reason| format!(", {reason}")).unwrap_or_default();
+            format!("Revoked by {} (since {}{why})", escape(url), rfc3339(*at))
+        }
+    }
+}
