@@ -161,9 +161,9 @@ mod tests {
         }
     }
 
-    fn point(url: &str, scope: Option<CrlScope>) -> Option<CrlIssuingDistributionPoint> {
+    fn point(url: &str, scope: Option<CrlScope>) -> CrlIssuingDistributionPoint {
         let distribution_point = CrlDistributionPoint { uris: vec![url.to_owned()] };
-        Some(CrlIssuingDistributionPoint { distribution_point, scope })
+        CrlIssuingDistributionPoint { distribution_point, scope }
     }
 
     fn der(pem: &str) -> Vec<u8> {
@@ -183,8 +183,8 @@ mod tests {
         let revoked =
             Ok(Revocation::Revoked { at: at("2030-12-01"), reason: Some("keyCompromise") });
         let scope = |why| Err(RevocationDoubt::Scope { why });
-        let with = |issuing_distribution_point| CertificateRevocationListParams {
-            issuing_distribution_point,
+        let with = |point| CertificateRevocationListParams {
+            issuing_distribution_point: Some(point),
             ..params(&[1])
         };
         for (what, signer, list, now, expected) in [

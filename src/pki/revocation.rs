@@ -56,6 +56,7 @@ pub enum RevocationDoubt {
 }
 
 impl RevocationDoubt {
+    #[expect(clippy::needless_pass_by_value, reason = "map_err gives the error away")]
     pub(super) fn damaged(error: impl ToString) -> Self {
         Self::Damaged { reason: error.to_string() }
     }

@@ -57,9 +57,12 @@ pub fn verify_trust(
             )
             .map(|_| ())
         })
-        .map_err(|error| match error {
-            webpki::Error::UnknownIssuer => TrustError::UnknownIssuer,
-            other => TrustError::Other(other.to_string()),
+        .map_err(|error| {
+            if error == webpki::Error::UnknownIssuer {
+                TrustError::UnknownIssuer
+            } else {
+                TrustError::Other(error.to_string())
+            }
         })
 }
 

@@ -5,6 +5,8 @@ mod accounts;
 #[cfg(test)]
 mod challenges;
 #[cfg(test)]
+mod inspect;
+#[cfg(test)]
 mod issuing;
 #[cfg(test)]
 mod lost_replies;

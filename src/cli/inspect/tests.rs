@@ -34,7 +34,7 @@ struct Server {
 type Answer = std::sync::Arc<dyn Fn(&[u8]) -> Option<(u16, Vec<u8>)> + Send + Sync>;
 
 impl Server {
-    async fn start(socket: TcpListener, answer: Answer) -> Self {
+    fn start(socket: TcpListener, answer: Answer) -> Self {
         let address = socket.local_addr().unwrap();
         let mut task = JoinSet::new();
         task.spawn(async move {
@@ -125,7 +125,7 @@ async fn checked(
     answer: Answer,
     now: &str,
 ) -> (Check, Check) {
-    let server = Server::start(socket, answer).await;
+    let server = Server::start(socket, answer);
     assert!(server.address.ip().is_loopback() && !ca.above.is_empty());
     let report =
         Report::make(&subject(chain), &no_roots(), Some(&network()), at(now)).await.unwrap();

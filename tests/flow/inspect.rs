@@ -1,0 +1,98 @@
+//! Promise: `certctl inspect` reads what certctl has published, and tells a server that serves it
+//! from one that serves something else.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
+
+use crate::support::{CertificateYaml, Run, World};
+
+fn json(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"))
+}
+
+/// A TLS server with the pair in this folder, on a loopback port, until the runtime is dropped.
+fn serve(runtime: &Runtime, folder: &Path) -> SocketAddr {
+    let chain = CertificateDer::pem_file_iter(folder.join("tls.crt")).unwrap();
+    let chain: Vec<CertificateDer<'static>> = chain.map(Result::unwrap).collect();
+    let key = PrivateKeyDer::from_pem_file(folder.join("tls.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let configuration = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    let socket = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = socket.local_addr().unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(configuration));
+    runtime.spawn(async move {
+        loop {
+            let (stream, _) = socket.accept().await.unwrap();
+            // A client that looks at the certificate and leaves is what is waited for.
+            drop(acceptor.accept(stream).await);
+        }
+    });
+    address
+}
+
+#[test]
+fn what_is_published_is_inspected_by_name_file_and_server() {
+    let certificate = CertificateYaml::new("web");
+    let world = World::prepared(&[certificate]);
+    world.issue().ends_in(0);
+    let folder = world.path("state/secrets/default/web-tls");
+
+    let by_name = json(&world.run(&["inspect", "web", "-o", "json", "--offline"]));
+    assert_eq!(by_name["certificate"], "default/web");
+    assert_eq!(by_name["privateKey"], "matches");
+    assert_eq!(by_name["spec"]["matches"], true);
+    assert_eq!(by_name["bundleTrust"]["trusted"], true);
+    assert_eq!(by_name["trust"]["trusted"], false);
+    let by_secret = json(&world.run(&["inspect", "secret", "web-tls", "-o", "json", "--offline"]));
+    assert_eq!(by_secret, by_name);
+
+    let file = folder.join("tls.crt");
+    let by_file = world.run(&["inspect", file.to_str().unwrap(), "-o", "json", "--offline"]);
+    let by_file = json(&by_file);
+    assert_eq!((&by_file["leaf"], &by_file["spec"]), (&by_name["leaf"], &by_name["spec"]));
+    assert_eq!(by_file["privateKey"], "absent");
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let kept = world.path("kept");
+    std::fs::create_dir(&kept).unwrap();
+    for name in ["tls.crt", "tls.key"] {
+        std::fs::copy(folder.join(name), kept.join(name)).unwrap();
+    }
+    let port = serve(&runtime, &kept).port();
+    let target = format!("web.example.test:{port}");
+    let served = json(&world.run(&["inspect", &target, "-o", "json"]));
+    assert_eq!(served["served"]["same"], true, "{served}");
+    assert_eq!(served["leaf"], by_name["leaf"]);
+
+    world.run(&["renew", "web"]).ends_in(0);
+    let old = world.run(&["inspect", &target, "--exit-code"]).ends_in(8);
+    assert!(old.stdout.contains("served serial differs from the state's"), "{}", old.stdout);
+    world.run(&["inspect", &target]).ends_in(0);
+}
+
+#[test]
+fn what_cannot_be_read_ends_in_3() {
+    let world = World::start();
+    world.write("empty.pem", "nothing here\n");
+    let manifest = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\nstringData:\n  a: b\n";
+    world.write("secret.yaml", manifest);
+    for word in ["web", "./missing.pem", "./empty.pem", "./secret.yaml", "-"] {
+        assert_eq!(world.run(&["inspect", word]).ends_in(3).stdout, "", "{word}");
+    }
+    let closed = format!("web.example.test:{}", world.port.number());
+    world.run(&["inspect", &closed]).ends_in(3).says("cannot be reached");
+    world.run(&["inspect"]).ends_in(2);
+    world.run(&["inspect", "web", "-o", "prometheus"]).ends_in(2);
+}
