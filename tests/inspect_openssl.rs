@@ -3,6 +3,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     reason = "what goes wrong in a test ends the test"
 )]
@@ -67,12 +68,32 @@ fn x509(folder: &Path, arguments: &[&str]) -> String {
 
 /// A line of `x509 -text`: what follows this label, or the line below it.
 fn field<'a>(text: &'a str, label: &str) -> &'a str {
-    let (_, behind) = text.split_once(label).unwrap_or_else(|| panic!("{label}: {text}"));
+    let (_, behind) = text.split_once(label).expect(label);
     behind.trim_start().lines().next().unwrap().trim()
 }
 
 fn list(field: &Value) -> Vec<&str> {
     field.as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect()
+}
+
+fn parties_agree(folder: &Path, leaf: &Value) {
+    for (party, option) in [("subject", "-subject"), ("issuer", "-issuer")] {
+        let shown = x509(folder, &[option, "-nameopt", "RFC2253,-esc_msb,sep_multiline"]);
+        let lines: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
+        let found = &leaf[party];
+        let mut expected = vec![format!("CN={}", found["commonName"].as_str().unwrap())];
+        let units = list(&found["organizationalUnit"]);
+        expected.extend(units.iter().map(|unit| format!("OU={unit}")));
+        let organization = list(&found["organization"])[0].replace(',', "\\,");
+        expected.push(format!("O={organization}"));
+        expected.push(format!("C={}", list(&found["country"])[0]));
+        let sorted = |mut lines: Vec<String>| {
+            lines.sort();
+            lines
+        };
+        let lines = lines.into_iter().map(str::to_owned).collect();
+        assert_eq!(sorted(expected), sorted(lines), "{shown}");
+    }
 }
 
 #[test]
@@ -145,23 +166,7 @@ fn every_field_is_what_openssl_reads() {
         assert_eq!(list(&leaf["ocspUrls"]), ocsp.collect::<Vec<_>>());
         assert_eq!(leaf["isCa"], json!(text.contains("CA:TRUE")));
 
-        for (party, option) in [("subject", "-subject"), ("issuer", "-issuer")] {
-            let shown = x509(folder, &[option, "-nameopt", "RFC2253,-esc_msb,sep_multiline"]);
-            let lines: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
-            let found = &leaf[party];
-            let mut expected = vec![format!("CN={}", found["commonName"].as_str().unwrap())];
-            let units = list(&found["organizationalUnit"]);
-            expected.extend(units.iter().map(|unit| format!("OU={unit}")));
-            let organization = list(&found["organization"])[0].replace(',', "\\,");
-            expected.push(format!("O={organization}"));
-            expected.push(format!("C={}", list(&found["country"])[0]));
-            let sorted = |mut lines: Vec<String>| {
-                lines.sort();
-                lines
-            };
-            let lines = lines.into_iter().map(str::to_owned).collect();
-            assert_eq!(sorted(expected), sorted(lines), "{shown}");
-        }
+        parties_agree(folder, leaf);
 
         openssl(folder, &["x509", "-in", "cert.pem", "-pubkey", "-noout", "-out", "public.pem"]);
         openssl(
