@@ -70,7 +70,7 @@ fn work_on(
         let tasks: Vec<_> = tasks.into_iter().map(|task| Task { force, ..task }).collect();
         let state = open_state(&path, OpenMode::ReadWrite)?;
         let overrides = std::collections::BTreeMap::new();
-        let setting = Setting { secrets, overrides, verb };
+        let setting = Setting { secrets, overrides, verb, at_most: jiff::SignedDuration::MAX };
         let ended = run(shell, &state, &tasks, setting).await?;
         Ok(conclude(shell, &state, &ended, has_errors, SystemClock.now()))
     })

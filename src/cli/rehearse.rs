@@ -49,12 +49,23 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             .collect();
         let state = open_state(&folder.0, OpenMode::ReadWrite)?;
         let script = Rc::new(Script::default());
-        let setting = Setting { secrets: work.secrets, overrides, verb: "rehearse" };
+        let setting =
+            Setting { secrets: work.secrets, overrides, verb: "rehearse", at_most: PATIENCE };
         let ended = run_with(shell, &state, &tasks, setting, Rc::clone(&script)).await?;
         for end in &ended {
             tell(shell, &script, end);
         }
-        let code = super::run::exit_code(shell, &ended, work.has_errors);
+        let mut code = super::run::exit_code(shell, &ended, work.has_errors);
+        if code == ExitCode::Deferred {
+            // There is no later in a rehearsal.
+            code = ExitCode::Validation;
+        }
+        if ended.iter().any(|end| matches!(end.ending, Ending::Pending { .. })) {
+            shell.output.talk(
+                "a name that does not lead here yet: --resolve NAME=ADDR says where it will; the \
+                 port that is asked: --http01-check-port, the one served: --http01-listen",
+            );
+        }
         shell.output.talk(&format!(
             "rehearsed {} certificates against the built-in CA, {} of them to the end; nothing \
              real was asked or changed",
@@ -100,6 +111,9 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
     acme.preferred_chain.clear();
     task
 }
+
+/// How long a name may take to be proven in a rehearsal.
+const PATIENCE: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
 
 /// What happened to each certificate, step by step.
 #[derive(Default)]

@@ -83,7 +83,11 @@ pub(crate) fn verdict(end: &Ended) -> String {
             format!("failed [{}]: {}", class_word(failure.class), escape(&failure.message))
         }
         Ending::Pending { why, report, .. } => {
-            format!("not proven in time: {}\n{}", escape(why), escape(report))
+            let mut text = format!("not proven in time: {}", escape(why));
+            for line in report.lines() {
+                push(&mut text, format_args!("\n    {}", escape(line)));
+            }
+            text
         }
         Ending::Deferred { why, .. } => format!("deferred: {}", escape(why)),
         Ending::Locked { holder } => format!("locked by {}", escape(holder)),

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::rc::Rc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::Shell;
 use super::error::CliError;
@@ -76,6 +76,8 @@ pub(crate) struct Setting {
     pub(crate) overrides: BTreeMap<String, Vec<IpAddr>>,
     /// Which verb runs.
     pub(crate) verb: &'static str,
+    /// The longest that one certificate may take, whatever `--timeout` says.
+    pub(crate) at_most: SignedDuration,
 }
 
 /// Makes the tasks true, telling what happens, and returns how each ended.
@@ -101,6 +103,7 @@ pub(crate) async fn run_with<O: Observer>(
     observer: O,
 ) -> Result<Vec<Ended>, CliError> {
     let clock = SystemClock;
+    let timeout = shell.global.timeout.0.min(setting.at_most);
     let world = world(shell, &clock, state, setting).await?;
     let (sender, shutdown) = tokio::sync::watch::channel(None);
     let signals = tokio::spawn(watch_signals(sender));
@@ -109,7 +112,7 @@ pub(crate) async fn run_with<O: Observer>(
         store: state,
         performer: &world,
         observer: &observer,
-        options: options(shell),
+        options: Options { timeout, ..options(shell) },
         shutdown,
     };
     let ended = engine.run(tasks).await;

@@ -1,7 +1,7 @@
 //! What a word on the command line means: a path, standard input, or the name of an object.
 //!
 //! Contract: pure; whether a path exists is asked through an argument. A word that begins with `/`
-//! or `.` or ends in .yaml, .yml or .json is a path, `-` is standard input, any other word is
+//! or `.` or ends in `/`, .yaml, .yml or .json is a path, `-` is standard input, any other word is
 //! `name` or `namespace/name`. A word that could be both is an error that says both readings.
 
 use std::ffi::OsStr;
@@ -31,7 +31,7 @@ impl Target {
             return Ok(Self::Stdin);
         }
         let has_extension = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
-        if text.starts_with(['/', '.']) || has_extension {
+        if text.starts_with(['/', '.']) || text.ends_with('/') || has_extension {
             return Ok(Self::Path(path.to_owned()));
         }
         match NameTarget::parse(text) {
@@ -175,6 +175,7 @@ mod tests {
             ("web.yaml", Ok(Target::Path("web.yaml".into()))),
             ("conf/web.yml", Ok(Target::Path("conf/web.yml".into()))),
             ("web.json", Ok(Target::Path("web.json".into()))),
+            ("conf/", Ok(Target::Path("conf/".into()))),
             ("web", Ok(name(None, "web"))),
             ("www.example.com", Ok(name(None, "www.example.com"))),
             ("default/web", Ok(name(Some("default"), "web"))),

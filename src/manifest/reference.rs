@@ -22,6 +22,7 @@ use super::tree::Span;
 
 /// Checks all references, and adds what it finds.
 pub fn check_references(loaded: &mut Loaded) {
+    forget_repeated_issuers(loaded);
     let mut found = Vec::new();
     duplicates(loaded, &mut found);
     for finding in &found {
@@ -82,6 +83,21 @@ fn at_name(
 /// The text of a loaded file.
 fn content(loaded: &Loaded, file: usize) -> &str {
     loaded.texts.get(file).map_or("", |text| text.as_str())
+}
+
+/// An Issuer that is written in several files in the same words is one Issuer: a file that holds
+/// an Issuer with its Certificate is a good unit, and each of them may be copied from another.
+fn forget_repeated_issuers(loaded: &mut Loaded) {
+    let mut kept: Vec<Issuer> = Vec::new();
+    for issuer in std::mem::take(&mut loaded.issuers) {
+        let repeated = kept
+            .iter()
+            .any(|first| *first == Issuer { origin: first.origin.clone(), ..issuer.clone() });
+        if !repeated {
+            kept.push(issuer);
+        }
+    }
+    loaded.issuers = kept;
 }
 
 fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {

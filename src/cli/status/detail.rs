@@ -5,7 +5,7 @@
 use super::Scene;
 use super::issuance;
 use super::objects::REGISTERED;
-use super::verdict::Verdict;
+use super::verdict::{Verdict, last_failure};
 use super::view::CertificateView;
 use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::output::{Paint, escape};
@@ -44,6 +44,9 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
         several => page.list("Waiting for", several),
     }
     page.line(0, "Next attempt", next_attempt(view, verdict, scene.now));
+    if let Some(failure) = last_failure(view) {
+        page.line(0, "Last failure", failure);
+    }
     page.line(0, "Name", &view.key.name);
     page.line(0, "Namespace", &view.key.namespace);
     let record = view.record.as_ref();

@@ -127,7 +127,7 @@ fn has_failed(view: &CertificateView) -> bool {
     view.failures() > 0 || view.record.as_ref().is_some_and(|record| record.last_failure.is_some())
 }
 
-fn last_failure(view: &CertificateView) -> Option<String> {
+pub(super) fn last_failure(view: &CertificateView) -> Option<String> {
     let failure = view.record.as_ref()?.last_failure.as_ref()?;
     Some(escape(&failure.message).into_owned())
 }

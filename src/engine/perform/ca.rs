@@ -202,9 +202,19 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
     ) -> Result<Option<Eab>, DeedError> {
         let Some(eab) = &snapshot.issuer.acme.external_account_binding else { return Ok(None) };
-        let bytes = self
-            .secret(snapshot, &eab.key_secret_ref)
-            .map_err(|error| trouble::precondition(format!("externalAccountBinding: {error}")))?;
+        let bytes = self.secret(snapshot, &eab.key_secret_ref).map_err(|error| {
+            let mend = match &error {
+                SecretError::Loose(loose) => loose.command().unwrap_or_default(),
+                SecretError::Name { .. }
+                | SecretError::Missing { .. }
+                | SecretError::Read { .. } => String::new(),
+            };
+            let mend = if mend.is_empty() { mend } else { format!("; mend it: {mend}") };
+            let issuer = &snapshot.issuer.metadata.name;
+            trouble::precondition(format!(
+                "issuer \"{issuer}\", externalAccountBinding: {error}{mend}"
+            ))
+        })?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
         let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
             trouble::precondition(format!(

@@ -32,6 +32,29 @@ fn an_export_of_a_cluster_is_read_as_it_is() {
 }
 
 #[test]
+fn the_same_issuer_in_two_files_is_one_and_two_of_one_name_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let issuer = |server: &str| {
+        format!(
+            "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{name: le}}\nspec:\n  acme:\n    \
+             server: {server}\n    privateKeySecretRef: {{name: account}}\n    solvers:\n    - \
+             http01: {{ingress: {{}}}}\n"
+        )
+    };
+    for (second, issuers, codes) in
+        [("https://a.example/dir", 1, vec![]), ("https://b.example/dir", 2, vec!["E0204"])]
+    {
+        write(&folder.path().join("one.yaml"), &issuer("https://a.example/dir"));
+        write(&folder.path().join("two.yaml"), &issuer(second));
+        let source = Source::Directory(folder.path().to_owned());
+        let mut loaded = load(&[source], &Options::default());
+        check_references(&mut loaded);
+        let found: Vec<&str> = loaded.diagnostics.iter().map(|d| d.code).collect();
+        assert_eq!((loaded.issuers.len(), found), (issuers, codes), "{second}");
+    }
+}
+
+#[test]
 fn every_field_of_the_schemas_is_read_and_kept() {
     let path = "tests/fixtures/manifests/every-field.yaml";
     let loaded = load(&[Source::File(path.into())], &Options::default());
