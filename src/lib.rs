@@ -16,30 +16,30 @@
 //! `resource` imports nothing of ours; `controller` and [`pki`] import `resource`; `engine`
 //! imports all that is below it; [`cli`] talks to people.
 
-/// The nouns.
+// The nouns.
 pub mod resource;
 
-/// The decisions.
+// The decisions.
 pub mod controller;
-/// Keys, CSRs and chains as values.
+// Keys, CSRs and chains as values.
 pub mod pki;
 
-/// RFC 8555 on the wire.
+// RFC 8555 on the wire.
 pub mod acme;
-/// YAML text to validated resources.
+// YAML text to validated resources.
 pub mod manifest;
-/// Looking from outside.
+// Looking from outside.
 pub mod probe;
-/// Putting an answer into the world.
+// Putting an answer into the world.
 pub mod solver;
-/// The state directory.
+// The state directory.
 pub mod store;
 
-/// The only loop.
+// The only loop.
 pub mod engine;
 
-/// The built-in throw-away CA.
+// The built-in throw-away CA.
 pub mod rehearsal;
 
-/// Talking to people.
+// Talking to people.
 pub mod cli;
