@@ -157,6 +157,14 @@ pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
     (order, unsure)
 }
 
+/// The challenges, by URL, that an earlier run presented with a listener that is gone.
+pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
+    let was_out = |c: &&Challenge| {
+        c.spec.kind == ChallengeType::Http01 && c.phase != Phase::Final && c.presented_at.is_some()
+    };
+    order.challenges.iter().filter(was_out).map(|challenge| challenge.spec.url.clone())
+}
+
 /// A challenge as it is left by a run that ends before the CA was told to look: HTTP-01 goes back
 /// to the queue, its answer owed; DNS-01 stays out and is looked at again.
 pub fn parked(mut order: Order) -> Order {

@@ -13,7 +13,8 @@
 //! | Await | read the order | valid → Download; ready → Finalize |
 //! | Download | fetch, choose, verify | Nothing, with the certificate |
 //!
-//! An order found expired or gone between runs is replaced at once and not counted.
+//! An order found expired or gone between runs is replaced at once and not counted; so is, once,
+//! one that the CA found unanswered because a run was cut off.
 
 use std::net::IpAddr;
 
@@ -42,6 +43,11 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let Some(order) = snapshot.current_order() else {
         return new_order(snapshot, now);
     };
+    if was_cut_off(snapshot, order) {
+        let why = "the CA looked for the answer when the run that gave it was cut off";
+        let order = given_up(order, why, now);
+        return Step::Record(Record::of(Change::Order(Box::new(order))));
+    }
     if order.state.is_failure() && order.deed == Deed::Nothing {
         return after_failure(snapshot, order, now);
     }
@@ -120,6 +126,7 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
         reason: String::new(),
         problem: None,
         failure_time: None,
+        is_replacement: snapshot.current_order().is_some_and(|o| o.state == OrderState::Expired),
     };
     let mut record = snapshot.record.clone();
     record.status.order_ref = Some(order.name.clone());
@@ -161,15 +168,28 @@ fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
     Step::Fail(Failure { retry_after, ..failure_of(order) })
 }
 
+/// Whether the CA refused a challenge whose listener had gone with an earlier run: that says
+/// nothing about the name. Another order is made in its place, once; the next time it is a failure.
+fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
+    let served_here = snapshot.settings.http01_webroot.is_none();
+    let refused =
+        |c: &Challenge| c.state.is_failure() && snapshot.run.cut_off.contains(&c.spec.url);
+    served_here
+        && !order.is_replacement
+        && order.failure_time.is_none()
+        && order.challenges.iter().any(refused)
+}
+
 /// Whether another order takes the place of this failed one: when its failure is counted already,
-/// or when it had expired before this run looked.
+/// when it was given up, or when it had expired before this run looked.
 pub(super) fn is_replaced(snapshot: &Snapshot, order: &Order, now: Timestamp) -> bool {
     // The order is written before the count: a run killed between the two has counted nothing.
     let counted = snapshot.record.status.last_failure_time;
     // A failure yet to come is one of a wrong clock; its count was put right.
     let is_counted = order.failure_time.is_some_and(|at| counted >= Some(at) || at > now);
     let watched = snapshot.run.ordered || snapshot.run.order_was_seen;
-    let expired_unwatched = order.state == OrderState::Expired && !watched;
+    let given_up = order.failure_time.is_some();
+    let expired_unwatched = order.state == OrderState::Expired && (given_up || !watched);
     let is_over = order.state.is_failure() && order.deed == Deed::Nothing;
     is_over && (is_counted || expired_unwatched)
 }

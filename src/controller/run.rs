@@ -58,6 +58,9 @@ pub struct Run {
     pub reports: BTreeMap<String, String>,
     /// Challenges, by URL, for which it is not known whether the CA has been told to look.
     pub unsure: BTreeSet<String>,
+    /// Challenges, by URL, that an earlier run presented, and that the CA may have looked at when
+    /// nobody answered.
+    pub cut_off: BTreeSet<String>,
     /// How often "accept" was posted in this run, by URL.
     pub accept_tries: BTreeMap<String, u32>,
     /// Clean-ups, by URL, that failed in this run.
@@ -138,6 +141,7 @@ impl Run {
             }
             Effect::Accept { url } => {
                 self.unsure.remove(url);
+                self.cut_off.remove(url);
                 self.accepted.insert(url.clone(), now);
                 self.poll = Poll::default();
             }

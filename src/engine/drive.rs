@@ -197,6 +197,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             let wait = match step {
                 Step::Record(record) => {
+                    if begins_an_order(&record) {
+                        self.drop_deeds();
+                    }
                     self.session.apply(record);
                     continue;
                 }
@@ -270,6 +273,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         } else {
             options.timeout
         }
+    }
+
+    /// Each deed may run twice: what is needed still is begun again.
+    fn drop_deeds(&mut self) {
+        self.deeds.clear();
+        self.in_flight = InFlight::default();
     }
 
     fn start(&mut self, effects: Vec<Effect>) {
@@ -412,6 +421,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             _ => unchanged(&self.session),
         }
     }
+}
+
+/// Deeds for another order that are still under way are of no use any more, nor is what they bring.
+fn begins_an_order(record: &Record) -> bool {
+    let mut changes = record.changes.iter();
+    changes.any(|change| matches!(change, Change::Order(order) if order.deed == Deed::Create))
 }
 
 /// The signal that ends the run, once there is one.

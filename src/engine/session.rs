@@ -167,6 +167,7 @@ impl<'a, S: Store> Session<'a, S> {
         let Some(order) = self.snapshot.order.clone() else { return };
         let (resumed, unsure) = challenge::resumed(order.clone());
         self.snapshot.run.unsure.extend(unsure);
+        self.snapshot.run.cut_off.extend(challenge::left_unanswered(&order));
         if resumed != order {
             self.apply(Record::of(Change::Order(Box::new(resumed))));
         }

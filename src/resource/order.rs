@@ -53,6 +53,9 @@ pub struct Order {
     /// When it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_time: Option<Timestamp>,
+    /// Whether it took the place of another one that was not counted as a failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_replacement: bool,
 }
 
 impl Order {

@@ -26,6 +26,8 @@ pub(crate) struct Ca {
     pub(crate) is_slow: bool,
     /// Its orders are pending for ever, and say nothing of authorizations.
     pub(crate) names_no_authorizations: bool,
+    /// It looks for an answer a moment after it was told to.
+    pub(crate) looks_late: bool,
     /// Names that it never believes.
     pub(crate) refused: BTreeSet<Identifier>,
 }
@@ -63,6 +65,7 @@ impl Ca {
             proven: BTreeSet::new(),
             is_slow: false,
             names_no_authorizations: false,
+            looks_late: false,
             refused: BTreeSet::new(),
         }
     }
@@ -128,6 +131,22 @@ impl Ca {
             state: AuthorizationState::Processing,
             problem: None,
         }))
+    }
+
+    /// Nobody answers any more: what it was told to look at, it looks for in vain.
+    pub(crate) fn look_in_vain(&mut self) {
+        if self.looks_late {
+            for authorization in &mut self.authorizations {
+                authorization.verdict = authorization.verdict.map(|_| false);
+            }
+            for index in 0..self.authorizations.len() {
+                self.settle(index);
+            }
+        }
+    }
+
+    pub(crate) fn has_refused(&self) -> bool {
+        self.authorizations.iter().any(|a| a.state == AuthorizationState::Invalid)
     }
 
     pub(crate) fn finalize(&mut self, url: &str, csr: &[u8]) -> Answer {

@@ -113,6 +113,7 @@ impl Scene {
         let tasks = [self.task.clone()];
         let ended = self.clock.run(|| fuse.is_blown(), engine.run(&tasks));
         let ending = ended.map(|mut all: Vec<Ended>| all.pop().unwrap().ending);
+        self.ca.borrow_mut().look_in_vain();
         Went { ending, labels: fuse.labels(), requests: world.requests.get() }
     }
 

@@ -246,6 +246,7 @@ pub(super) fn order(snapshot: &Snapshot) -> Order {
         reason: String::new(),
         problem: None,
         failure_time: None,
+        is_replacement: false,
     }
 }
 

@@ -97,6 +97,42 @@ fn a_failed_order_is_counted_once_and_then_replaced() {
 }
 
 #[test]
+fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
+    let refused = |phase| {
+        change(solving(&[phase]), |order| {
+            order.challenges[0].phase = Phase::Final;
+            order.challenges[0].state = AuthorizationState::Invalid;
+        })
+    };
+    let mut snapshot = refused(Phase::Accepted);
+    let left: Vec<_> =
+        crate::controller::challenge::left_unanswered(&solving(&[Phase::Accepted]).order.unwrap())
+            .collect();
+    assert_eq!(left, [challenge_url(0)]);
+    snapshot.run.cut_off.extend(left);
+    snapshot.run.order_was_seen = true;
+
+    let mut webroot = snapshot.clone();
+    webroot.settings.http01_webroot = Some("/srv/www".to_owned());
+    assert_eq!(failed_with(&webroot).0, FailureClass::Validation, "a web server was there");
+    let mut second = snapshot.clone();
+    second.order.as_mut().unwrap().is_replacement = true;
+    assert_eq!(failed_with(&second).0, FailureClass::Validation, "once is enough");
+    let mut told = snapshot.clone();
+    let seen =
+        crate::controller::ChallengeSeen { state: AuthorizationState::Pending, problem: None };
+    let accept = Effect::Accept { url: challenge_url(0) };
+    told.run.note(&accept, &Outcome::Accepted(seen), told.intervals, now());
+    assert_eq!(failed_with(&told).0, FailureClass::Validation, "the CA was told again");
+
+    let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
+    snapshot.order = Some(written_order(&record).clone());
+    let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
+    let new = written_order(&record);
+    assert_eq!((new.name.as_str(), new.deed, new.is_replacement), ("web-1-2", Deed::Create, true));
+}
+
+#[test]
 fn an_order_that_was_given_up_is_replaced_and_not_counted() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let order = snapshot.order.as_ref().unwrap();

@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Drive, unchanged};
 use crate::controller::{Change, Failure, Record, backoff, challenge};
-use crate::engine::effect::InFlight;
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::{Ending, OVERDUE, Observer, Performer};
 use crate::resource::{Deed, Order, Phase};
@@ -20,8 +19,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         failure: Failure,
         now: Timestamp,
     ) -> Result<Ending, StoreError> {
-        self.deeds.clear();
-        self.in_flight = InFlight::default();
+        self.drop_deeds();
         let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
         if !failure.counts() {
             self.park();
@@ -73,8 +71,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     /// Leaves the order so that the next run goes on with it.
     pub(super) fn park(&mut self) {
-        self.deeds.clear();
-        self.in_flight = InFlight::default();
+        self.drop_deeds();
         if let Some(order) = self.session.snapshot.current_order() {
             let parked = challenge::parked(order.clone());
             if &parked != order {
