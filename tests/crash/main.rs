@@ -1,0 +1,192 @@
+//! Promise: whatever call on the state directory a run is killed at, and whichever of them fails,
+//! the next run ends as if nothing had happened.
+//!
+//! Drives the binary under `strace`, which kills it, or lets a call fail, at every call that
+//! changes something below the state directory.
+
+#![cfg(test)]
+
+#[expect(dead_code, unused_imports, reason = "other tests need more of it")]
+#[path = "../support/mod.rs"]
+mod support;
+mod trace;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use certctl::rehearsal::RequestKind;
+use certctl::resource::{Challenge, ConditionType, Order, Phase};
+
+use support::{CertificateYaml, Entry, World};
+use trace::{Point, fail_at, kill_at, record};
+
+/// A world whose state is put back before each run.
+struct Scene {
+    world: World,
+    base: BTreeMap<PathBuf, Entry>,
+    /// The revision that every run ends with.
+    revision: u32,
+}
+
+impl Scene {
+    /// Nothing was ever issued.
+    fn first_issuance() -> Self {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        Self { world, base: BTreeMap::new(), revision: 1 }
+    }
+
+    /// A pair is live, and its Certificate was edited since.
+    fn edited() -> Self {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.issue().ends_in(0);
+        let base = world.state().everything();
+        let names = ["web.example.test", "www.example.test"];
+        world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&names));
+        Self { world, base, revision: 2 }
+    }
+
+    fn put_back(&self) {
+        let state = self.world.path("state");
+        if state.exists() {
+            std::fs::remove_dir_all(&state).unwrap();
+        }
+        // A folder comes before what is in it.
+        for (path, entry) in &self.base {
+            match entry {
+                Entry::Folder(mode) => {
+                    std::fs::create_dir(path).unwrap();
+                    std::fs::set_permissions(path, PermissionsExt::from_mode(*mode)).unwrap();
+                }
+                Entry::File(mode, bytes) => {
+                    File::create(path).unwrap().write_all(bytes).unwrap();
+                    std::fs::set_permissions(path, PermissionsExt::from_mode(*mode)).unwrap();
+                }
+                Entry::Link(target) => symlink(target, path).unwrap(),
+            }
+        }
+    }
+
+    fn made(&self, kind: RequestKind) -> usize {
+        self.world.ca.created(kind)
+    }
+
+    /// What was live before is there, byte by byte, and what is live is a pair.
+    fn check_live(&self) {
+        let live = self.world.state().pair("web-tls");
+        assert!(live.is_some() || self.base.is_empty(), "nothing is live any more");
+        let now = self.world.state().everything();
+        let old = self.base.iter().filter(|(path, _)| path.to_str().unwrap().contains("..rev"));
+        for (path, entry) in old {
+            assert_eq!(now.get(path), Some(entry), "{}", path.display());
+        }
+    }
+
+    /// One clean run, and then everything is as it is without any trouble.
+    fn check_next_run(&self) {
+        self.world.issue().ends_in(0);
+        let state = self.world.state();
+        let record = state.record("web");
+        assert_eq!(record.status.revision, Some(self.revision));
+        assert_eq!(record.status.failed_issuance_attempts, None);
+        assert_eq!(record.status.condition(ConditionType::Issuing), None);
+        let names = usize::try_from(self.revision).unwrap();
+        assert_eq!(state.published("web").dns_names.len(), names);
+        assert_eq!(state.tokens(), Vec::<PathBuf>::new());
+        assert!(state.orders("web").iter().all(|order| !order.owes_clean_up()));
+        for path in state.everything().keys() {
+            let path = path.to_str().unwrap();
+            assert!(!path.contains(".tmp-") && !path.contains("next-private-key"), "{path}");
+        }
+        self.world.issue().says_nothing();
+    }
+}
+
+/// Does something at every point, in as many worlds side by side as there are processors. `at`
+/// says whether the point was met: the runtime's own calls shift the numbers now and then.
+fn sweep(scene: fn() -> Scene, at: fn(&Scene, &Point) -> bool) {
+    let first = scene();
+    let points = record(&first.world);
+    assert!(points.len() > 100, "{} points", points.len());
+    let (next, missed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = |scene: Scene| {
+        while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+            scene.put_back();
+            let _blame = Blame(point);
+            if !at(&scene, point) {
+                missed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| work(scene()));
+        }
+        work(first);
+    });
+    let missed = missed.into_inner();
+    assert!(missed * 20 < points.len(), "{missed} of {} points were missed", points.len());
+}
+
+/// Says where a test failed.
+struct Blame<'a>(&'a Point);
+
+impl Drop for Blame<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Point { call, number, line } = self.0;
+            drop(writeln!(std::io::stderr(), "at {call} number {number}: {line}"));
+        }
+    }
+}
+
+fn killed(scene: &Scene, point: &Point) -> bool {
+    let (orders, accounts) =
+        (scene.made(RequestKind::NewOrder), scene.made(RequestKind::NewAccount));
+    let run = kill_at(&scene.world, point);
+    scene.check_live();
+    let known = scene.world.state().orders("web");
+    let is_new = |order: &&Order| order.spec.revision == scene.revision && order.url.is_some();
+    let made = scene.made(RequestKind::NewOrder) - orders;
+    let unknown = made.saturating_sub(known.iter().filter(is_new).count());
+    // The CA may look for the answer when nobody gives it any more.
+    let is_told = |c: &Challenge| matches!(c.phase, Phase::Accepting | Phase::Accepted);
+    let told = known.iter().any(|order| order.challenges.iter().any(is_told));
+    scene.check_next_run();
+    let made = scene.made(RequestKind::NewOrder) - orders;
+    assert!(made == 1 + unknown || (told && made == 2), "{made} orders, {unknown} unknown");
+    assert!(scene.made(RequestKind::NewAccount) - accounts <= 1, "accounts");
+    run.code.is_none()
+}
+
+fn failed(scene: &Scene, point: &Point) -> bool {
+    let is_full = matches!(point.call.as_str(), "openat" | "write" | "pwrite64" | "mkdirat");
+    let run = fail_at(&scene.world, point, if is_full { "ENOSPC" } else { "EIO" });
+    scene.check_live();
+    // Presenting is tried again, and a clean-up is left to the next run; all else ends this one.
+    let went_on = run.code == Some(0);
+    assert!(!went_on || scene.world.state().published("web").dns_names.len() == 2);
+    scene.check_next_run();
+    // A write to the runtime's own event counter, which never fails but here.
+    let missed = run.stderr.contains("failed to wake I/O driver");
+    assert!(went_on || missed || run.code == Some(7), "{run:?}");
+    !missed
+}
+
+#[test]
+fn a_first_issuance_killed_at_any_call() {
+    sweep(Scene::first_issuance, killed);
+}
+
+#[test]
+fn a_renewal_killed_at_any_call() {
+    sweep(Scene::edited, killed);
+}
+
+#[test]
+fn a_renewal_in_which_any_call_fails() {
+    sweep(Scene::edited, failed);
+}

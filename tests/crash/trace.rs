@@ -1,0 +1,97 @@
+//! What `strace` sees of a run, and what it can do to one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{Run, World, finish};
+
+/// The calls that change a state directory.
+const CALLS: [&str; 17] = [
+    "openat",
+    "write",
+    "pwrite64",
+    "fsync",
+    "fdatasync",
+    "rename",
+    "renameat",
+    "renameat2",
+    "mkdir",
+    "mkdirat",
+    "symlink",
+    "symlinkat",
+    "unlink",
+    "unlinkat",
+    "link",
+    "linkat",
+    "ftruncate",
+];
+
+/// One call of the main thread, on which all state is read and written: the n-th of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) call: String,
+    pub(crate) number: usize,
+    /// As strace showed it, for messages.
+    pub(crate) line: String,
+}
+
+/// `certctl issue` under strace.
+fn strace(world: &World, options: &[&str]) -> Run {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-y", "-qq"]).args(options).arg(env!("CARGO_BIN_EXE_certctl"));
+    command.args(["issue", "--self-check-interval", "100ms", "--http01-check-port"]);
+    command.arg(world.port.number().to_string());
+    world.surround(&mut command);
+    finish(command.spawn().expect("strace is installed"))
+}
+
+/// A run that nothing disturbs, and every call in it that changes something below the state.
+pub(crate) fn record(world: &World) -> Vec<Point> {
+    let file: PathBuf = world.path("trace");
+    let trace = format!("trace={}", CALLS.map(|call| format!("?{call}")).join(","));
+    strace(world, &["-o", file.to_str().unwrap(), "-e", &trace]).ends_in(0);
+    points(&std::fs::read_to_string(file).unwrap(), &world.path("state"))
+}
+
+fn points(trace: &str, state: &Path) -> Vec<Point> {
+    let state = state.to_str().unwrap();
+    let mut main_thread = None;
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut points = Vec::new();
+    for line in trace.lines() {
+        let (thread, line) = line.split_once(' ').unwrap();
+        let (call, rest) = line.trim_start().split_once('(').unwrap_or(("", ""));
+        if *main_thread.get_or_insert(thread) != thread || !CALLS.contains(&call) {
+            continue;
+        }
+        let number = numbers.entry(call).or_insert(0);
+        *number += 1;
+        let changes = match call {
+            "openat" => rest.contains("O_CREAT"),
+            "mkdir" | "mkdirat" => !rest.contains("EEXIST"),
+            _ => true,
+        };
+        if changes && rest.contains(state) {
+            let (call, line) = (call.to_owned(), line.trim_start().to_owned());
+            points.push(Point { call, number: *number, line });
+        }
+    }
+    points
+}
+
+/// A run that is killed when it begins this call.
+pub(crate) fn kill_at(world: &World, point: &Point) -> Run {
+    inject(world, point, "signal=KILL")
+}
+
+/// A run in which this call fails, once.
+pub(crate) fn fail_at(world: &World, point: &Point, error: &str) -> Run {
+    inject(world, point, &format!("error={error}"))
+}
+
+fn inject(world: &World, Point { call, number, .. }: &Point, what: &str) -> Run {
+    let trace = format!("trace={call}");
+    let inject = format!("inject={call}:{what}:when={number}");
+    strace(world, &["-o", "/dev/null", "-e", &trace, "-e", &inject])
+}
