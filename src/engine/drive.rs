@@ -353,6 +353,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Absorbs an outcome, and those that come right behind it.
     async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
         self.absorb(&effect, outcome);
+        if effect == Effect::CreateOrder {
+            // Its URL is stored right away: without it the next run would have to order again.
+            return;
+        }
         let clock = self.engine.clock;
         let window = clock.sleep(self.gather).fuse();
         futures_util::pin_mut!(window);
