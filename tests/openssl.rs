@@ -11,6 +11,10 @@
     reason = "what goes wrong in a test ends the test"
 )]
 
+#[cfg(test)]
+#[expect(dead_code, unused_imports, reason = "other tests need more of it")]
+mod support;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +27,7 @@ use certctl::resource::{
     CertificateSpec, Identifier, KeyAlgorithm, KeyEncoding, OtherName, OutputFormat,
     PrivateKeySpec, SignatureAlgorithm, Subject, Usage,
 };
+use support::{CertificateYaml, World};
 use tempfile::TempDir;
 
 const ENCODINGS: [KeyEncoding; 2] = [KeyEncoding::Pkcs1, KeyEncoding::Pkcs8];
@@ -158,17 +163,17 @@ fn goes_all_the_way(
         let der = at("key.der");
         openssl(&["pkey", "-inform", "DER", "-in", &der, "-noout"], b"");
         let (certificate, private_key) = (at("tls.crt"), at("tls.key"));
-        handshake(&certificate, &private_key, &root_certificate);
+        handshake(&certificate, &private_key, &root_certificate, "www.b.example");
         let combined = at("tls-combined.pem");
-        handshake(&combined, &combined, &root_certificate);
+        handshake(&combined, &combined, &root_certificate, "www.b.example");
     }
 }
 
-fn handshake(certificate: &str, key: &str, root_certificate: &str) {
+fn handshake(certificate: &str, key: &str, root_certificate: &str, host: &str) {
     let server = Server::start(certificate, key);
     let address = format!("127.0.0.1:{}", server.port);
     let client = ["s_client", "-connect", &address, "-CAfile", root_certificate];
-    let name = ["-verify_return_error", "-verify_hostname", "www.b.example"];
+    let name = ["-verify_return_error", "-verify_hostname", host];
     let text = openssl(&[&client[..], &name[..]].concat(), b"");
     assert!(text.contains("Verify return code: 0 (ok)"), "{text}");
     assert!(text.contains("Verification: OK"), "{text}");
@@ -205,6 +210,39 @@ fn ecdsa_and_ed25519_keys_go_all_the_way() {
         (KeyAlgorithm::Ed25519, 256, ("ED25519 Private-Key", "ED25519")),
     ] {
         goes_all_the_way((algorithm, bits), &ENCODINGS, shown);
+    }
+}
+
+#[test]
+fn what_a_run_publishes_is_served_with_every_kind_of_key() {
+    for (key, encoding, label) in [
+        ("RSA", "PKCS1", "RSA PRIVATE KEY"),
+        ("RSA", "PKCS8", "PRIVATE KEY"),
+        ("ECDSA", "PKCS1", "EC PRIVATE KEY"),
+        ("ECDSA", "PKCS8", "PRIVATE KEY"),
+        ("Ed25519", "PKCS1", "PRIVATE KEY"),
+    ] {
+        let world = World::start();
+        world.prepare(&[]);
+        let wanted = format!("algorithm: {key}\n    encoding: {encoding}");
+        let manifest = CertificateYaml::new("web").to_string().replace("algorithm: ECDSA", &wanted);
+        world.write("config/web.yaml", &manifest);
+        world.issue().ends_in(0);
+        let path = |name: &str| {
+            let path = world.path(&format!("state/secrets/default/web-tls/{name}"));
+            path.to_str().unwrap().to_owned()
+        };
+        let (certificate, key) = (path("tls.crt"), path("tls.key"));
+        let root = world.write("root.pem", &world.ca.root_pem());
+        let root = root.to_str().unwrap();
+        let pem = std::fs::read_to_string(&key).unwrap();
+        assert!(pem.starts_with(&format!("-----BEGIN {label}-----")), "{label}");
+        openssl(&["pkey", "-check", "-noout", "-in", &key], b"");
+        let of_leaf = openssl(&["x509", "-in", &certificate, "-noout", "-pubkey"], b"");
+        assert_eq!(openssl(&["pkey", "-in", &key, "-pubout"], b""), of_leaf);
+        let verify = ["verify", "-CAfile", root, "-untrusted", &certificate, &certificate];
+        assert!(openssl(&verify, b"").ends_with(": OK\n"), "{label}");
+        handshake(&certificate, &key, root, "web.example.test");
     }
 }
 
