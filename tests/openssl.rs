@@ -1,8 +1,8 @@
 //! Promise: what certctl writes, OpenSSL reads, and what OpenSSL writes, certctl reads.
 //!
 //! Drives the `openssl` program, 3.0 or newer, over every kind and encoding of key: the key
-//! itself, a request over it, and a TLS handshake with the files of the Secret. Where there is no
-//! such program, each test says so on stderr and checks nothing.
+//! itself, a request over it, and a TLS handshake with the files of the Secret. A missing program is
+//! a failure.
 
 #![expect(
     clippy::unwrap_used,
@@ -310,6 +310,7 @@ fn requests_say_what_the_spec_says() {
             "Subject: C=DE, DC=net, DC=example, OU=Ü + CN=a\\, b\\+c Subject Public",
         ),
         (literal("CN=#0C0161,1.2.3.4=x,O=o"), "Subject: O=o, 1.2.3.4=x, CN=a Subject Public"),
+        (literal("CN=a+CN=a"), "Subject: CN=a + CN=a Subject Public"),
         (unnamed, "Subject: Subject Public"),
         (
             CertificateSpec { common_name: String::new(), ..plain.clone() },
