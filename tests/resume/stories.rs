@@ -141,3 +141,15 @@ fn a_run_that_may_not_do_anything_still_notes_where_the_manifest_is() {
     assert_eq!(scene.record().unwrap().manifest, scene.task.manifest);
     settle(&scene);
 }
+
+#[test]
+fn a_wait_is_no_more_harmless_when_the_live_pair_is_near_its_end() {
+    for (days, expected) in [(0, false), (19, false), (20, true), (31, true)] {
+        let scene = due_for_renewal();
+        scene.clock.set(scene.clock.now() + SignedDuration::from_hours(days * 24));
+        let trouble = Trouble { unreachable: true, ..Trouble::default() };
+        let ending = scene.run_under(Fuse::endless(), trouble).ending.unwrap();
+        let Ending::Pending { overdue, .. } = ending else { panic!("{ending:?}") };
+        assert_eq!(overdue, expected, "{days} days after the renewal was due");
+    }
+}

@@ -60,9 +60,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             || format!("the CA says the order is {}", order.state.as_str()),
             |challenge| format!("{}: {}", challenge.spec.identifier, challenge.reason),
         );
+        let is_old = order.creation_timestamp.duration_until(now) >= OVERDUE;
+        let is_urgent = backoff::is_urgent(&self.session.snapshot.record, now);
         Ok(Ending::Pending {
             since: order.creation_timestamp,
-            overdue: order.creation_timestamp.duration_until(now) >= OVERDUE,
+            overdue: is_old || is_urgent,
             order: order.name,
             why,
             report,
