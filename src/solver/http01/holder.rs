@@ -36,7 +36,8 @@ fn other_than(own: &str, holders: Vec<Holder>) -> Option<Holder> {
 #[cfg(target_os = "linux")]
 mod found {
     use std::collections::BTreeSet;
-    use std::fs;
+    use std::fs::{self, File};
+    use std::io::{BufRead, BufReader};
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
     use std::path::Path;
 
@@ -49,8 +50,8 @@ mod found {
     pub(super) fn holders(address: SocketAddr) -> Vec<Holder> {
         let inodes: BTreeSet<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
             .into_iter()
-            .filter_map(|table| fs::read_to_string(table).ok())
-            .flat_map(|table| listening_inodes(&table, address))
+            .filter_map(|table| File::open(table).ok())
+            .flat_map(|table| listening_inodes(BufReader::new(table), address))
             .collect();
         if inodes.is_empty() {
             return Vec::new();
@@ -84,16 +85,31 @@ mod found {
     }
 
     /// The inodes of the sockets of `table` that listen where `address` would.
-    pub(super) fn listening_inodes(table: &str, address: SocketAddr) -> Vec<String> {
-        let row = |line: &str| {
-            let mut fields = line.split_ascii_whitespace();
-            let local = parse_address(fields.nth(1)?)?;
-            let is_listening = fields.nth(1)? == "0A";
-            let inode = fields.nth(5)?;
-            (is_listening && do_meet(local, address)).then(|| inode.to_owned())
-        };
-        table.lines().skip(1).filter_map(row).collect()
+    ///
+    /// Linux lists those that listen, and those that are being connected to them, before all
+    /// others. The others are many on a busy host, and take long to list: the first ends it.
+    pub(super) fn listening_inodes(table: impl BufRead, address: SocketAddr) -> Vec<String> {
+        let mut inodes = Vec::new();
+        for line in table.lines().skip(1).map_while(Result::ok) {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            let [_, local, _, state, _, _, _, _, _, inode, ..] = fields.as_slice() else {
+                continue;
+            };
+            match *state {
+                LISTEN => {
+                    if parse_address(local).is_some_and(|held| do_meet(held, address)) {
+                        inodes.push((*inode).to_owned());
+                    }
+                }
+                SYN_RECEIVED => {}
+                _ => break,
+            }
+        }
+        inodes
     }
+
+    const SYN_RECEIVED: &str = "03";
+    const LISTEN: &str = "0A";
 
     /// Whether the two cannot be bound both. That `0.0.0.0` meets `[::]` is so for a socket that
     /// serves both families, which is what is wanted here.
@@ -156,11 +172,13 @@ mod tests {
             row("0100007F:0050", "0A", "11"),
             row("00000000:0050", "0A", "12"),
             row("0200007F:0050", "0A", "13"),
-            row("0100007F:0050", "01", "14"),
+            row("0100007F:0050", "03", "14"),
             row("0100007F:0051", "0A", "15"),
+            "broken".to_owned(),
             row("00000000000000000000000000000000:0050", "0A", "16"),
             row("00000000000000000000000001000000:0050", "0A", "17"),
-            "broken".to_owned(),
+            row("0100007F:0050", "06", "18"),
+            row("0100007F:0050", "0A", "19"),
         ]
         .join("\n");
         let cases: &[(&str, &[&str])] = &[
@@ -172,7 +190,7 @@ mod tests {
             ("127.0.0.1:82", &[]),
         ];
         for (address, expected) in cases {
-            let found = found::listening_inodes(&table, address.parse().unwrap());
+            let found = found::listening_inodes(table.as_bytes(), address.parse().unwrap());
             assert_eq!(found, *expected, "{address}");
         }
     }
