@@ -14,6 +14,7 @@ use super::jws::{self, Signer};
 use super::limit::Limits;
 use super::nonce::{Held, NoncePool};
 use super::session::Session;
+use super::shim::Restored;
 use super::tls::Trust;
 use super::transport::{Expect, Transport};
 use super::{AccountKey, AcmeError, Directory, field};
@@ -40,6 +41,7 @@ pub struct Client {
     transport: Transport,
     directory: Cache,
     nonces: NoncePool,
+    restored: Restored,
     limits: Limits,
 }
 
@@ -69,6 +71,7 @@ impl Client {
             transport,
             directory: Cache::default(),
             nonces: NoncePool::new(limits.nonces),
+            restored: Restored::default(),
             limits,
         }))
     }
@@ -89,6 +92,11 @@ impl Client {
     /// An account known by its URL. No request is made.
     pub fn account(self: &Arc<Self>, key: &AccountKey, account_url: &str) -> Session {
         Session::new(Arc::clone(self), key.clone(), account_url.to_owned())
+    }
+
+    /// The accounts in the form of the crate.
+    pub(super) fn restored(&self) -> &Restored {
+        &self.restored
     }
 
     /// How many HTTP requests were sent so far.

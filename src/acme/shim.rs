@@ -3,7 +3,12 @@
 //! The crate asks for a nonce before every POST, because it never sees a Replay-Nonce; it gets
 //! one from the pool. Its POST goes over our transport, and the answer is kept here as it came,
 //! for us to read: what the crate makes of it is of no interest.
+//!
+//! The crate's form of an account is kept, because each restoring of it checks its key anew. So
+//! its HTTP client cannot know which call it is used by; the task says so ([`CALL`]).
 
+use std::collections::HashMap;
+use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,16 +45,57 @@ pub(super) async fn call<T>(
         expect,
         progress: Mutex::default(),
     });
-    let account = Account::builder_with_http(Box::new(Shim(Arc::clone(&call))))
-        .from_credentials(credentials(directory, key, account_url)?)
-        .await
-        .map_err(|error| refused(&error))?;
-    let result = deed(&account).await;
+    let account = client.restored().account(directory, key, account_url).await?;
+    let result = CALL.scope(Arc::clone(&call), deed(&account)).await;
     let outcome = call.progress().outcome.take();
     match (outcome, result) {
         (Some(outcome), _) => outcome?.success(),
         (None, Err(error)) => Err(refused(&error)),
         (None, Ok(_)) => Err(AcmeError::Unsupported { what: "a call without a request".into() }),
+    }
+}
+
+tokio::task_local! {
+    /// The call that the crate is in.
+    static CALL: Arc<Call>;
+}
+
+/// The accounts that were restored already.
+#[derive(Default)]
+pub(super) struct Restored {
+    /// By thumbprint of the key and URL of the account; with the directory that it was restored
+    /// with, which may change.
+    accounts: Mutex<HashMap<(String, String), (Directory, Account)>>,
+}
+
+impl Restored {
+    async fn account(
+        &self,
+        directory: &Directory,
+        key: &AccountKey,
+        url: &str,
+    ) -> Result<Account, AcmeError> {
+        let identity = (key.thumbprint(), url.to_owned());
+        let known = self.accounts().get(&identity).filter(|(with, _)| with == directory).cloned();
+        if let Some((_, account)) = known {
+            return Ok(account);
+        }
+        let account = Account::builder_with_http(Box::new(Shim))
+            .from_credentials(credentials(directory, key, url)?)
+            .await
+            .map_err(|error| refused(&error))?;
+        self.accounts().insert(identity, (directory.clone(), account.clone()));
+        Ok(account)
+    }
+
+    fn accounts(&self) -> MutexGuard<'_, HashMap<(String, String), (Directory, Account)>> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Restored").finish_non_exhaustive()
     }
 }
 
@@ -82,7 +128,7 @@ fn refused(error: &CrateError) -> AcmeError {
     AcmeError::Unsupported { what: escape(&error.to_string()) }
 }
 
-struct Shim(Arc<Call>);
+struct Shim;
 
 struct Call {
     client: Arc<Client>,
@@ -131,8 +177,9 @@ impl HttpClient for Shim {
         &self,
         request: Request<BodyWrapper<Bytes>>,
     ) -> Pin<Box<dyn Future<Output = Result<BytesResponse, CrateError>> + Send>> {
-        let call = Arc::clone(&self.0);
+        let call = CALL.try_with(Arc::clone);
         Box::pin(async move {
+            let call = call.map_err(|_| CrateError::Str("a request outside of any call"))?;
             let (parts, body) = request.into_parts();
             let answered = if parts.method == Method::HEAD {
                 call.nonce().await

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 
 use super::Performer;
 use super::ports::{Clock, Store};
@@ -55,6 +55,7 @@ pub struct World<'a, C, S> {
     clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
     account_keys: RefCell<HashMap<String, Rc<AccountKey>>>,
     turns: RefCell<HashMap<NamespacedName, Rc<Mutex<()>>>>,
+    checks: Semaphore,
 }
 
 /// What makes two issuers share one client: directory URL, bundle, skipTLSVerify.
@@ -84,6 +85,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             clients: RefCell::default(),
             account_keys: RefCell::default(),
             turns: RefCell::default(),
+            checks: Semaphore::new(CHECKS_AT_ONCE),
         })
     }
 
@@ -145,3 +147,6 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         self.hits.after(seen).await;
     }
 }
+
+/// How many self-checks begin at once.
+const CHECKS_AT_ONCE: usize = 16;

@@ -53,6 +53,8 @@ pub(crate) struct Session<'a, S: Store> {
     pub(crate) name: NamespacedName,
     pub(crate) snapshot: Snapshot,
     stored: HashMap<Key, Revision>,
+    /// The orders as they are on disk, by revision and number.
+    stored_orders: HashMap<(u32, u32), Kept<Order>>,
     pending: Vec<Change>,
     events: Vec<Event>,
     /// The record as it is on disk.
@@ -110,6 +112,7 @@ impl<'a, S: Store> Session<'a, S> {
                 run: Run::default(),
             },
             stored,
+            stored_orders: HashMap::new(),
             pending: Vec::new(),
             events: Vec::new(),
             stored_record,
@@ -122,8 +125,9 @@ impl<'a, S: Store> Session<'a, S> {
     /// The newest order of the next revision, and all others that owe a clean-up.
     async fn load_orders(&mut self, next: u32) -> Result<(), StoreError> {
         for ((revision, number), kept) in self.records().all_orders(&self.name).await? {
-            let Kept { value: order, revision: version } = kept?;
-            self.stored.insert(Key::Order(self.name.clone(), revision, number), version);
+            let kept = kept?;
+            let order = kept.value.clone();
+            self.stored_orders.insert((revision, number), kept);
             let newer = revision == next && number > self.snapshot.order_count;
             let displaced = if newer {
                 self.snapshot.order_count = number;
@@ -288,14 +292,10 @@ impl<'a, S: Store> Session<'a, S> {
                 self.stored.remove(&key);
             }
             Change::Order(order) => {
-                let number = number_of(&order);
-                let key = Key::Order(name.clone(), order.spec.revision, number);
-                let old = self.stored.get(&key);
-                let version = self
-                    .records()
-                    .put_order(&name, order.spec.revision, number, &order, old)
-                    .await?;
-                self.stored.insert(key, version);
+                let (of, number) = (order.spec.revision, number_of(&order));
+                let old = self.stored_orders.get(&(of, number));
+                let revision = self.records().put_order(&name, of, number, &order, old).await?;
+                self.stored_orders.insert((of, number), Kept { value: *order, revision });
             }
             Change::NextKey(pem, _) => {
                 self.records().create_next_key(&name, pem.0.as_bytes()).await?;

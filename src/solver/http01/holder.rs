@@ -37,7 +37,7 @@ fn other_than(own: &str, holders: Vec<Holder>) -> Option<Holder> {
 mod found {
     use std::collections::BTreeSet;
     use std::fs::{self, File};
-    use std::io::{BufRead, BufReader};
+    use std::io::{self, BufRead, BufReader, Read};
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
     use std::path::Path;
 
@@ -51,7 +51,9 @@ mod found {
         let inodes: BTreeSet<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
             .into_iter()
             .filter_map(|table| File::open(table).ok())
-            .flat_map(|table| listening_inodes(BufReader::new(table), address))
+            .flat_map(|table| {
+                listening_inodes(BufReader::new(Table { table, at_end: false }), address)
+            })
             .collect();
         if inodes.is_empty() {
             return Vec::new();
@@ -70,6 +72,27 @@ mod found {
         holders.sort_by_key(|holder| holder.pid);
         holders
     }
+
+    /// A table of the kernel, which gives as many lines as have room. Where one more would have
+    /// had, the end is reached: to ask for it would take the kernel through all sockets again.
+    struct Table {
+        table: File,
+        at_end: bool,
+    }
+
+    impl Read for Table {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.at_end {
+                return Ok(0);
+            }
+            let read = self.table.read(buffer)?;
+            self.at_end = buffer.len().saturating_sub(read) > LONGEST_LINE;
+            Ok(read)
+        }
+    }
+
+    /// In bytes; they have 150 (`tcp`) and some 180 (`tcp6`).
+    const LONGEST_LINE: usize = 512;
 
     fn name_of(process: &Path) -> Option<String> {
         let name = fs::read_to_string(process.join("comm")).ok()?;
