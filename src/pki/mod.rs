@@ -13,6 +13,7 @@ mod csr;
 mod details;
 mod key_der;
 mod key_error;
+mod keystore;
 mod names;
 mod ocsp;
 mod pem;
@@ -36,6 +37,7 @@ pub use crl::check_crl;
 pub use csr::{Csr, CsrError, CsrFacts, build_csr, read_csr};
 pub use details::{CertificateDetails, Party};
 pub use key_error::KeyError;
+pub use keystore::{KeystoreContents, KeystoreError};
 #[cfg(test)]
 pub(crate) use ocsp::answer as ocsp_answer;
 pub use ocsp::{check_ocsp, ocsp_request};

@@ -1,0 +1,114 @@
+//! Java and PKCS#12 keystores as bytes, for servers that read nothing else.
+//!
+//! Contract: the store's password is the key's password; the key is PKCS#8 version 1, with its
+//! whole chain behind it. The same input gives other bytes each time, because each store has
+//! salts of its own. Nothing here reads a store.
+//!
+//! Written here and not by a crate: the PKCS#12 crates at hand know no PBMAC1 and encrypt the
+//! private key of a LegacyRC2 store with 40 bits, where cert-manager and OpenSSL take 3DES.
+
+mod asn1;
+mod encryption;
+mod jks;
+mod pkcs12;
+
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use super::chain::Chain;
+use super::private_key::PrivateKey;
+use crate::resource::{KeyEncoding, KeystoreProfile};
+
+/// What goes into the stores of one issued Secret.
+#[derive(Clone, Copy, Debug)]
+pub struct KeystoreContents<'a> {
+    /// The private key.
+    pub key: &'a PrivateKey,
+    /// Its certificate, with those above it.
+    pub chain: &'a Chain,
+    /// The CA certificates of `ca.crt`; most often none.
+    pub authorities: Option<&'a Chain>,
+}
+
+/// Why a keystore cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum KeystoreError {
+    /// A Java keystore counts its texts with 16 bits.
+    #[error("an alias of {bytes} bytes is too long")]
+    AliasTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The library refused.
+    #[error("the cryptographic library could not {deed}")]
+    Library {
+        /// What it was asked to do.
+        deed: &'static str,
+    },
+}
+
+impl KeystoreContents<'_> {
+    /// A Java keystore with one key entry. Java compares aliases without case, so this one is
+    /// written in lower case.
+    pub fn jks(&self, alias: &str, password: &str) -> Result<Zeroizing<Vec<u8>>, KeystoreError> {
+        let pkcs8 = self.key.der(KeyEncoding::Pkcs8);
+        let mut store = jks::Store::new(password, self.milliseconds());
+        store.key_entry(alias, &pkcs8, self.chain.certificates())?;
+        Ok(store.finish())
+    }
+
+    /// A Java keystore with the CA certificates as `ca`, `ca-1`, ….
+    pub fn jks_truststore(&self, password: &str) -> Result<Zeroizing<Vec<u8>>, KeystoreError> {
+        let mut store = jks::Store::new(password, self.milliseconds());
+        for (index, der) in self.authority_certificates().iter().enumerate() {
+            store.trusted_entry(&authority_alias(index), der)?;
+        }
+        Ok(store.finish())
+    }
+
+    /// A PKCS#12 store (RFC 7292) with the key, its chain, and the CA certificates behind them.
+    pub fn pkcs12(
+        &self,
+        profile: KeystoreProfile,
+        password: &str,
+    ) -> Result<Zeroizing<Vec<u8>>, KeystoreError> {
+        let above = self.authority_certificates();
+        pkcs12::key_store(self.key, self.chain.certificates(), above, profile, password)
+    }
+
+    /// A PKCS#12 store with the CA certificates, marked as Java wants trusted ones marked.
+    pub fn pkcs12_truststore(
+        &self,
+        profile: KeystoreProfile,
+        password: &str,
+    ) -> Result<Zeroizing<Vec<u8>>, KeystoreError> {
+        pkcs12::trust_store(self.authority_certificates(), profile, password)
+    }
+
+    fn authority_certificates(&self) -> &[Vec<u8>] {
+        self.authorities.map_or(&[], Chain::certificates)
+    }
+
+    /// When the entries were made, as far as it can be known without a clock.
+    fn milliseconds(&self) -> i64 {
+        self.chain.leaf().not_before.as_millisecond()
+    }
+}
+
+/// The alias of a CA certificate.
+fn authority_alias(index: usize) -> String {
+    if index == 0 { "ca".to_owned() } else { format!("ca-{index}") }
+}
+
+/// The password as Java keystores and PKCS#12 derive keys from it: UTF-16, the high byte first.
+fn utf16(password: &str) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(password.encode_utf16().flat_map(u16::to_be_bytes).collect())
+}
+
+/// Fills an array with random bytes.
+fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], KeystoreError> {
+    let mut bytes = [0; LENGTH];
+    let deed = "draw random bytes";
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| KeystoreError::Library { deed })?;
+    Ok(bytes)
+}
