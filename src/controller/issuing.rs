@@ -11,10 +11,11 @@
 
 use jiff::Timestamp;
 
-use super::readiness;
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use super::{formats, readiness};
 use crate::resource::{
-    Condition, ConditionStatus, ConditionType, Deed, LeafFacts, PublishedPair, Reason,
+    Condition, ConditionStatus, ConditionType, Deed, LeafFacts, PublishedFormats, PublishedPair,
+    Reason,
 };
 
 /// See the table above.
@@ -93,24 +94,9 @@ pub fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
     PublishedPair {
         key: snapshot.next_key.clone(),
         certificate: Some(Ok(leaf.clone())),
-        annotations: annotations(snapshot),
+        annotations: formats::annotations(snapshot, leaf),
+        labels: formats::labels(snapshot),
+        // Read from the files by the next run; this one writes them once.
+        formats: PublishedFormats::default(),
     }
-}
-
-/// The metadata kept beside a published pair.
-pub fn annotations(snapshot: &Snapshot) -> std::collections::BTreeMap<String, String> {
-    use super::policy::annotation;
-    let issuer_ref = &snapshot.certificate.spec.issuer_ref;
-    let group = if issuer_ref.group.is_empty() { "cert-manager.io" } else { &issuer_ref.group };
-    let template = snapshot.certificate.spec.secret_template.clone().unwrap_or_default();
-    let mut annotations = template.annotations;
-    for (key, value) in [
-        (annotation::CERTIFICATE_NAME, snapshot.certificate.metadata.name.clone()),
-        (annotation::ISSUER_NAME, issuer_ref.name.clone()),
-        (annotation::ISSUER_KIND, issuer_ref.kind.to_string()),
-        (annotation::ISSUER_GROUP, group.to_owned()),
-    ] {
-        annotations.insert(key.to_owned(), value);
-    }
-    annotations
 }

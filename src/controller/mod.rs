@@ -8,6 +8,7 @@
 pub mod account;
 pub mod backoff;
 pub mod challenge;
+pub mod formats;
 pub mod issuing;
 pub mod keymanager;
 pub mod order;
@@ -46,6 +47,7 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
     ("order", order::decide),
     ("challenge", challenge::decide),
     ("issuing", issuing::decide),
+    ("formats", formats::decide),
     ("readiness", readiness::decide),
 ];
 
@@ -87,7 +89,8 @@ pub fn absorb(
             | Effect::FindAccount
             | Effect::RegisterAccount
             | Effect::UpdateContacts
-            | Effect::Publish,
+            | Effect::Publish
+            | Effect::Rewrite,
             Outcome::Failed(_),
         )
         | (Effect::Prepare { .. }, Outcome::Prepared) => Ok(Record::default()),
@@ -117,5 +120,6 @@ pub fn absorb(
             challenge::absorb_clean_up(snapshot, order, url, outcome, now)
         }
         (Effect::Publish, outcome) => issuing::absorb(snapshot, outcome, now),
+        (Effect::Rewrite, outcome) => formats::absorb(snapshot, &outcome, now),
     }
 }

@@ -182,7 +182,7 @@ pub(super) fn doing(effect: &Effect) -> &'static str {
         Effect::CleanUp { .. } => "Error cleaning up challenge",
         Effect::BuildRequest => "Failed to generate CSR",
         Effect::GenerateKey { .. } | Effect::ReuseKey => "Failed to make the private key",
-        Effect::Publish => "Failed to write the Secret",
+        Effect::Publish | Effect::Rewrite => "Failed to write the Secret",
         Effect::SelfCheck { .. } | Effect::Prepare { .. } => "",
     }
 }

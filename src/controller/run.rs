@@ -31,6 +31,10 @@ pub struct Run {
     pub ordered: bool,
     /// A new pair was published in this run.
     pub published: bool,
+    /// The live pair was written again in this run.
+    pub rewritten: bool,
+    /// Live keystores, by file name, whose password is not the one that the spec names now.
+    pub changed_passwords: BTreeSet<String>,
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
     /// Why the CSR was refused the last time.
@@ -159,6 +163,7 @@ impl Run {
             | Effect::CleanUp { .. }
             | Effect::Download => {}
             Effect::Publish => self.published = true,
+            Effect::Rewrite => self.rewritten = true,
         }
     }
 
@@ -280,7 +285,8 @@ impl Run {
             | Effect::FindAccount
             | Effect::RegisterAccount
             | Effect::UpdateContacts
-            | Effect::Publish => self.trouble = Some((doing(effect).to_owned(), error.clone())),
+            | Effect::Publish
+            | Effect::Rewrite => self.trouble = Some((doing(effect).to_owned(), error.clone())),
         }
     }
 
@@ -337,6 +343,7 @@ fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp
         | Outcome::CleanedUp
         | Outcome::Certificate { .. }
         | Outcome::Published(_)
+        | Outcome::Rewritten
         | Outcome::Failed(_) => None,
     };
     now.checked_add(Poll::pause(looks, retry_after)).ok()

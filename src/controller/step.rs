@@ -188,6 +188,8 @@ pub enum Effect {
     Download,
     /// Put key and chain in place.
     Publish,
+    /// Put the live key and chain in place again, in the forms the spec asks for now.
+    Rewrite,
 }
 
 /// What came of a deed.
@@ -240,6 +242,8 @@ pub enum Outcome {
     },
     /// `Publish`: key and chain are live.
     Published(Box<LeafFacts>),
+    /// `Rewrite`: the new forms are live.
+    Rewritten,
     /// Any deed: it did not work.
     Failed(DeedError),
 }
@@ -262,6 +266,7 @@ impl Outcome {
             Self::CleanedUp => "cleaned up",
             Self::Certificate { .. } => "certificate",
             Self::Published(_) => "published",
+            Self::Rewritten => "rewritten",
             Self::Failed(_) => "failed",
         }
     }

@@ -70,7 +70,8 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
 ) -> Result<Ending, StoreError> {
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
-    let session = Session::load(engine.store, task, intervals, now).await?;
+    let mut session = Session::load(engine.store, task, intervals, now).await?;
+    look_at_passwords(engine, &mut session);
     let (owed, step) = next_step(&session.snapshot, now);
     if owed.is_empty() && task.force.is_none() && session.is_known() && !session.is_unsaved() {
         match step {
@@ -91,6 +92,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         lease = engine.store.lock(&lock, engine.options.lock_timeout) => lease?,
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
+    look_at_passwords(engine, &mut session);
     session.resume();
     if let Some(force) = task.force {
         session.force(force, engine.clock.now());
@@ -109,6 +111,14 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     };
     drive.revision_before = drive.session.snapshot.record.status.revision;
     drive.run_to_the_end().await
+}
+
+/// Takes in whether keystores would be made with other passwords now.
+fn look_at_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    session: &mut Session<'_, S>,
+) {
+    session.snapshot.run.changed_passwords = engine.performer.changed_passwords(&session.snapshot);
 }
 
 fn unchanged<S: Store>(session: &Session<'_, S>) -> Ending {
@@ -459,7 +469,7 @@ fn stage_of(effect: &Effect) -> &'static str {
         Effect::CleanUp { .. } => "cleaning up",
         Effect::Finalize => "sending the CSR",
         Effect::Download => "fetching the certificate",
-        Effect::Publish => "publishing",
+        Effect::Publish | Effect::Rewrite => "publishing",
     }
 }
 

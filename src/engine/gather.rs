@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
+use super::inputs::digest_of;
 use crate::pki;
-use crate::resource::{KeyFacts, PublishedPair, SecretFiles};
+use crate::resource::{
+    KeyEncoding, KeyFacts, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles,
+};
 
 /// The file beside the pair that keeps what a Secret's metadata would.
 pub(crate) const METADATA_FILE: &str = "metadata.json";
@@ -19,6 +23,9 @@ pub(crate) struct SecretMetadata {
     /// Labels.
     #[serde(default)]
     pub(crate) labels: BTreeMap<String, String>,
+    /// What the keystores beside it were made with, by file name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) keystores: BTreeMap<String, PublishedKeystore>,
 }
 
 /// What a private key is, or why it cannot be read.
@@ -27,9 +34,14 @@ pub(crate) fn key_facts(pem: &[u8]) -> Result<KeyFacts, String> {
     pki::key_facts(text).map_err(|error| error.to_string())
 }
 
+/// The digest by which a changed password is known, without the password being kept.
+pub(crate) fn salted_digest(salt: &str, password: &str) -> String {
+    digest_of(&Zeroizing::new([salt.as_bytes(), password.as_bytes()].concat()))
+}
+
 /// What is live, decoded.
 pub fn published_pair(files: &SecretFiles) -> PublishedPair {
-    let bytes = |name: &str| files.0.get(name).filter(|bytes| !bytes.is_empty());
+    let bytes = |name: &str| present(files, name);
     let metadata = bytes(METADATA_FILE)
         .and_then(|json| serde_json::from_slice::<SecretMetadata>(json).ok())
         .unwrap_or_default();
@@ -39,5 +51,35 @@ pub fn published_pair(files: &SecretFiles) -> PublishedPair {
             pki::leaf_facts(&String::from_utf8_lossy(pem)).map_err(|error| error.to_string())
         }),
         annotations: metadata.annotations,
+        labels: metadata.labels,
+        formats: formats(files, metadata.keystores),
     }
+}
+
+fn present<'a>(files: &'a SecretFiles, name: &str) -> Option<&'a Zeroizing<Vec<u8>>> {
+    files.0.get(name).filter(|bytes| !bytes.is_empty())
+}
+
+fn formats(
+    files: &SecretFiles,
+    mut keystores: BTreeMap<String, PublishedKeystore>,
+) -> PublishedFormats {
+    let bytes = |name: &str| present(files, name);
+    keystores.retain(|name, _| bytes(name).is_some());
+    let key = bytes("tls.key").and_then(|pem| std::str::from_utf8(pem).ok());
+    let encoding = key.map(|pem| {
+        let is_pkcs8 = pem.contains("-----BEGIN PRIVATE KEY-----");
+        if is_pkcs8 { KeyEncoding::Pkcs8 } else { KeyEncoding::Pkcs1 }
+    });
+    let der = bytes("key.der").map(|found| {
+        let key = key.and_then(|pem| pki::PrivateKey::from_pem(pem).ok());
+        key.zip(encoding).is_some_and(|(key, encoding)| key.der(encoding) == *found)
+    });
+    let combined_pem = bytes("tls-combined.pem").map(|found| {
+        let chain = bytes("tls.crt").map(|bytes| bytes.as_slice()).unwrap_or_default();
+        let parts = Zeroizing::new([key.unwrap_or_default().as_bytes(), b"\n", chain].concat());
+        parts == *found
+    });
+    let authorities = bytes("ca.crt").map(|pem| String::from_utf8_lossy(pem).into_owned());
+    PublishedFormats { encoding, der, combined_pem, authorities, keystores }
 }

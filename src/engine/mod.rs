@@ -15,6 +15,7 @@ pub mod ports;
 mod schedule;
 mod session;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::StreamExt;
@@ -44,6 +45,12 @@ pub trait Performer {
 
     /// Waits until it was asked more often than `seen`.
     fn hit_after(&self, seen: u64) -> impl Future<Output = ()>;
+
+    /// Live keystores, by file name, whose password is not the one that the spec names now. One
+    /// whose password cannot be had is not among them.
+    fn changed_passwords(&self, _snapshot: &Snapshot) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
 }
 
 /// Hears what happens, to show it. Never asked anything.

@@ -5,10 +5,11 @@
 
 mod ca;
 mod local;
+mod publish;
 mod trouble;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::rc::Rc;
@@ -116,6 +117,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::SelfCheck { url } => self.self_check(&snapshot, &url).await,
             Effect::CleanUp { order, url } => self.clean_up(&snapshot, &order, &url),
             Effect::Publish => self.publish(&snapshot).await,
+            Effect::Rewrite => self.rewrite(&snapshot).await,
             effect @ (Effect::ObtainAccountKey
             | Effect::FindAccount
             | Effect::RegisterAccount
@@ -145,6 +147,10 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
 
     async fn hit_after(&self, seen: u64) {
         self.hits.after(seen).await;
+    }
+
+    fn changed_passwords(&self, snapshot: &Snapshot) -> BTreeSet<String> {
+        self.keystores_with_another_password(snapshot)
     }
 }
 

@@ -22,6 +22,7 @@ mod revocation;
 mod secret;
 mod signing;
 mod subject;
+mod subject_attributes;
 #[cfg(test)]
 pub(crate) mod test_ca;
 mod trust;
@@ -47,5 +48,6 @@ pub use revocation::{Revocation, RevocationDoubt};
 pub use secret::secret_files;
 pub use signing::SigningError;
 pub use subject::{SubjectError, literal_subject_common_name};
+pub use subject_attributes::subject_attributes;
 pub use trust::{TrustError, verify_trust};
 pub use verify::{ChainError, MAX_SKEW, verify_issued};

@@ -68,6 +68,8 @@ pub enum Reason {
     DomainVerified,
     CleanUpError,
     Adopted,
+    SecretTemplateMismatch,
+    AdditionalOutputFormatsMismatch,
     ACMEAccountRegistered,
     Precondition,
 }

@@ -51,7 +51,7 @@ pub use order::{
     Authorization, AuthorizationState, Deed, OfferedChallenge, Order, OrderSpec, OrderState,
 };
 pub use problem::{FailureClass, Problem, Subproblem};
-pub use secret::{PublishedPair, SecretFiles};
+pub use secret::{PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles};
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, LastFailure};

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::{KeyFacts, LeafFacts};
+use super::{KeyEncoding, KeyFacts, LeafFacts};
 
 /// What the secret's folder holds now, already decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedPair {
     /// tls.key: `None` when absent or empty, `Some(Err)` when it cannot be decoded.
     pub key: Option<Result<KeyFacts, String>>,
@@ -16,6 +17,37 @@ pub struct PublishedPair {
     /// The metadata kept beside the files: annotations such as
     /// `cert-manager.io/issuer-name`.
     pub annotations: BTreeMap<String, String>,
+    /// Labels, likewise.
+    pub labels: BTreeMap<String, String>,
+    /// The forms that key and chain are in.
+    pub formats: PublishedFormats,
+}
+
+/// The forms that a published pair is in, as far as the spec decides them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PublishedFormats {
+    /// Of tls.key; `None` when that is absent.
+    pub encoding: Option<KeyEncoding>,
+    /// key.der: `None` when absent, `Some(false)` when it does not hold what tls.key holds.
+    pub der: Option<bool>,
+    /// tls-combined.pem, likewise.
+    pub combined_pem: Option<bool>,
+    /// ca.crt.
+    pub authorities: Option<String>,
+    /// Keystores and truststores that are there, by file name.
+    pub keystores: BTreeMap<String, PublishedKeystore>,
+}
+
+/// What is remembered of a keystore, which is another sequence of bytes each time it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PublishedKeystore {
+    /// Alias of a Java keystore, profile of a PKCS#12 store.
+    pub setting: String,
+    /// Random, lower-case hexadecimal.
+    pub salt: String,
+    /// SHA-256 over the salt's text and the password, lower-case hexadecimal.
+    pub password_digest: String,
 }
 
 /// The files of one revision, by name, with their contents.

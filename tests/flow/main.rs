@@ -5,6 +5,7 @@ mod accounts;
 #[cfg(test)]
 mod challenges;
 #[cfg(test)]
+mod formats;
 mod inspect;
 #[cfg(test)]
 mod issuing;

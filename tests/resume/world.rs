@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use base64::Engine as _;
 use certctl::controller::{
-    CheckSeen, DeedError, DeedErrorKind, Effect, Outcome, Secret, Snapshot, account, issuing,
+    CheckSeen, DeedError, DeedErrorKind, Effect, Outcome, Secret, Snapshot, account, formats,
 };
 use certctl::engine::Performer;
 use certctl::engine::inputs::account_id;
@@ -113,14 +113,18 @@ impl World {
                 let chain = Chain::from_pem(&pem).unwrap();
                 let key = self.next_key(&name).await;
                 let mut files = pki::secret_files(&snapshot.certificate.spec, &key, &chain);
-                let annotations = issuing::annotations(snapshot);
-                let metadata = serde_json::json!({ "annotations": annotations }).to_string();
+                let metadata = serde_json::json!({
+                    "annotations": formats::annotations(snapshot, chain.leaf()),
+                    "labels": formats::labels(snapshot),
+                })
+                .to_string();
                 files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
                 let revision = snapshot.next_revision();
                 self.disk.publish(&secret(snapshot), revision, &files).await.unwrap();
                 self.disk.log_issuance(&chain.leaf().serial).await.unwrap();
                 Ok(Outcome::Published(Box::new(chain.leaf().clone())))
             }
+            Effect::Rewrite => unreachable!("nothing asks for other formats here"),
             Effect::FindAccount
             | Effect::RegisterAccount
             | Effect::UpdateContacts

@@ -49,7 +49,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             | Effect::Present { .. }
             | Effect::SelfCheck { .. }
             | Effect::CleanUp { .. }
-            | Effect::Publish => {}
+            | Effect::Publish
+            | Effect::Rewrite => {}
         }
         let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
         let (session, key) = self.session(snapshot, &order.spec.account_url).await?;
@@ -82,7 +83,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             | Effect::Present { .. }
             | Effect::SelfCheck { .. }
             | Effect::CleanUp { .. }
-            | Effect::Publish => Err(trouble::local("not a deed at the CA")),
+            | Effect::Publish
+            | Effect::Rewrite => Err(trouble::local("not a deed at the CA")),
         }
     }
 

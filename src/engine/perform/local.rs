@@ -4,17 +4,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Serialize;
-use zeroize::Zeroizing;
-
 use super::{World, trouble};
-use crate::controller::{CheckSeen, DeedError, Outcome, Secret, Snapshot, issuing};
-use crate::engine::gather::{METADATA_FILE, SecretMetadata};
+use crate::controller::{CheckSeen, DeedError, Outcome, Secret, Snapshot};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
 use crate::pki;
 use crate::probe::check_http01;
-use crate::resource::{Challenge, ChallengeType, KeyAlgorithm, LeafFacts, NamespacedName};
+use crate::resource::{Challenge, ChallengeType, KeyAlgorithm, NamespacedName};
 use crate::solver::http01::{Listener, Token, Webroot};
 use crate::store::Records;
 
@@ -29,6 +25,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// Everything that must be true here before anything is asked of a CA.
     pub(super) fn prepare(&self, snapshot: &Snapshot, solving: bool) -> Result<Outcome, DeedError> {
         self.external_account_binding(snapshot)?;
+        self.formats_can_be_made(snapshot)?;
         if !solving {
             return Ok(Outcome::Prepared);
         }
@@ -106,7 +103,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
     }
 
-    async fn next_key(&self, snapshot: &Snapshot) -> Result<pki::PrivateKey, DeedError> {
+    pub(super) async fn next_key(&self, snapshot: &Snapshot) -> Result<pki::PrivateKey, DeedError> {
         let name = snapshot.certificate.metadata.key();
         let bytes = Records::new(self.store).next_key(&name).await;
         let bytes = bytes.map_err(|e| trouble::state(&e))?;
@@ -173,60 +170,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.hits.forget(&token);
         Ok(Outcome::CleanedUp)
     }
-
-    /// Puts key, chain and what is known about them live, in one step.
-    pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
-        let order = snapshot.current_order();
-        let pem = order.and_then(|order| order.certificate.as_ref());
-        let pem = pem.ok_or_else(|| trouble::local("there is no certificate to publish"))?;
-        let chain = pki::Chain::from_pem(pem).map_err(trouble::local)?;
-        let key = self.next_key(snapshot).await?;
-        let mut files = pki::secret_files(&snapshot.certificate.spec, &key, &chain);
-        let template = snapshot.certificate.spec.secret_template.clone().unwrap_or_default();
-        let metadata =
-            SecretMetadata { annotations: issuing::annotations(snapshot), labels: template.labels };
-        let json = serde_json::to_vec_pretty(&metadata).map_err(trouble::local)?;
-        files.0.insert(METADATA_FILE.to_owned(), Zeroizing::new(json));
-        let revision = snapshot.next_revision();
-        let secret = secret_of(snapshot);
-        self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
-        let line = self.issuance(snapshot, chain.leaf());
-        self.store.log_issuance(&line).await.map_err(|e| trouble::state(&e))?;
-        Ok(Outcome::Published(Box::new(chain.leaf().clone())))
-    }
-
-    /// One line of `issuance.log`.
-    fn issuance(&self, snapshot: &Snapshot, leaf: &LeafFacts) -> String {
-        let account = snapshot.current_order().map(|order| order.spec.account_url.as_str());
-        let line = Issuance {
-            time: self.clock.now().to_string(),
-            certificate: snapshot.certificate.metadata.key().to_string(),
-            revision: snapshot.next_revision(),
-            serial: &leaf.serial,
-            sha256: &leaf.fingerprint,
-            names: names_of(&snapshot.certificate).iter().map(ToString::to_string).collect(),
-            account: account.unwrap_or_default(),
-            uid: rustix::process::getuid().as_raw(),
-            verb: self.options.verb,
-        };
-        serde_json::to_string(&line).unwrap_or_default()
-    }
 }
 
-#[derive(Serialize)]
-struct Issuance<'a> {
-    time: String,
-    certificate: String,
-    revision: u32,
-    serial: &'a str,
-    sha256: &'a str,
-    names: Vec<String>,
-    account: &'a str,
-    uid: u32,
-    verb: &'static str,
-}
-
-fn secret_of(snapshot: &Snapshot) -> NamespacedName {
+/// Where the pair is published.
+pub(super) fn secret_of(snapshot: &Snapshot) -> NamespacedName {
     let namespace = &snapshot.certificate.metadata.namespace;
     NamespacedName::new(namespace, &snapshot.certificate.spec.secret_name)
 }

@@ -1,0 +1,226 @@
+//! Writing a Secret: the pair, its further formats, keystores, and what is known about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use super::local::secret_of;
+use super::{World, trouble};
+use crate::controller::{DeedError, Outcome, Snapshot, formats};
+use crate::engine::gather::{METADATA_FILE, SecretMetadata, salted_digest};
+use crate::engine::inputs::{digest_of, names_of};
+use crate::engine::ports::{Clock, Store};
+use crate::manifest::SecretError;
+use crate::pki::{self, KeystoreContents};
+use crate::resource::{
+    LeafFacts, NamespacedName, PublishedKeystore, SecretFiles, SecretKeySelector,
+};
+
+/// A password, and where it comes from.
+type Password = Zeroizing<String>;
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    /// Puts key, chain and what is known about them live, in one step.
+    pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let order = snapshot.current_order();
+        let pem = order.and_then(|order| order.certificate.as_ref());
+        let pem = pem.ok_or_else(|| trouble::local("there is no certificate to publish"))?;
+        let chain = pki::Chain::from_pem(pem).map_err(trouble::local)?;
+        let key = self.next_key(snapshot).await?;
+        let files = self.secret_files(snapshot, &key, &chain)?;
+        let revision = snapshot.next_revision();
+        let secret = secret_of(snapshot);
+        self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
+        let line = self.issuance(snapshot, chain.leaf());
+        self.store.log_issuance(&line).await.map_err(|e| trouble::state(&e))?;
+        Ok(Outcome::Published(Box::new(chain.leaf().clone())))
+    }
+
+    /// Puts the live key and chain live again, in the forms that the spec asks for now.
+    pub(super) async fn rewrite(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let secret = secret_of(snapshot);
+        let live = self.store.published(&secret).await.map_err(|e| trouble::state(&e))?;
+        let live = live.unwrap_or_default();
+        let text = |name: &str| {
+            let bytes = live.0.get(name).map(|bytes| String::from_utf8(bytes.to_vec()));
+            let text = bytes.and_then(Result::ok).map(Zeroizing::new);
+            text.ok_or_else(|| trouble::precondition(format!("there is no live {name}")))
+        };
+        let key = pki::PrivateKey::from_pem(&text("tls.key")?).map_err(trouble::precondition)?;
+        let chain = pki::Chain::from_pem(&text("tls.crt")?).map_err(trouble::precondition)?;
+        let files = self.secret_files(snapshot, &key, &chain)?;
+        let revision = snapshot.record.status.revision.unwrap_or(0);
+        self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
+        Ok(Outcome::Rewritten)
+    }
+
+    /// What the formats need is there, found out before anything is asked of a CA.
+    pub(super) fn formats_can_be_made(&self, snapshot: &Snapshot) -> Result<(), DeedError> {
+        authorities(snapshot)?;
+        for name in formats::wanted_keystores(snapshot).keys() {
+            self.password(snapshot, name)?;
+        }
+        Ok(())
+    }
+
+    /// See [`crate::engine::Performer::changed_passwords`].
+    pub(super) fn keystores_with_another_password(&self, snapshot: &Snapshot) -> BTreeSet<String> {
+        let Some(pair) = &snapshot.secret else { return BTreeSet::new() };
+        let stores = pair.formats.keystores.iter();
+        let changed = stores.filter(|(name, store)| {
+            self.password(snapshot, name).is_ok_and(|password| {
+                salted_digest(&store.salt, &password) != store.password_digest
+            })
+        });
+        changed.map(|(name, _)| name.clone()).collect()
+    }
+
+    fn secret_files(
+        &self,
+        snapshot: &Snapshot,
+        key: &pki::PrivateKey,
+        chain: &pki::Chain,
+    ) -> Result<SecretFiles, DeedError> {
+        let mut files = pki::secret_files(&snapshot.certificate.spec, key, chain);
+        let authorities = authorities(snapshot)?;
+        if let Some(text) = formats::wanted_authorities(snapshot) {
+            files.0.insert("ca.crt".to_owned(), Zeroizing::new(text.as_bytes().to_vec()));
+        }
+        let contents = KeystoreContents { key, chain, authorities: authorities.as_ref() };
+        let mut keystores = BTreeMap::new();
+        for (name, setting) in formats::wanted_keystores(snapshot) {
+            let password = self.password(snapshot, name)?;
+            let store = keystore(snapshot, &contents, name, &setting, &password)?;
+            files.0.insert(name.to_owned(), store);
+            let salt = fresh_salt()?;
+            let password_digest = salted_digest(&salt, &password);
+            keystores.insert(name.to_owned(), PublishedKeystore { setting, salt, password_digest });
+        }
+        let mut annotations = formats::annotations(snapshot, chain.leaf());
+        for (name, values) in pki::subject_attributes(chain) {
+            let key = format!("{}{name}", formats::detail::SUBJECT_PREFIX);
+            annotations.insert(key, formats::csv(&values));
+        }
+        let metadata = SecretMetadata { annotations, labels: formats::labels(snapshot), keystores };
+        let json = serde_json::to_vec_pretty(&metadata).map_err(trouble::local)?;
+        files.0.insert(METADATA_FILE.to_owned(), Zeroizing::new(json));
+        Ok(files)
+    }
+
+    /// The password of a store, by the store's file name.
+    fn password(&self, snapshot: &Snapshot, name: &str) -> Result<Password, DeedError> {
+        let keystores = snapshot.certificate.spec.keystores.clone().unwrap_or_default();
+        let (field, literal, reference) = match name {
+            formats::KEYSTORE_JKS | formats::TRUSTSTORE_JKS => {
+                let store = keystores.jks.map(|jks| (jks.password, jks.password_secret_ref));
+                let (literal, reference) = store.unwrap_or_default();
+                ("spec.keystores.jks", literal, reference)
+            }
+            _ => {
+                let store = keystores.pkcs12.map(|p12| (p12.password, p12.password_secret_ref));
+                let (literal, reference) = store.unwrap_or_default();
+                ("spec.keystores.pkcs12", literal, reference)
+            }
+        };
+        match (literal, reference) {
+            (Some(literal), _) => Ok(Zeroizing::new(literal)),
+            (None, Some(reference)) => self
+                .referenced_password(snapshot, &reference)
+                .map_err(|why| trouble::precondition(format!("{field}.passwordSecretRef: {why}"))),
+            (None, None) => Err(trouble::precondition(format!("{field} has no password"))),
+        }
+    }
+
+    fn referenced_password(
+        &self,
+        snapshot: &Snapshot,
+        reference: &SecretKeySelector,
+    ) -> Result<Password, String> {
+        let namespace = &snapshot.certificate.metadata.namespace;
+        let secret = NamespacedName::new(namespace, &reference.name);
+        let bytes = self
+            .secrets
+            .resolve(&secret, &reference.key)
+            .map_err(|error: SecretError| error.to_string())?;
+        let text = std::str::from_utf8(&bytes);
+        let text = text.map_err(|_| format!("secret {secret}, `{}`: not UTF-8", reference.key))?;
+        if text.is_empty() {
+            return Err(format!("secret {secret}, `{}`: empty", reference.key));
+        }
+        Ok(Zeroizing::new(text.to_owned()))
+    }
+
+    /// One line of `issuance.log`.
+    fn issuance(&self, snapshot: &Snapshot, leaf: &LeafFacts) -> String {
+        let account = snapshot.current_order().map(|order| order.spec.account_url.as_str());
+        let line = Issuance {
+            time: self.clock.now().to_string(),
+            certificate: snapshot.certificate.metadata.key().to_string(),
+            revision: snapshot.next_revision(),
+            serial: &leaf.serial,
+            sha256: &leaf.fingerprint,
+            names: names_of(&snapshot.certificate).iter().map(ToString::to_string).collect(),
+            account: account.unwrap_or_default(),
+            uid: rustix::process::getuid().as_raw(),
+            verb: self.options.verb,
+        };
+        serde_json::to_string(&line).unwrap_or_default()
+    }
+}
+
+#[derive(Serialize)]
+struct Issuance<'a> {
+    time: String,
+    certificate: String,
+    revision: u32,
+    serial: &'a str,
+    sha256: &'a str,
+    names: Vec<String>,
+    account: &'a str,
+    uid: u32,
+    verb: &'static str,
+}
+
+fn keystore(
+    snapshot: &Snapshot,
+    contents: &KeystoreContents<'_>,
+    name: &str,
+    setting: &str,
+    password: &str,
+) -> Result<Zeroizing<Vec<u8>>, DeedError> {
+    let keystores = snapshot.certificate.spec.keystores.as_ref();
+    let pkcs12 = keystores.and_then(|keystores| keystores.pkcs12.as_ref());
+    let profile = pkcs12.and_then(|pkcs12| pkcs12.profile).unwrap_or_default();
+    let store = match name {
+        formats::KEYSTORE_JKS => contents.jks(setting, password),
+        formats::TRUSTSTORE_JKS => contents.jks_truststore(password),
+        formats::TRUSTSTORE_P12 => contents.pkcs12_truststore(profile, password),
+        _ => contents.pkcs12(profile, password),
+    };
+    store.map_err(|error| trouble::precondition(format!("{name}: {error}")))
+}
+
+/// The certificates of ca.crt, when there is to be one.
+fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, DeedError> {
+    let asked = snapshot.settings.ca_crt_from_bundle;
+    match formats::wanted_authorities(snapshot) {
+        Some(pem) => {
+            let chain = pki::Chain::from_pem(pem);
+            chain.map(Some).map_err(|error| trouble::precondition(format!("caBundle: {error}")))
+        }
+        None if asked => Err(trouble::precondition(format!(
+            "certctl.io/ca-crt: from-ca-bundle: issuer \"{}\" has no caBundle",
+            snapshot.issuer.metadata.name
+        ))),
+        None => Ok(None),
+    }
+}
+
+fn fresh_salt() -> Result<String, DeedError> {
+    let mut bytes = [0; 32];
+    let drawn = aws_lc_rs::rand::fill(&mut bytes);
+    drawn.map_err(|_| trouble::precondition("no random bytes to be had"))?;
+    // Half of a digest over random bytes is as random, and is hexadecimal already.
+    Ok(digest_of(&bytes).chars().take(32).collect())
+}
