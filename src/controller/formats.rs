@@ -18,7 +18,8 @@ use jiff::Timestamp;
 use super::policy::{READINESS, Violation, annotation, first_violation};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
-    KeyAlgorithm, LeafFacts, OutputFormat, PublishedFormats, PublishedPair, Reason,
+    KeyAlgorithm, LeafFacts, OutputFormat, PublishedFormats, PublishedKeystore, PublishedPair,
+    Reason,
 };
 
 /// The annotations that repeat what the leaf says.
@@ -140,6 +141,24 @@ fn keystore_mismatch(snapshot: &Snapshot, formats: &PublishedFormats) -> Option<
     Some(format!("{extra} is not asked for any more"))
 }
 
+/// The forms of a pair that is written now. The salts and digests of its keystores are for the
+/// next run to read: this one writes no second time.
+pub fn written(snapshot: &Snapshot) -> PublishedFormats {
+    let spec = &snapshot.certificate.spec;
+    let asked = |format| spec.additional_output_formats.contains(&format).then_some(true);
+    let stores = wanted_keystores(snapshot).into_iter().map(|(name, setting)| {
+        let (salt, password_digest) = (String::new(), String::new());
+        (name.to_owned(), PublishedKeystore { setting, salt, password_digest })
+    });
+    PublishedFormats {
+        encoding: Some(spec.private_key.as_ref().and_then(|key| key.encoding).unwrap_or_default()),
+        der: asked(OutputFormat::Der),
+        combined_pem: asked(OutputFormat::CombinedPem),
+        authorities: wanted_authorities(snapshot).map(str::to_owned),
+        keystores: stores.collect(),
+    }
+}
+
 /// The file of a Java keystore.
 pub const KEYSTORE_JKS: &str = "keystore.jks";
 /// The file of a Java truststore.
@@ -217,23 +236,4 @@ pub fn csv(values: &[String]) -> String {
         if needs_quotes { format!("\"{}\"", value.replace('"', "\"\"")) } else { value.clone() }
     });
     quoted.collect::<Vec<_>>().join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_are_written_as_go_writes_csv() {
-        for (values, expected) in [
-            (&[][..], ""),
-            (&["a"], "a"),
-            (&["a", "b c"], "a,b c"),
-            (&["a,b", "say \"x\""], "\"a,b\",\"say \"\"x\"\"\""),
-            (&[" a", "", "\\.", "a\nb"], "\" a\",,\"\\.\",\"a\nb\""),
-        ] {
-            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-            assert_eq!(csv(&values), expected);
-        }
-    }
 }

@@ -14,8 +14,7 @@ use jiff::Timestamp;
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use super::{formats, readiness};
 use crate::resource::{
-    Condition, ConditionStatus, ConditionType, Deed, LeafFacts, PublishedFormats, PublishedPair,
-    Reason,
+    Condition, ConditionStatus, ConditionType, Deed, LeafFacts, PublishedPair, Reason,
 };
 
 /// See the table above.
@@ -96,7 +95,6 @@ pub fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
         certificate: Some(Ok(leaf.clone())),
         annotations: formats::annotations(snapshot, leaf),
         labels: formats::labels(snapshot),
-        // Read from the files by the next run; this one writes them once.
-        formats: PublishedFormats::default(),
+        formats: formats::written(snapshot),
     }
 }

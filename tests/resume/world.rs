@@ -113,11 +113,10 @@ impl World {
                 let chain = Chain::from_pem(&pem).unwrap();
                 let key = self.next_key(&name).await;
                 let mut files = pki::secret_files(&snapshot.certificate.spec, &key, &chain);
-                let metadata = serde_json::json!({
-                    "annotations": formats::annotations(snapshot, chain.leaf()),
-                    "labels": formats::labels(snapshot),
-                })
-                .to_string();
+                let annotations = formats::annotations(snapshot, chain.leaf());
+                let labels = formats::labels(snapshot);
+                let metadata = serde_json::json!({"annotations": annotations, "labels": labels});
+                let metadata = metadata.to_string();
                 files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
                 let revision = snapshot.next_revision();
                 self.disk.publish(&secret(snapshot), revision, &files).await.unwrap();

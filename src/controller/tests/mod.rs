@@ -10,6 +10,7 @@ mod account;
 mod backoff;
 mod challenge;
 mod fixture;
+mod formats;
 mod keymanager;
 mod order;
 mod order_absorb;
