@@ -9,7 +9,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::indexing_slicing,
     reason = "what goes wrong in a test ends the test"
 )]
 
