@@ -6,11 +6,7 @@
 //! contents without looking at the authentication, and that is computed a second time with
 //! openssl's own PBKDF2 and HMAC.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "what goes wrong in a test ends the test"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test ends the test")]
 
 use std::fs::File;
 use std::io::Write as _;

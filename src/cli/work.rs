@@ -17,6 +17,7 @@ use super::Shell;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::target::{NameTarget, Target};
+use crate::controller::trigger;
 use crate::engine::Task;
 use crate::engine::inputs::input_digest;
 use crate::manifest::{self, Conflict, Diagnostic, Loaded, SecretSource, Source};
@@ -207,19 +208,18 @@ fn choose<'a>(
     Ok(usable.into_iter().filter(meant).collect())
 }
 
-/// Of several Certificates that want one Secret: the one that the state records as its owner, else
-/// the one known longest, else nobody.
+/// Of several Certificates that want one Secret, the one that may have it.
 fn owner(
     conflict: &Conflict,
     known: &[(NamespacedName, CertificateRecord)],
 ) -> Option<NamespacedName> {
-    let mine = |name: &NamespacedName| conflict.certificates.contains(name);
-    let candidates = known.iter().filter(|(name, _)| mine(name));
-    let owns = |record: &CertificateRecord| record.secret_name == conflict.secret.name;
-    candidates
-        .min_by_key(|(name, record)| (!owns(record), record.creation_timestamp, name.clone()))
-        .map(|(name, _)| name.clone())
-        .or_else(|| conflict.certificates.first().cloned())
+    let claim = |name| {
+        let record = known.iter().find(|(known, _)| known == name).map(|(_, record)| record);
+        let owns = record.is_some_and(|record| record.secret_name == conflict.secret.name);
+        trigger::Claim { name, since: record.map(|record| record.creation_timestamp), owns }
+    };
+    let claims: Vec<_> = conflict.certificates.iter().map(claim).collect();
+    trigger::owner(&claims).cloned()
 }
 
 fn task(

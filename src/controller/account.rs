@@ -12,6 +12,7 @@
 
 use jiff::Timestamp;
 
+use super::order_absorb::doing;
 use super::{
     Change, Deferral, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake, order,
 };
@@ -69,6 +70,30 @@ pub fn contacts(snapshot: &Snapshot) -> Vec<String> {
     if email.is_empty() { Vec::new() } else { vec![format!("mailto:{}", email.to_lowercase())] }
 }
 
+/// Why there is no account, by the deed that failed.
+fn reason(effect: &Effect) -> Reason {
+    match effect {
+        Effect::FindAccount | Effect::RegisterAccount => Reason::ErrRegisterACMEAccount,
+        Effect::UpdateContacts => Reason::ErrUpdateACMEAccount,
+        Effect::ObtainAccountKey
+        | Effect::Prepare { .. }
+        | Effect::GenerateKey { .. }
+        | Effect::ReuseKey
+        | Effect::BuildRequest
+        | Effect::CreateOrder
+        | Effect::ReadOrder
+        | Effect::ReadAuthorization { .. }
+        | Effect::Present { .. }
+        | Effect::SelfCheck { .. }
+        | Effect::Accept { .. }
+        | Effect::CleanUp { .. }
+        | Effect::Finalize
+        | Effect::Download
+        | Effect::Publish
+        | Effect::Rewrite => Reason::ErrVerifyACMEAccount,
+    }
+}
+
 /// The key is written down before the first request, the URL right after the answer.
 pub fn absorb(
     snapshot: &Snapshot,
@@ -113,6 +138,10 @@ pub fn absorb(
         (Outcome::NoAccount, Some(account)) if matches!(effect, Effect::FindAccount) => {
             let account = Account { deed: AccountDeed::Register, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
+        }
+        (Outcome::Failed(error), _) => {
+            let message = format!("{}: {error}", doing(effect));
+            Ok(Record::default().warning(now, reason(effect), message))
         }
         (other, account) => {
             let state =

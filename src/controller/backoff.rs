@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Change, Failure, Record, Snapshot};
 use crate::resource::{
-    CertificateRecord, CleanUp, Condition, ConditionStatus, ConditionType, Deed, FailureClass,
-    LastFailure, OrderState, Phase, Reason,
+    AuthorizationState, CertificateRecord, CleanUp, Condition, ConditionStatus, ConditionType,
+    Deed, FailureClass, LastFailure, OrderState, Phase, Reason,
 };
 
 /// The first delay.
@@ -111,7 +111,9 @@ fn failed_order(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Optio
         return None;
     }
     if !order.state.is_failure() {
-        order.state = OrderState::Errored;
+        // One refused authorization makes the CA's order invalid (RFC 8555 section 7.1.6).
+        let refused = order.challenges.iter().any(|c| c.state == AuthorizationState::Invalid);
+        order.state = if refused { OrderState::Invalid } else { OrderState::Errored };
     }
     order.deed = Deed::Nothing;
     order.failure_time = Some(now);

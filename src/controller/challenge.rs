@@ -14,11 +14,12 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    AuthorizationSeen, ChallengeSeen, Change, Deferral, Effect, IllegalOutcome, Outcome, Record,
-    Snapshot, Step, Wake,
+    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect,
+    IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, Order, OrderState, Phase, Reason,
+    AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Order, OrderState,
+    Phase, Reason,
 };
 
 /// Between two looks at a challenge whose slot others wait for.
@@ -64,7 +65,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Settled;
     }
     let wake = if queued { Wake::Slot } else { Wake::Time };
-    Step::Wait { until, wake, why: Deferral::Progress(waiting_for(order)) }
+    Step::Wait { until, wake, why: Deferral::Progress(waiting_for(order, now)) }
 }
 
 /// When the next deed for a challenge may be done.
@@ -125,15 +126,25 @@ fn waited_instead(challenge: &Challenge, now: Timestamp) -> bool {
     wait_ends(challenge).is_some_and(|time| time <= now)
 }
 
-fn waiting_for(order: &Order) -> String {
+fn waiting_for(order: &Order, now: Timestamp) -> String {
     let waiting = order.challenges.iter().find(|c| c.phase == Phase::SelfChecking);
     match waiting.or_else(|| order.challenges.iter().find(|c| c.phase != Phase::Final)) {
         Some(challenge) if challenge.phase == Phase::Queued => {
             format!("{} is queued for a free slot", challenge.spec.identifier)
         }
-        Some(challenge) => format!("{}: {}", challenge.spec.identifier, challenge.reason),
+        Some(challenge) => {
+            let left = wait_ends(challenge).map(|ends| GoDuration(now.duration_until(ends)));
+            let reason = left.map(|left| waiting_instead(challenge, left));
+            let reason = reason.as_ref().unwrap_or(&challenge.reason);
+            format!("{}: {reason}", challenge.spec.identifier)
+        }
         None => String::new(),
     }
+}
+
+fn waiting_instead(challenge: &Challenge, wait: GoDuration) -> String {
+    let kind = challenge.spec.kind.as_str().to_uppercase();
+    format!("Waiting {wait} before accepting {kind} challenge without self-check")
 }
 
 /// A challenge as it is when found by a run that did not present it itself: an HTTP-01 answer is
@@ -230,9 +241,7 @@ fn absorb_one(
             challenge.phase = Phase::SelfChecking;
             challenge.presented_at = Some(now);
             challenge.reason = match challenge.spec.solver.wait_instead_of_self_check {
-                Some(wait) => {
-                    format!("Waiting {wait} before accepting {kind} challenge without self-check")
-                }
+                Some(wait) => waiting_instead(challenge, wait),
                 None => format!("Waiting for {kind} challenge propagation"),
             };
             let message =
@@ -241,7 +250,8 @@ fn absorb_one(
         }
         (Phase::Presenting, Outcome::Failed(error)) => {
             challenge.reason = format!("Error presenting challenge: {error}");
-            Ok(quiet.warning(now, Reason::PresentError, challenge.reason.clone()))
+            let message = format!("{} ({identifier})", challenge.reason);
+            Ok(quiet.warning(now, Reason::PresentError, message))
         }
         (Phase::SelfChecking, Outcome::Checked(check)) => {
             if check.passed {
@@ -306,6 +316,38 @@ pub(super) fn verified(challenge: &mut Challenge) -> String {
     challenge.spec.identifier.to_string()
 }
 
+/// Gives a challenge up: what the CA answered about it cannot be used.
+fn unusable(challenge: &mut Challenge, why: &str) {
+    challenge.phase = Phase::Final;
+    challenge.state = AuthorizationState::Errored;
+    challenge.reason = format!("unexpected non-ACME API error: {why}");
+}
+
+/// What it means for the challenges of an authorization that the CA refuses to show it.
+pub(super) fn authorization_refused(order: &mut Order, authorization_url: &str, error: &DeedError) {
+    let undecided = |c: &&mut Challenge| {
+        c.spec.authorization_url == authorization_url && c.phase != Phase::Final
+    };
+    for challenge in order.challenges.iter_mut().filter(undecided) {
+        match &error.problem {
+            None if matches!(error.kind, DeedErrorKind::Unusable | DeedErrorKind::Local) => {
+                unusable(challenge, &error.to_string());
+            }
+            problem => {
+                let malformed = problem.as_ref().is_some_and(|p| p.short_kind() == "malformed");
+                challenge.phase = Phase::Final;
+                challenge.state = if malformed {
+                    AuthorizationState::Expired
+                } else {
+                    AuthorizationState::Errored
+                };
+                challenge.problem = problem.as_deref().cloned();
+                challenge.reason = format!("Failed to fetch authorization: {error}");
+            }
+        }
+    }
+}
+
 /// What an authorization says of the challenge that answers it. The state kept is the
 /// authorization's, the error the challenge's own.
 pub(super) fn authorization_seen(
@@ -326,15 +368,14 @@ pub(super) fn authorization_seen(
     if state == AuthorizationState::Valid || state.is_failure() {
         return settle(challenge, &ChallengeSeen { state, problem }, now);
     }
+    challenge.state = state;
     match (challenge.phase, own) {
         (Phase::Accepting, Some(own)) if own.state != AuthorizationState::Pending => {
             challenge.phase = Phase::Accepted;
         }
         // Asking again would be answered in the same way, at once and for ever.
         (Phase::Accepting, None) => {
-            challenge.phase = Phase::Final;
-            challenge.state = AuthorizationState::Errored;
-            "the CA does not offer the challenge any more".clone_into(&mut challenge.reason);
+            unusable(challenge, "challenge was not present in authorization");
         }
         (
             Phase::Queued

@@ -7,6 +7,7 @@
 
 pub mod account;
 pub mod backoff;
+pub mod chain;
 pub mod challenge;
 pub mod formats;
 pub mod issuing;
@@ -17,7 +18,9 @@ pub mod readiness;
 pub mod requestmanager;
 pub mod scheduler;
 pub mod trigger;
+pub mod window;
 
+mod cron;
 mod order_absorb;
 mod run;
 mod snapshot;
@@ -85,10 +88,6 @@ pub fn absorb(
             | Effect::GenerateKey { .. }
             | Effect::ReuseKey
             | Effect::BuildRequest
-            | Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
             | Effect::Publish
             | Effect::Rewrite,
             Outcome::Failed(_),

@@ -146,7 +146,8 @@ pub fn identifiers(snapshot: &Snapshot) -> Vec<Identifier> {
     }
     names.sort();
     names.dedup();
-    addresses.sort();
+    // As texts, which is how cert-manager sorts them.
+    addresses.sort_by_key(ToString::to_string);
     addresses.dedup();
     let names = names.into_iter().map(Identifier::Dns);
     names.chain(addresses.into_iter().map(Identifier::Ip)).collect()
@@ -235,7 +236,7 @@ fn authorizations_of<'a>(challenges: impl Iterator<Item = &'a Challenge>) -> Vec
 }
 
 /// The failure that a challenge's verdict is.
-fn verdict(challenge: &Challenge) -> Failure {
+pub(super) fn verdict(challenge: &Challenge) -> Failure {
     let class = match challenge.state {
         // Given up here, for what the CA answered.
         AuthorizationState::Errored => FailureClass::Ca,

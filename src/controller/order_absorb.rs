@@ -129,7 +129,6 @@ fn unread(url: String) -> Authorization {
 
 /// A refusal: look at the server where the deed may have been done already, else the end.
 fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
-    let looked = matches!(effect, Effect::ReadOrder);
     let not_ready = error.problem.as_ref().is_some_and(|p| p.short_kind() == "orderNotReady");
     let conflict = error.problem.as_ref().and_then(|p| p.status).is_some_and(|s| s == 403);
     match (effect, error.kind) {
@@ -157,8 +156,11 @@ fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
         ) => order.state = OrderState::Errored,
     }
     order.deed = Deed::Nothing;
-    order.reason = if looked { format!("{error}") } else { format!("{}: {error}", doing(effect)) };
+    order.reason = format!("{}: {error}", doing(effect));
     order.problem = error.problem.as_deref().cloned();
+    if let Effect::ReadAuthorization { url } = effect {
+        challenge::authorization_refused(&mut order, url, error);
+    }
     for challenge in &mut order.challenges {
         challenge.phase = Phase::Final;
     }
@@ -190,8 +192,7 @@ pub(super) fn doing(effect: &Effect) -> &'static str {
 /// The failure that a final order is.
 pub(super) fn failure_of(order: &Order) -> Failure {
     if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
-        let message = format!("{}: {}", challenge.spec.identifier, challenge.reason);
-        return failure(FailureClass::Validation, message);
+        return super::order::verdict(challenge);
     }
     failure(
         FailureClass::Ca,
@@ -262,10 +263,10 @@ fn authorization_read(
     let name = asked_name(seen);
     match new_challenge(snapshot, order, url, seen) {
         Ok(challenge) => {
-            let message = format!(
-                "Created Challenge resource for domain \"{name}\" ({})",
-                challenge.spec.kind.as_str()
-            );
+            let number = order.challenges.len() + 1;
+            let resource = format!("{}-{number}", order.name);
+            let message =
+                format!("Created Challenge resource \"{resource}\" for domain \"{name}\"");
             order.challenges.push(challenge);
             Record::default().normal(now, Reason::Created, message)
         }

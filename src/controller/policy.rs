@@ -1,12 +1,13 @@
 //! The named checks shared by trigger and readiness, and the two literal lists.
 //!
 //! A reader learns when a certificate is issued again from [`TRIGGER`], line by line; readiness
-//! differs in the last line only. Reasons and messages are cert-manager's.
+//! differs in the last lines only. Reasons and messages are cert-manager's.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::window::WindowError;
 use super::{Snapshot, readiness};
 use crate::resource::{
     CertificateSpec, DnsName, IssuerRef, KeyFacts, LeafFacts, PublishedPair, Reason, Subject,
@@ -54,6 +55,7 @@ pub const READINESS: &[Check] = &[
     current_request_is_not_as_the_spec_asks,
     certificate_is_not_as_the_spec_asks,
     certificate_has_expired,
+    renewal_lies_in_no_window,
 ];
 
 /// The first violation of a list.
@@ -244,12 +246,29 @@ fn certificate_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<
 fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     let leaf = usable(s)?.1;
     let due = readiness::renewal_time(&s.certificate.spec, leaf)?;
-    (now >= due).then(|| {
-        violation(
-            Reason::Renewing,
-            format!("Renewing certificate as renewal was scheduled at {due}"),
-        )
-    })
+    if now < due.time {
+        return None;
+    }
+    let message = if due.window_error.is_some() {
+        let time = go_time(due.time);
+        format!("Renewing certificate without satisfying renewal windows at: {time}")
+    } else {
+        // What was announced, as long as something was.
+        let time = go_time(s.record.status.renewal_time.unwrap_or(due.time));
+        format!("Renewing certificate as renewal was scheduled at {time}")
+    };
+    Some(violation(Reason::Renewing, message))
+}
+
+fn renewal_lies_in_no_window(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let error = window_error(s)?;
+    let message = format!("Could not calculate renewal time: {error}");
+    Some(violation(Reason::WindowError, message))
+}
+
+/// Why the renewal of what is live lies in none of the windows.
+pub fn window_error(s: &Snapshot) -> Option<WindowError> {
+    readiness::renewal_time(&s.certificate.spec, usable(s)?.1)?.window_error
 }
 
 fn certificate_has_expired(s: &Snapshot, now: Timestamp) -> Option<Violation> {
@@ -298,7 +317,8 @@ pub fn request_mismatches(
     );
     differ(sorted(&wanted.dns_names) != sorted(&requested.dns_names), "spec.dnsNames");
     differ(
-        !wanted.other_names.is_empty() && wanted.other_names != requested.other_names,
+        !wanted.other_names.is_empty()
+            && sorted(&wanted.other_names) != sorted(&requested.other_names),
         "spec.otherNames",
     );
     if wanted.literal_subject.is_empty() {
@@ -389,6 +409,11 @@ pub fn leaf_mismatches(spec: &CertificateSpec, leaf: &LeafFacts) -> Vec<&'static
         fields.push("spec.emailAddresses");
     }
     fields
+}
+
+/// A time as Go prints it, which is how cert-manager's messages show one.
+pub(super) fn go_time(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M:%S +0000 UTC").to_string()
 }
 
 fn sorted<T: Ord + Clone>(list: &[T]) -> Vec<T> {

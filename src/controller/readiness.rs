@@ -8,6 +8,7 @@
 use jiff::{SignedDuration, Timestamp, Unit};
 
 use super::policy::{READINESS, first_violation};
+use super::window::{self, WindowError};
 use super::{Change, Record, Snapshot, Step};
 use crate::resource::{
     CertificateRecord, CertificateSpec, Condition, ConditionStatus, ConditionType, LeafFacts,
@@ -31,7 +32,7 @@ pub fn refreshed(snapshot: &Snapshot, now: Timestamp) -> CertificateRecord {
     record.status.not_before = leaf.map(|leaf| leaf.not_before);
     record.status.not_after = leaf.map(|leaf| leaf.not_after);
     record.status.renewal_time =
-        leaf.and_then(|leaf| renewal_time(&snapshot.certificate.spec, leaf));
+        leaf.and_then(|leaf| renewal_time(&snapshot.certificate.spec, leaf)).map(|due| due.time);
     record.status.set_condition(ready(snapshot, now));
     record
 }
@@ -56,21 +57,42 @@ pub fn ready(snapshot: &Snapshot, now: Timestamp) -> Condition {
     }
 }
 
-/// When a renewal is due: notAfter minus renewBefore, a percentage of the real lifetime, or a
-/// third of it; floored to the second. `None` when renewal is disabled.
-pub fn renewal_time(spec: &CertificateSpec, leaf: &LeafFacts) -> Option<Timestamp> {
-    if spec.renewal.as_ref().and_then(|renewal| renewal.policy) == Some(RenewalPolicy::Disabled) {
+/// When a renewal is due: [`renew_before`] ahead of the leaf's end, floored to the second, then
+/// moved into `spec.renewal.windows`. `None` when renewal is disabled.
+pub fn renewal_time(spec: &CertificateSpec, leaf: &LeafFacts) -> Option<RenewalTime> {
+    let renewal = spec.renewal.as_ref();
+    if renewal.and_then(|renewal| renewal.policy) == Some(RenewalPolicy::Disabled) {
         return None;
     }
     let lifetime = leaf.not_before.duration_until(leaf.not_after);
-    let before = spec
-        .renew_before
+    let due = leaf.not_after.checked_sub(renew_before(spec, lifetime)).ok()?;
+    let floor = jiff::TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Floor);
+    let desired = due.round(floor).ok()?;
+    let windows = renewal.map(|renewal| renewal.windows.as_slice()).unwrap_or_default();
+    Some(match window::fit(desired, leaf.not_before, leaf.not_after, windows) {
+        Ok(time) => RenewalTime { time, window_error: None },
+        // A certificate that expires helps no maintenance window.
+        Err(error) => RenewalTime { time: desired, window_error: Some(error) },
+    })
+}
+
+/// When a renewal is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenewalTime {
+    /// The time.
+    pub time: Timestamp,
+    /// Why it lies in none of the windows.
+    pub window_error: Option<WindowError>,
+}
+
+/// How long before the end of a certificate that lives `lifetime` its renewal is wished for:
+/// renewBefore if that is shorter, else the percentage of the lifetime, else a third of it.
+pub fn renew_before(spec: &CertificateSpec, lifetime: SignedDuration) -> SignedDuration {
+    spec.renew_before
         .map(|before| before.0)
         .filter(|before| before.is_positive() && *before < lifetime)
         .or_else(|| percentage_of(lifetime, spec.renew_before_percentage?))
-        .unwrap_or(lifetime / 3);
-    let due = leaf.not_after.checked_sub(before).ok()?;
-    due.round(jiff::TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Floor)).ok()
+        .unwrap_or(lifetime / 3)
 }
 
 fn percentage_of(lifetime: SignedDuration, percentage: i32) -> Option<SignedDuration> {

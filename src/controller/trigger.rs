@@ -11,9 +11,11 @@
 
 use jiff::Timestamp;
 
-use super::policy::{TRIGGER, first_violation};
+use super::policy::{TRIGGER, Violation, first_violation, window_error};
 use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff};
-use crate::resource::{CertificateRecord, Condition, ConditionStatus, ConditionType, Reason};
+use crate::resource::{
+    CertificateRecord, Condition, ConditionStatus, ConditionType, NamespacedName, Reason,
+};
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -39,12 +41,42 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         };
         return Step::Wait { until: Some(until), wake: Wake::Time, why };
     }
-    let record = issuing(&snapshot.record, violation.reason, &violation.message, now);
-    Step::Record(Record::of(Change::Certificate(Box::new(record))).normal(
+    let is_renewal = violation.reason == Reason::Renewing;
+    let mut record = triggered(&snapshot.record, violation, now);
+    if let Some(error) = window_error(snapshot).filter(|_| is_renewal) {
+        let message =
+            format!("Renewing certificate without satisfying renewal windows due to {error}");
+        record = record.warning(now, Reason::WindowError, message);
+    }
+    Step::Record(record)
+}
+
+/// What a violation leads to: Issuing=True with its reason and message, and an event.
+pub fn triggered(record: &CertificateRecord, violation: Violation, now: Timestamp) -> Record {
+    let record = issuing(record, violation.reason, &violation.message, now);
+    Record::of(Change::Certificate(Box::new(record))).normal(
         now,
         Reason::Issuing,
         violation.message,
-    ))
+    )
+}
+
+/// A Certificate that wants a Secret which others want too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim<'a> {
+    /// The Certificate.
+    pub name: &'a NamespacedName,
+    /// When certctl first met it; `None` when it never did.
+    pub since: Option<Timestamp>,
+    /// Whether it is recorded that the Secret is this Certificate's.
+    pub owns: bool,
+}
+
+/// Of several Certificates that want one Secret, the one that may have it: the recorded owner,
+/// else the one known longest, else the first by name. The others issue nothing.
+pub fn owner<'a>(claims: &[Claim<'a>]) -> Option<&'a NamespacedName> {
+    let order = |claim: &&Claim<'a>| (!claim.owns, claim.since.is_none(), claim.since, claim.name);
+    claims.iter().min_by_key(order).map(|claim| claim.name)
 }
 
 /// The record with Issuing=True.

@@ -1,6 +1,7 @@
 //! How long a Certificate lives and when it is renewed: durations and maintenance windows.
 
 use jiff::SignedDuration;
+use jiff::tz::TimeZoneDatabase;
 
 use crate::resource::{GoDuration, Renewal, RenewalPolicy, RenewalWindow};
 
@@ -141,11 +142,9 @@ fn is_window_duration(text: &str) -> bool {
     !text.is_empty()
 }
 
-/// Whether this machine knows the zone; a machine without a zone database knows none, and is not
-/// taken as proof.
+/// Whether the zone is among those compiled in, which renewals are decided with.
 fn is_timezone(text: &str) -> bool {
-    let database = jiff::tz::db();
-    text == "UTC" || database.is_definitively_empty() || database.get(text).is_ok()
+    text == "UTC" || TimeZoneDatabase::bundled().get(text).is_ok()
 }
 
 const BOTH: &str =

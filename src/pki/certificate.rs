@@ -38,7 +38,7 @@ pub enum CertificateError {
         max: usize,
     },
     /// The text holds no certificate.
-    #[error("no PEM encoded certificate found")]
+    #[error("error decoding certificate PEM block: no valid certificates found")]
     NotFound,
     /// A block in a chain that is not a certificate (RFC 8555 section 9.1 allows none).
     #[error("PEM block `{label}` among the certificates")]

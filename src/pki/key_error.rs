@@ -33,7 +33,7 @@ pub enum KeyError {
         max: usize,
     },
     /// There is no PEM block in the text, or only EC parameters.
-    #[error("no PEM encoded private key found")]
+    #[error("error decoding private key PEM block: no PEM data was found in given input")]
     NotFound,
     /// The text is not PEM.
     #[error(transparent)]

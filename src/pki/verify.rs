@@ -355,8 +355,8 @@ mod tests {
             ),
             (
                 ChainError::Undecodable(CertificateError::NotFound),
-                "Issuer returned an invalid certificate: failed to decode: no PEM encoded \
-                 certificate found",
+                "Issuer returned an invalid certificate: failed to decode: error \
+                 decoding certificate PEM block: no valid certificates found",
             ),
             (
                 ChainError::Names {

@@ -140,7 +140,7 @@ pub struct IssuerRef {
 }
 
 /// One entry of `spec.otherNames`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OtherName {
     /// Dotted decimal object identifier.

@@ -71,6 +71,9 @@ pub enum Reason {
     SecretTemplateMismatch,
     AdditionalOutputFormatsMismatch,
     ACMEAccountRegistered,
+    ErrVerifyACMEAccount,
+    ErrRegisterACMEAccount,
+    ErrUpdateACMEAccount,
     Precondition,
 }
 

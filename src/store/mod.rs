@@ -56,4 +56,5 @@ mod secret;
 
 pub use directory::{OpenMode, StateDirectory};
 pub use lock::Lease;
+pub use prune::past_revisions;
 pub use records::{Kept, Listed, Records};

@@ -21,8 +21,7 @@ pub(super) fn superfluous(
     orders: &[((u32, u32), Order)],
 ) -> Vec<Key> {
     let live = record.status.revision.unwrap_or_default();
-    let mut past: Vec<u32> = requests.iter().copied().filter(|r| *r <= live).collect();
-    past.truncate(past.len().saturating_sub(history_limit.max(1)));
+    let past = past_revisions(live, history_limit, requests);
     let failed = orders.iter().rev().filter(|(_, order)| has_failed(order));
     let evidence: Vec<_> = failed.take(FAILED_ORDERS).map(|(id, _)| *id).collect();
 
@@ -38,6 +37,14 @@ pub(super) fn superfluous(
         .map(|(id, _)| Key::Order(certificate.clone(), id.0, id.1));
     let old_requests = past.iter().map(|revision| Key::Request(certificate.clone(), *revision));
     old_orders.chain(old_requests).collect()
+}
+
+/// The revisions whose requests have outlived their use: all but the newest `history_limit` of
+/// those up to the live one. `requests` is ascending.
+pub fn past_revisions(live: u32, history_limit: usize, requests: &[u32]) -> Vec<u32> {
+    let mut past: Vec<u32> = requests.iter().copied().filter(|r| *r <= live).collect();
+    past.truncate(past.len().saturating_sub(history_limit.max(1)));
+    past
 }
 
 fn has_failed(order: &Order) -> bool {

@@ -6,6 +6,7 @@ mod accounts;
 mod challenges;
 #[cfg(test)]
 mod formats;
+#[cfg(test)]
 mod inspect;
 #[cfg(test)]
 mod issuing;

@@ -14,7 +14,7 @@ use crate::acme::{
 };
 use crate::controller::{
     AuthorizationSeen, ChallengeSeen, DeedError, Effect, OrderSeen, Outcome, Secret, Snapshot,
-    account,
+    account, chain,
 };
 use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
@@ -269,24 +269,26 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let invalid = |error: &dyn std::fmt::Display| {
             trouble::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
         };
-        let mut chain = pki::Chain::from_pem(&downloaded.pem).map_err(|e| invalid(&e))?;
+        let decode = |pem: &str| pki::Chain::from_pem(pem).map_err(|e| invalid(&e));
+        let mut chains = vec![decode(&downloaded.pem)?];
         let preferred = &snapshot.issuer.acme.preferred_chain;
+        let alternates = &downloaded.alternates;
+        let chosen = loop {
+            let seen: Vec<_> = chains.iter().map(pki::Chain::topmost_issuer_common_name).collect();
+            let next = match chain::choose(preferred, &seen, alternates.len()) {
+                chain::Choice::Take(index) => break index,
+                chain::Choice::Fetch(index) => alternates.get(index).map_or("", String::as_str),
+            };
+            let pem = session.alternate(next).await.map_err(|e| trouble::ca(&e))?;
+            chains.push(decode(&pem)?);
+        };
+        let chain = chains.swap_remove(chosen);
         if !preferred.is_empty() && chain.topmost_issuer_common_name() != preferred {
-            for url in &downloaded.alternates {
-                let pem = session.alternate(url).await.map_err(|e| trouble::ca(&e))?;
-                let other = pki::Chain::from_pem(&pem).map_err(|e| invalid(&e))?;
-                if other.topmost_issuer_common_name() == preferred {
-                    chain = other;
-                    break;
-                }
-            }
-            if chain.topmost_issuer_common_name() != preferred {
-                tracing::warn!(
-                    preferred,
-                    topmost = chain.topmost_issuer_common_name(),
-                    "the CA offers no chain with the preferred topmost issuer; taking its default"
-                );
-            }
+            tracing::warn!(
+                preferred,
+                topmost = chain.topmost_issuer_common_name(),
+                "the CA offers no chain with the preferred topmost issuer; taking its default"
+            );
         }
         let public_key = snapshot.next_request.as_ref().map(|r| r.spec.public_key.clone());
         let public_key = public_key.ok_or_else(|| trouble::local("there is no request"))?;

@@ -1,0 +1,167 @@
+//! When a renewal may happen: the maintenance windows of `spec.renewal.windows`.
+//!
+//! | the wished time | the renewal |
+//! | --- | --- |
+//! | lies in a window | then |
+//! | lies in none | at the first start of a window after it |
+//! | no window starts before the certificate's end | an error; the caller renews at the wished time |
+//!
+//! The zones are those compiled in: nothing here reads a file.
+
+use std::sync::LazyLock;
+
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::{SignedDuration, Timestamp};
+use thiserror::Error;
+
+use super::cron::Cron;
+use super::policy::go_time;
+use crate::resource::RenewalWindow;
+
+/// Why no time can be found.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum WindowError {
+    /// No window opens in time.
+    #[error(
+        "cannot find a time with the given windows between {} and {}",
+        go_time(*.desired),
+        go_time(*.end)
+    )]
+    NoneOpens {
+        /// When the renewal is wished for.
+        desired: Timestamp,
+        /// When the certificate ends.
+        end: Timestamp,
+    },
+    /// A zone that is not known here.
+    #[error("unknown time zone `{name}` in a renewal window")]
+    Zone {
+        /// Its name as written.
+        name: String,
+    },
+    /// Not a cron expression.
+    #[error("invalid cron expression `{text}` in a renewal window")]
+    Cron {
+        /// The text as written.
+        text: String,
+    },
+}
+
+/// The time in the windows that is nearest to `desired` and not before it; `desired` itself when
+/// there are no windows. The certificate is valid from `start` to `end`.
+pub fn fit(
+    desired: Timestamp,
+    start: Timestamp,
+    end: Timestamp,
+    windows: &[RenewalWindow],
+) -> Result<Timestamp, WindowError> {
+    if windows.is_empty() {
+        return Ok(desired);
+    }
+    let mut earliest: Option<Timestamp> = None;
+    for window in windows {
+        let name = &window.timezone;
+        let zone = zone(name).ok_or_else(|| WindowError::Zone { name: name.clone() })?;
+        let text = &window.cron;
+        let cron = Cron::parse(text).ok_or_else(|| WindowError::Cron { text: text.clone() })?;
+        let length = window.window_duration.0;
+        let from = start.saturating_sub(length).unwrap_or(Timestamp::MIN);
+        if is_open(&cron, &zone, length, from, desired) {
+            return Ok(desired);
+        }
+        let latest = end.saturating_add(length).unwrap_or(Timestamp::MAX);
+        let to = desired.saturating_add(HORIZON).unwrap_or(Timestamp::MAX).min(latest);
+        let next = match &cron {
+            Cron::Fields(_) => cron.first(&zone, desired, to),
+            Cron::Every(every) => {
+                let last = cron.last(&zone, from, desired);
+                last.and_then(|last| last.checked_add(*every).ok()).filter(|next| *next <= to)
+            }
+        };
+        earliest = match (earliest, next) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+    earliest.ok_or(WindowError::NoneOpens { desired, end })
+}
+
+/// Whether the window's latest start leaves it open at `time`.
+fn is_open(
+    cron: &Cron,
+    zone: &TimeZone,
+    length: SignedDuration,
+    from: Timestamp,
+    time: Timestamp,
+) -> bool {
+    // An earlier start than this one has closed in any case.
+    let opened = time.saturating_sub(length).unwrap_or(Timestamp::MIN).max(from);
+    let begin = if matches!(cron, Cron::Every(_)) { from } else { opened };
+    let start = cron.last(zone, begin, time);
+    start.and_then(|start| start.checked_add(length).ok()).is_some_and(|closes| time < closes)
+}
+
+/// The zone of this IANA name; UTC when empty.
+pub(crate) fn zone(name: &str) -> Option<TimeZone> {
+    static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+    if matches!(name, "" | "UTC") { Some(TimeZone::UTC) } else { ZONES.get(name).ok() }
+}
+
+/// Windows that open only after this long never open: an expression such as 30 February.
+const HORIZON: SignedDuration = SignedDuration::from_hours(24 * 366 * 5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn window(cron: &str, duration: &str, timezone: &str) -> RenewalWindow {
+        RenewalWindow {
+            cron: cron.to_owned(),
+            window_duration: duration.parse().unwrap(),
+            timezone: timezone.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_renewal_waits_for_the_first_window_that_is_open() {
+        let (start, end) = (at("2025-12-01T00:00:00Z"), at("2026-01-10T00:00:00Z"));
+        let night = || window("0 22 * * *", "4h", "");
+        let noon = || window("0 12 * * *", "1h", "America/New_York");
+        let cases = [
+            (vec![], "2026-01-02T13:00:00Z", Some("2026-01-02T13:00:00Z")),
+            (vec![night()], "2026-01-02T13:00:00Z", Some("2026-01-02T22:00:00Z")),
+            (vec![night()], "2026-01-02T22:00:00Z", Some("2026-01-02T22:00:00Z")),
+            // A window that opened yesterday is open past midnight, and closes on time.
+            (vec![night()], "2026-01-03T01:59:59Z", Some("2026-01-03T01:59:59Z")),
+            (vec![night()], "2026-01-03T02:00:00Z", Some("2026-01-03T22:00:00Z")),
+            (vec![night(), noon()], "2026-01-02T13:00:00Z", Some("2026-01-02T17:00:00Z")),
+            (vec![noon(), night()], "2026-01-02T23:00:00Z", Some("2026-01-02T23:00:00Z")),
+            (
+                vec![window("@every 24h", "1h", "")],
+                "2026-01-02T13:00:00Z",
+                Some("2026-01-02T23:00:00Z"),
+            ),
+            (vec![window("0 0 1 * *", "1h", "")], "2026-01-02T13:00:00Z", None),
+            (vec![window("0 0 30 2 *", "1h", "")], "2026-01-02T13:00:00Z", None),
+        ];
+        for (windows, desired, expected) in cases {
+            let desired = at(desired);
+            let wanted = expected.map(at).ok_or(WindowError::NoneOpens { desired, end });
+            assert_eq!(fit(desired, start, end, &windows), wanted, "{windows:?} {desired}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_cannot_be_read_says_which_part() {
+        let desired = at("2026-01-02T13:00:00Z");
+        let found = |window| fit(desired, desired, desired, &[window]);
+        let zone = WindowError::Zone { name: "Mars/Olympus".to_owned() };
+        assert_eq!(found(window("@daily", "1h", "Mars/Olympus")), Err(zone));
+        let cron = WindowError::Cron { text: "daily".to_owned() };
+        assert_eq!(found(window("daily", "1h", "")), Err(cron));
+    }
+}

@@ -1,0 +1,279 @@
+//! Challenges.
+
+use std::sync::Arc;
+
+use certctl::controller::{AuthorizationSeen, ChallengeSeen, CheckSeen, Deferral, Effect, Outcome};
+use certctl::resource::{
+    Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CleanUp, Deed,
+    GoDuration, Identifier, OrderState, Phase,
+};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::input::{Case, keys, noon, seconds, text};
+use super::issuer::identifier;
+use super::order::seen;
+use super::stage::{self, End, Stage, trouble};
+
+pub(crate) fn state(case: &Case) -> Value {
+    keys(
+        &case.input,
+        &[
+            "deleted",
+            "finalizer",
+            "cleanup",
+            "processing",
+            "state",
+            "presented",
+            "presentedAt",
+            "presentedAgoSeconds",
+            "type",
+            "present",
+            "check",
+            "waitInsteadOfSelfCheckSeconds",
+            "acme",
+        ],
+    );
+    keys(&case.input["acme"], &["getAuthorization", "accept", "waitAuthorization"]);
+    played(&case.input)
+}
+
+/// What an error of the authorization that is asked for means.
+pub(crate) fn error(case: &Case) -> Value {
+    keys(&case.input, &["error"]);
+    let error = &case.input["error"];
+    let answer = if error.is_null() { json!("") } else { json!({ "failed": error }) };
+    let mut found = played(&json!({ "state": "", "acme": { "getAuthorization": answer } }));
+    found["errorReturned"] = found["error"].clone();
+    found
+}
+
+pub(crate) fn readiness(case: &Case) -> Value {
+    let input = &case.input;
+    keys(input, &["waitSeconds", "presentedAgoSeconds", "check", "retryPeriodSeconds"]);
+    let ago = input["presentedAgoSeconds"].as_i64().unwrap_or_default();
+    let mut given = json!({
+        "state": "pending",
+        "presented": true,
+        "presentedAgoSeconds": ago,
+        "waitInsteadOfSelfCheckSeconds": input["waitSeconds"],
+        "retryPeriodSeconds": input["retryPeriodSeconds"],
+    });
+    given["check"] =
+        input.get("check").filter(|check| !check.is_null()).unwrap_or(&json!("ok")).clone();
+    let mut found = played(&given);
+    found["checkCalls"] = found["checks"].clone();
+    found
+}
+
+/// Drives one challenge with the answers of the case.
+fn played(given: &Value) -> Value {
+    let mut stage = on_stage(given);
+    let was = challenge(&stage).presented_at;
+    let acme = &given["acme"];
+    let (mut checks, mut cleaned, mut erred, mut accepted) = (0, false, false, false);
+    let end = stage.drive(&mut |effect| {
+        let outcome = match effect {
+            Effect::CleanUp { .. } => {
+                cleaned = true;
+                worked(&given["cleanup"], Outcome::CleanedUp)
+            }
+            Effect::Present { .. } if given["presented"] == true => Some(Outcome::Presented),
+            Effect::Present { .. } => worked(&given["present"], Outcome::Presented),
+            Effect::SelfCheck { .. } => {
+                checks += 1;
+                checked(&given["check"])
+            }
+            Effect::ReadAuthorization { .. } if accepted => {
+                acme["waitAuthorization"].as_str().map(|word| authorization(word, true))
+            }
+            Effect::ReadAuthorization { .. } => match &acme["getAuthorization"] {
+                Value::Null => None,
+                Value::String(word) if word.starts_with("without this challenge") => {
+                    Some(authorization("pending", false))
+                }
+                Value::String(word) if word.contains(' ') => {
+                    Some(Outcome::Failed(trouble(&json!(word))))
+                }
+                Value::String(word) => Some(authorization(word, true)),
+                other => Some(Outcome::Failed(trouble(other.get("failed").unwrap_or(other)))),
+            },
+            Effect::Accept { .. } => match &acme["accept"] {
+                Value::Null => None,
+                Value::String(word) => {
+                    accepted = true;
+                    let seen = ChallengeSeen { state: word.clone().into(), problem: None };
+                    Some(Outcome::Accepted(seen))
+                }
+                other => Some(Outcome::Failed(trouble(other))),
+            },
+            Effect::ReadOrder => acme["waitAuthorization"].as_str().map(|word| match word {
+                "valid" => seen("ready"),
+                "invalid" => seen("invalid"),
+                _ => seen("pending"),
+            }),
+            _ => None,
+        };
+        erred |= matches!(outcome, Some(Outcome::Failed(_)));
+        outcome
+    });
+    let challenge = challenge(&stage);
+    let (until, waiting_for) = match &end {
+        End::Wait(until, Deferral::Progress(why)) => (*until, Some(why.clone())),
+        _ => (None, None),
+    };
+    let waiting_for =
+        waiting_for.and_then(|why| why.split_once(": ").map(|(_, why)| why.to_owned()));
+    let shown = |time: Timestamp| match (&given["presentedAt"], was) {
+        (Value::String(word), Some(was)) if was == time => word.clone(),
+        _ if time == noon() => "now".to_owned(),
+        _ => time.to_string(),
+    };
+    json!({
+        "state": challenge.state.as_str(),
+        "reason": waiting_for.unwrap_or_else(|| challenge.reason.clone()),
+        "processing": challenge.is_processing(),
+        "presented": challenge.is_presented(),
+        "presentedAt": challenge.presented_at.map(shown),
+        "finalizer": challenge.owes_clean_up(),
+        "cleanupCalled": cleaned,
+        "checkCalled": checks > 0,
+        "checks": checks,
+        "error": erred || challenge.state.is_failure(),
+        "events": stage.events(),
+        "requeue": matches!(end, End::Wait(..)),
+        "ready": challenge.phase == Phase::Accepting,
+        "retryAfterSeconds": until.map(|until| stage.now.duration_until(until).as_secs_f64()),
+    })
+}
+
+fn challenge(stage: &Stage) -> Challenge {
+    let orders = stage.snapshot.retired.iter().chain(&stage.snapshot.order);
+    orders.flat_map(|order| &order.challenges).next().unwrap().clone()
+}
+
+/// `ok`, or why it did not work.
+fn worked(value: &Value, outcome: Outcome) -> Option<Outcome> {
+    match value.as_str() {
+        None => None,
+        Some("ok") => Some(outcome),
+        Some(_) => Some(Outcome::Failed(trouble(value))),
+    }
+}
+
+fn checked(value: &Value) -> Option<Outcome> {
+    let summary = value.as_str()?;
+    let (passed, report) = (summary == "ok", summary.to_owned());
+    Some(Outcome::Checked(CheckSeen { passed, summary: summary.to_owned(), report }))
+}
+
+fn authorization(word: &str, with_ours: bool) -> Outcome {
+    let state: AuthorizationState = word.to_owned().into();
+    let ours = (CHALLENGE.to_owned(), ChallengeSeen { state: state.clone(), problem: None });
+    Outcome::Authorization(Box::new(AuthorizationSeen {
+        identifier: name(),
+        wildcard: false,
+        state,
+        challenges: Vec::new(),
+        seen: if with_ours { vec![ours] } else { Vec::new() },
+    }))
+}
+
+/// An order with the challenge of the case.
+fn on_stage(given: &Value) -> Stage {
+    let mut snapshot = stage::idle();
+    snapshot.certificate.spec.dns_names = vec!["test.com".parse().unwrap()];
+    if let Some(period) = seconds(&given["retryPeriodSeconds"]) {
+        snapshot.intervals.self_check = period;
+    }
+    let kind: ChallengeType = given["type"].as_str().unwrap_or("HTTP-01").to_owned().into();
+    let mut stage = stage::issuing(snapshot);
+    let mut solver = stage.snapshot.issuer.acme.solvers.first().unwrap().clone();
+    solver.wait_instead_of_self_check =
+        seconds(&given["waitInsteadOfSelfCheckSeconds"]).map(GoDuration);
+    let known: AuthorizationState = given["state"].as_str().unwrap_or("pending").to_owned().into();
+    let challenge = Challenge {
+        spec: Arc::new(ChallengeSpec {
+            authorization_url: AUTHORIZATION.to_owned(),
+            kind,
+            url: CHALLENGE.to_owned(),
+            identifier: name(),
+            wildcard: false,
+            token: "token".to_owned(),
+            key: "token.key".to_owned(),
+            solver,
+        }),
+        phase: phase(given, &known),
+        presented_at: presented_at(given),
+        clean_up: match given["finalizer"].as_bool() {
+            Some(true) => CleanUp::Owed,
+            Some(false) if presented_at(given).is_some() => CleanUp::Done,
+            None if given["presented"] == true => CleanUp::Owed,
+            Some(false) | None => CleanUp::NotOwed,
+        },
+        state: known,
+        reason: String::new(),
+        problem: None,
+    };
+    if given["processing"] == true {
+        stage.snapshot.run.granted.insert(CHALLENGE.to_owned());
+    }
+    if challenge.phase == Phase::Accepting {
+        stage.snapshot.run.unsure.insert(CHALLENGE.to_owned());
+    }
+    let mut order = stage::order(&stage.snapshot);
+    order.url = Some("https://ca.test/order/1".to_owned());
+    order.state = OrderState::Pending;
+    order.deed = Deed::Solve;
+    order.authorizations = vec![Authorization {
+        url: AUTHORIZATION.to_owned(),
+        identifier: Some(name()),
+        wildcard: false,
+        initial_state: Some(AuthorizationState::Pending),
+        challenges: Arc::default(),
+    }];
+    order.challenges = vec![challenge];
+    if given["deleted"] == true {
+        // Its order was replaced, and nothing else is wanted.
+        order.deed = Deed::Nothing;
+        stage.snapshot.record.status.conditions.clear();
+        stage.snapshot.run.published = true;
+        stage.snapshot.retired.push(order);
+    } else {
+        stage.snapshot.order = Some(order);
+    }
+    stage
+}
+
+/// What is next for a challenge in this state. What cert-manager knows as "presented" is here the
+/// time of it: without one the answer is put out again.
+fn phase(given: &Value, state: &AuthorizationState) -> Phase {
+    let is_final = *state == AuthorizationState::Valid || state.is_failure();
+    if is_final || given["deleted"] == true {
+        return Phase::Final;
+    }
+    if *state == AuthorizationState::Unknown {
+        return Phase::Accepting;
+    }
+    match (given["presented"] == true, presented_at(given)) {
+        (true, Some(_)) => Phase::SelfChecking,
+        (true, None) => Phase::Presenting,
+        (false, _) => Phase::Queued,
+    }
+}
+
+fn presented_at(given: &Value) -> Option<Timestamp> {
+    let ago = seconds(&given["presentedAgoSeconds"]);
+    let told = given["presentedAt"].as_str().map(|_| SignedDuration::from_hours(1));
+    ago.or(told).map(|ago| noon() - ago).or_else(|| {
+        let is_final = text(&given["state"]) != "pending";
+        (given["presented"] == true && is_final).then(noon)
+    })
+}
+
+fn name() -> Identifier {
+    identifier("test.com")
+}
+
+const AUTHORIZATION: &str = "https://ca.test/authorization/1";
+const CHALLENGE: &str = "https://ca.test/challenge/1";

@@ -1,0 +1,271 @@
+//! Orders, and which chain is taken.
+
+use std::sync::Arc;
+
+use certctl::controller::chain::{Choice, choose};
+use certctl::controller::{
+    AuthorizationSeen, ChallengeSeen, DeedError, DeedErrorKind, Effect, OrderSeen, Outcome, order,
+};
+use certctl::resource::{
+    Authorization, AuthorizationState, Challenge, ChallengeSpec, CleanUp, Deed, Identifier,
+    OfferedChallenge, Order, OrderState, Phase,
+};
+use serde_json::{Value, json};
+
+use super::input::{self, Case, keys, text};
+use super::issuer::identifier;
+use super::stage::{self, End, Stage, trouble};
+
+pub(crate) fn state(case: &Case) -> Value {
+    let (given, acme) = (&case.input["order"], &case.input["acme"]);
+    keys(&case.input, &["order", "challenges", "acme"]);
+    keys(acme, &["getOrder", "finalize", "newOrder"]);
+    let mut stage = on_stage(given, &case.input["challenges"]);
+    let before = stage.snapshot.order.as_ref().map_or(0, |order| order.challenges.len());
+    let mut stored = false;
+    let end = stage.drive(&mut |effect| match effect {
+        Effect::CreateOrder => answered(&acme["newOrder"]),
+        Effect::ReadOrder => answered(&acme["getOrder"]),
+        Effect::Finalize => answered(&acme["finalize"]),
+        Effect::ReadAuthorization { url } => authorization(given, url),
+        Effect::Download => {
+            stored = true;
+            Some(Outcome::Certificate { pem: "chain".to_owned(), leaf: Box::new(leaf()) })
+        }
+        _ => None,
+    });
+    let order = stage.snapshot.order.as_ref().unwrap();
+    let identifiers: Vec<[String; 2]> = order::identifiers(&stage.snapshot)
+        .iter()
+        .map(|identifier| match identifier {
+            Identifier::Dns(name) => ["dns".to_owned(), name.to_string()],
+            Identifier::Ip(address) => ["ip".to_owned(), address.to_string()],
+        })
+        .collect();
+    let requeue = match &end {
+        End::Wait(Some(until), _) => Some(stage.now.duration_until(*until).as_secs_f64()),
+        _ => None,
+    };
+    json!({
+        "identifiers": identifiers,
+        "state": order.state.as_str(),
+        "reason": order.reason,
+        "failureTime": order.failure_time.map(|time| if time == stage.now { "now" } else { "?" }),
+        "certificateStored": stored && order.certificate.is_some(),
+        "challengesCreated": order.challenges.len() - before,
+        "requeueSeconds": requeue,
+        "retried": matches!(&end, End::Fail(failure) if !failure.counts()),
+        "acmeCalls": stage.done.len(),
+        "events": stage.events(),
+    })
+}
+
+pub(crate) fn finalize_5xx(case: &Case) -> Value {
+    keys(&case.input, &["finalizeStatus", "getOrderStatus"]);
+    let error = |status: &Value| json!({ "status": status });
+    let ready = json!({ "state": "ready", "url": "set", "finalizeURL": "set" });
+    let mut stage = on_stage(&ready, &Value::Null);
+    let mut looked = false;
+    stage.drive(&mut |effect| match effect {
+        Effect::Finalize => answered(&error(&case.input["finalizeStatus"])),
+        Effect::ReadOrder if std::mem::replace(&mut looked, true) => None,
+        Effect::ReadOrder => match &case.input["getOrderStatus"] {
+            Value::Null => answered(&"ready".into()),
+            status => answered(&error(status)),
+        },
+        _ => None,
+    });
+    let order = stage.snapshot.order.as_ref().unwrap();
+    json!({ "orderErrored": order.state.is_failure(), "state": order.state.as_str() })
+}
+
+/// An order in the state of the case, with the deed that is due in it.
+fn on_stage(given: &Value, challenges: &Value) -> Stage {
+    keys(
+        given,
+        &[
+            "commonName",
+            "dnsNames",
+            "ipAddresses",
+            "state",
+            "url",
+            "finalizeURL",
+            "authorizations",
+            "certificate",
+        ],
+    );
+    let mut wanted = json!({ "dnsNames": [] });
+    for key in ["commonName", "dnsNames", "ipAddresses"] {
+        if let Some(value) = given.get(key) {
+            wanted[key] = value.clone();
+        }
+    }
+    let authorizations = given["authorizations"].as_array().cloned().unwrap_or_default();
+    let mut snapshot = stage::idle();
+    snapshot.certificate.spec = input::spec(&wanted);
+    for authorization in &authorizations {
+        let name = text(&authorization["identifier"]);
+        snapshot.certificate.spec.dns_names.push(name.parse().unwrap());
+    }
+    let mut stage = stage::issuing(snapshot);
+    let mut order = stage::order(&stage.snapshot);
+    order.url = given["url"].as_str().map(|_| ORDER.to_owned());
+    order.finalize_url = given["finalizeURL"].as_str().map(|_| format!("{ORDER}/finalize"));
+    order.state = text(&given["state"]).into();
+    order.certificate = given["certificate"].as_str().map(|_| "chain".to_owned());
+    let unread = |index: usize| Authorization {
+        url: format!("{ORDER}/authorization/{index}"),
+        identifier: None,
+        wildcard: false,
+        initial_state: None,
+        challenges: Arc::default(),
+    };
+    order.authorizations = (0..authorizations.len()).map(unread).collect();
+    let states = challenges.as_array().cloned().unwrap_or_default();
+    order.deed = match &order.state {
+        OrderState::Unknown if order.url.is_none() => Deed::Create,
+        OrderState::Unknown | OrderState::Pending | OrderState::Other(_) if states.is_empty() => {
+            Deed::Authorize
+        }
+        OrderState::Unknown | OrderState::Pending | OrderState::Other(_) => Deed::Solve,
+        OrderState::Ready => Deed::Finalize,
+        OrderState::Processing => Deed::Await,
+        OrderState::Valid if order.certificate.is_none() => Deed::Download,
+        OrderState::Valid | OrderState::Invalid | OrderState::Expired | OrderState::Errored => {
+            Deed::Nothing
+        }
+    };
+    for (index, state) in states.iter().enumerate() {
+        let name = identifier(&text(&authorizations.get(index).unwrap()["identifier"]));
+        let challenge = challenge(&order, &stage, name, index, text(state).into());
+        order.challenges.push(challenge);
+    }
+    stage.snapshot.order = Some(order);
+    stage
+}
+
+fn challenge(
+    order: &Order,
+    stage: &Stage,
+    identifier: Identifier,
+    index: usize,
+    known: AuthorizationState,
+) -> Challenge {
+    let is_final = known == AuthorizationState::Valid || known.is_failure();
+    Challenge {
+        spec: Arc::new(ChallengeSpec {
+            authorization_url: order.authorizations.get(index).unwrap().url.clone(),
+            kind: certctl::resource::ChallengeType::Http01,
+            url: format!("{ORDER}/challenge/{index}"),
+            identifier,
+            wildcard: false,
+            token: "token".to_owned(),
+            key: "token.key".to_owned(),
+            solver: stage.snapshot.issuer.acme.solvers.first().unwrap().clone(),
+        }),
+        phase: if is_final { Phase::Final } else { Phase::Queued },
+        state: known,
+        reason: String::new(),
+        problem: None,
+        presented_at: None,
+        clean_up: CleanUp::NotOwed,
+    }
+}
+
+/// The authorization whose place among the order's is the last part of its URL.
+fn authorization(given: &Value, url: &str) -> Option<Outcome> {
+    let index: usize = url.rsplit('/').next()?.parse().ok()?;
+    let authorization = given["authorizations"].get(index)?;
+    keys(authorization, &["identifier", "challenges", "initialState", "wildcard"]);
+    let state = authorization["initialState"].as_str().unwrap_or("pending");
+    let kinds = authorization["challenges"].as_array().cloned().unwrap_or_default();
+    let offered = |(number, kind): (usize, &Value)| OfferedChallenge {
+        kind: text(kind).into(),
+        url: format!("{ORDER}/challenge/{index}/{number}"),
+        token: "token".to_owned(),
+    };
+    let offered: Vec<_> = kinds.iter().enumerate().map(offered).collect();
+    let seen = |offered: &OfferedChallenge| {
+        let seen = ChallengeSeen { state: AuthorizationState::Pending, problem: None };
+        (offered.url.clone(), seen)
+    };
+    Some(Outcome::Authorization(Box::new(AuthorizationSeen {
+        identifier: identifier(&text(&authorization["identifier"])),
+        wildcard: authorization["wildcard"].as_bool().unwrap_or_default(),
+        state: state.to_owned().into(),
+        seen: offered.iter().map(seen).collect(),
+        challenges: offered.into_iter().map(|o| (o, "token.key".to_owned())).collect(),
+    })))
+}
+
+/// An order in the state told, or an error; the errors of cert-manager's ACME library by name.
+fn answered(value: &Value) -> Option<Outcome> {
+    let library = |message: &str| {
+        Some(Outcome::Failed(DeedError {
+            kind: DeedErrorKind::Refused,
+            message: message.to_owned(),
+            problem: None,
+            retry_after: None,
+        }))
+    };
+    match value.as_str() {
+        None if value.is_null() => None,
+        None => Some(Outcome::Failed(trouble(value))),
+        Some("ErrCADoesNotSupportProfiles") => {
+            library("acme: certificate authority does not support profiles")
+        }
+        Some("ErrProfileNotInSetOfSupportedProfiles") => {
+            library("acme: certificate authority does not advertise a profile with name")
+        }
+        Some(word) => Some(seen(word)),
+    }
+}
+
+/// The order, as the CA shows it.
+pub(crate) fn seen(word: &str) -> Outcome {
+    let state: OrderState = word.to_owned().into();
+    assert!(!matches!(state, OrderState::Other(_)), "unknown order state `{word}`");
+    Outcome::Order(Box::new(OrderSeen {
+        url: ORDER.to_owned(),
+        state,
+        authorizations: Vec::new(),
+        finalize_url: format!("{ORDER}/finalize"),
+        certificate_url: Some(format!("{ORDER}/certificate")),
+        expires: None,
+        problem: None,
+        retry_after: None,
+    }))
+}
+
+fn leaf() -> certctl::resource::LeafFacts {
+    serde_json::from_value(json!({
+        "publicKey": "key", "fingerprint": "", "serial": "", "commonName": "", "dnsNames": [],
+        "ipAddresses": [], "uris": [], "emailAddresses": [], "issuerCommonName": "",
+        "notBefore": "2026-01-01T00:00:00Z", "notAfter": "2026-04-01T00:00:00Z",
+        "keyDescription": "",
+    }))
+    .unwrap()
+}
+
+/// Fetches alternates as long as it is told to; how the order became valid changes nothing.
+pub(crate) fn preferred_chain(case: &Case) -> Value {
+    keys(&case.input, &["preferredChain", "finalizeStatus", "default", "alternates"]);
+    let preferred = text(&case.input["preferredChain"]);
+    let alternates = case.input["alternates"].as_array().cloned().unwrap_or_default();
+    let topmost = |value: &Value| text(&value["topmostIssuerCN"]);
+    let mut seen = vec![topmost(&case.input["default"])];
+    let chosen = loop {
+        let names: Vec<&str> = seen.iter().map(String::as_str).collect();
+        match choose(&preferred, &names, alternates.len()) {
+            Choice::Take(index) => break index,
+            Choice::Fetch(index) => seen.push(topmost(alternates.get(index).unwrap())),
+        }
+    };
+    let chosen = chosen.checked_sub(1).and_then(|index| alternates.get(index));
+    json!({
+        "chosen": chosen.map_or("default".into(), |chosen| chosen["url"].clone()),
+        "fetched": seen.len() - 1,
+    })
+}
+
+const ORDER: &str = "https://ca.test/order/1";
