@@ -22,7 +22,8 @@ use crate::engine::Task;
 use crate::engine::inputs::input_digest;
 use crate::manifest::{self, Conflict, Diagnostic, Loaded, SecretSource, Source};
 use crate::resource::{
-    Certificate, CertificateRecord, Issuer, IssuerKind, NamespacedName, SecretKeySelector,
+    Certificate, CertificateRecord, Issuer, IssuerKind, NamespacedName, SecretFiles,
+    SecretKeySelector,
 };
 use crate::store::{Records, StateDirectory};
 
@@ -243,7 +244,20 @@ fn task(
         manifest,
         references,
         force: None,
+        secret: pair_to_adopt(certificate, loaded),
     })
+}
+
+/// The pair in the Secret manifest that a Certificate names, as a cluster exports it.
+fn pair_to_adopt(certificate: &Certificate, loaded: &Loaded) -> Option<SecretFiles> {
+    let namespace = &certificate.metadata.namespace;
+    let name = NamespacedName::new(namespace, &certificate.spec.secret_name);
+    let secret = loaded.secrets.iter().find(|secret| secret.key() == name)?;
+    let of_the_pair = |(key, bytes): (&String, &Zeroizing<Vec<u8>>)| {
+        let wanted = ["tls.crt", "tls.key", "ca.crt"].contains(&key.as_str());
+        wanted.then(|| (key.clone(), bytes.clone()))
+    };
+    Some(SecretFiles(secret.data.iter().filter_map(of_the_pair).collect()))
 }
 
 /// The issuer that a Certificate refers to.

@@ -14,7 +14,8 @@ use jiff::Timestamp;
 use super::policy::{TRIGGER, Violation, first_violation, window_error};
 use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff};
 use crate::resource::{
-    CertificateRecord, Condition, ConditionStatus, ConditionType, NamespacedName, Reason,
+    CertificateRecord, Condition, ConditionStatus, ConditionType, NamespacedName, PublishedPair,
+    Reason,
 };
 
 /// See the table above.
@@ -77,6 +78,16 @@ pub struct Claim<'a> {
 pub fn owner<'a>(claims: &[Claim<'a>]) -> Option<&'a NamespacedName> {
     let order = |claim: &&Claim<'a>| (!claim.owns, claim.since.is_none(), claim.since, claim.name);
     claims.iter().min_by_key(order).map(|claim| claim.name)
+}
+
+/// Whether a pair that certctl did not issue can be taken over: it is one, and is valid at `now`.
+pub fn is_adoptable(pair: &PublishedPair, now: Timestamp) -> bool {
+    match (&pair.key, &pair.certificate) {
+        (Some(Ok(key)), Some(Ok(leaf))) => {
+            key.public_key == leaf.public_key && leaf.not_before <= now && now < leaf.not_after
+        }
+        (Some(_) | None, Some(_) | None) => false,
+    }
 }
 
 /// The record with Issuing=True.

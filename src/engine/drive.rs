@@ -1,6 +1,7 @@
 //! One certificate through the pipeline.
 
 mod account;
+mod adopt;
 mod leave;
 
 use std::rc::Rc;
@@ -109,6 +110,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         gather: GATHER,
         revision_before: None,
     };
+    drive.adopt(task).await?;
     drive.revision_before = drive.session.snapshot.record.status.revision;
     drive.run_to_the_end().await
 }

@@ -17,7 +17,7 @@ use crate::controller::{
 };
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateStatus, Event, Issuer, LeafFacts,
-    NamespacedName, Order, Reason,
+    NamespacedName, Order, Reason, SecretFiles,
 };
 use crate::store::{Kept, Records};
 
@@ -34,6 +34,8 @@ pub struct Task {
     pub references: Vec<PathBuf>,
     /// Issue now, whatever the trigger and the backoff say (`renew`).
     pub force: Option<Force>,
+    /// The pair that a `kind: Secret` manifest of that name holds, to begin with.
+    pub secret: Option<SecretFiles>,
     /// Digest over everything whose edit may bypass the backoff.
     pub input_digest: String,
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod accounts;
 #[cfg(test)]
+mod adoption;
+#[cfg(test)]
 mod challenges;
 #[cfg(test)]
 mod formats;

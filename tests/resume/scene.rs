@@ -271,6 +271,7 @@ fn task(names: &[&str]) -> Task {
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),
         force: None,
+        secret: None,
         input_digest: "1".to_owned(),
     }
 }

@@ -1,0 +1,91 @@
+//! Promise: a pair that is there already costs no order.
+
+use std::fs;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use certctl::resource::Reason;
+
+use crate::support::{CertificateYaml, World};
+
+/// The files of a pair that was issued elsewhere.
+fn issued_elsewhere(name: &str) -> (Vec<u8>, Vec<u8>) {
+    let elsewhere = World::prepared(&[CertificateYaml::new(name)]);
+    elsewhere.issue().ends_in(0);
+    let read = |file: &str| {
+        fs::read(elsewhere.path(&format!("state/secrets/default/{name}-tls/{file}"))).unwrap()
+    };
+    (read("tls.crt"), read("tls.key"))
+}
+
+fn secret(crt: &[u8], key: &[u8]) -> String {
+    let (crt, key) = (STANDARD.encode(crt), STANDARD.encode(key));
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: web-tls\n  annotations:\n    \
+         cert-manager.io/issuer-name: another\ntype: kubernetes.io/tls\n\
+         data:\n  tls.crt: {crt}\n  tls.key: {key}\n"
+    )
+}
+
+fn events(world: &World) -> String {
+    let path = world.path("state/certificates/default/web/events.jsonl");
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[test]
+fn a_pair_in_a_secret_of_the_manifests_is_taken_over_once_and_without_an_order() {
+    let (crt, key) = issued_elsewhere("web");
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write("config/secret.yaml", &secret(&crt, &key));
+    world.issue().ends_in(0);
+    assert_eq!((world.ca.requests(), world.state().issuances()), (0, 0));
+    let live = |file: &str| fs::read(world.path(&format!("state/secrets/default/web-tls/{file}")));
+    assert_eq!((live("tls.crt").unwrap(), live("tls.key").unwrap()), (crt, key));
+    assert_eq!(world.state().readiness("web"), Reason::Ready);
+    assert_eq!(world.state().record("web").status.revision, None);
+    assert_eq!(events(&world).matches("\"Adopted\"").count(), 1, "{}", events(&world));
+    let before = world.state().everything();
+    world.issue().says_nothing();
+    assert_eq!((world.ca.requests(), world.state().everything()), (0, before));
+}
+
+#[test]
+fn plain_files_in_the_folder_of_the_secret_are_taken_over_without_an_order() {
+    let (crt, key) = issued_elsewhere("web");
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.run(&["status"]);
+    fs::create_dir_all(world.path("state/secrets/default/web-tls")).unwrap();
+    for (file, bytes) in [("tls.crt", crt), ("tls.key", key)] {
+        let text = String::from_utf8(bytes).unwrap();
+        world.write(&format!("state/secrets/default/web-tls/{file}"), &text);
+    }
+    for private in ["state", "state/secrets", "state/secrets/default"] {
+        set_mode(&world, private, 0o700);
+    }
+    set_mode(&world, "state/secrets/default/web-tls", 0o700);
+    set_mode(&world, "state/secrets/default/web-tls/tls.key", 0o600);
+    world.issue().ends_in(0);
+    assert_eq!(world.ca.requests(), 0);
+    assert_eq!(world.state().readiness("web"), Reason::Ready);
+    assert_eq!(events(&world).matches("\"Adopted\"").count(), 1, "{}", events(&world));
+}
+
+fn set_mode(world: &World, below: &str, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(world.path(below), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn what_is_no_pair_or_not_for_these_names_is_ordered_anew() {
+    let (crt, _) = issued_elsewhere("web");
+    let (_, other_key) = issued_elsewhere("web");
+    let (other_crt, its_key) = issued_elsewhere("mail");
+    for (crt, key, adopted) in [(&crt, &other_key, 0), (&other_crt, &its_key, 1)] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.write("config/secret.yaml", &secret(crt, key));
+        world.issue().ends_in(0);
+        assert_eq!(world.state().issuances(), 1);
+        assert_eq!(world.state().published("web").dns_names, ["web.example.test"]);
+        assert_eq!(events(&world).matches("\"Adopted\"").count(), adopted);
+    }
+}
