@@ -83,7 +83,7 @@ _certctl() {
 
     case "${cmd}" in
         certctl)
-            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --version --help issue renew validate status inspect rehearse forget version completion help"
+            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew validate status inspect rehearse forget version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -177,6 +177,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --metrics-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -185,7 +189,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__completion)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help bash elvish fish powershell zsh"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -276,6 +280,10 @@ _certctl() {
                     return 0
                     ;;
                 --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -287,7 +295,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__forget)
-            opts="-f -n -o -v -q -A -l -h --secret --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --secret --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -378,6 +386,10 @@ _certctl() {
                     return 0
                     ;;
                 --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -543,7 +555,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__inspect)
-            opts="-f -n -o -v -q -A -l -h --offline --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --offline --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -634,6 +646,10 @@ _certctl() {
                     return 0
                     ;;
                 --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -645,7 +661,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__issue)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -739,6 +755,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --metrics-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -747,7 +767,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__rehearse)
-            opts="-f -n -o -v -q -A -l -h --resolve --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --resolve --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -845,6 +865,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --metrics-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -853,7 +877,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__renew)
-            opts="-f -n -o -v -q -A -l -h --all --new-key --new-order --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --all --new-key --new-order --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -944,6 +968,10 @@ _certctl() {
                     return 0
                     ;;
                 --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -955,7 +983,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__status)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1046,6 +1074,10 @@ _certctl() {
                     return 0
                     ;;
                 --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1057,7 +1089,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__validate)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1148,6 +1180,10 @@ _certctl() {
                     return 0
                     ;;
                 --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1159,7 +1195,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__version)
-            opts="-f -n -o -v -q -A -l -h --short --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --short --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1250,6 +1286,10 @@ _certctl() {
                     return 0
                     ;;
                 --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

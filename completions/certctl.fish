@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_certctl_global_optspecs
-    string join \n f/filename= n/namespace= o/output= v/verbose q/quiet A/all-namespaces l/selector= config-dir= state-dir= log-format= color= progress= parallel= max-concurrent-challenges= timeout= lock-timeout= self-check-interval= http01-listen= http01-check-port= resolver= cluster-resource-namespace= exit-code V/version h/help
+    string join \n f/filename= n/namespace= o/output= v/verbose q/quiet A/all-namespaces l/selector= config-dir= state-dir= log-format= color= progress= parallel= max-concurrent-challenges= timeout= lock-timeout= self-check-interval= http01-listen= http01-check-port= resolver= cluster-resource-namespace= metrics-file= exit-code V/version h/help
 end
 
 function __fish_certctl_needs_command
@@ -52,6 +52,7 @@ complete -c certctl -n "__fish_certctl_needs_command" -l http01-listen -d 'Addre
 complete -c certctl -n "__fish_certctl_needs_command" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_needs_command" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_needs_command" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_needs_command" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_needs_command" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
@@ -96,6 +97,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-listen 
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
@@ -129,6 +131,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -l http01-listen 
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l all -d 'All certificates'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l new-key -d 'Make a new private key, whatever rotationPolicy says'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l new-order -d 'Give up an order that is under way, and order anew'
@@ -165,6 +168,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-list
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand validate" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
@@ -198,6 +202,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-listen
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand status" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
@@ -231,6 +236,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l http01-liste
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l offline -d 'Ask nobody about revocation'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
@@ -266,6 +272,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-list
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
@@ -299,6 +306,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-listen
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand forget" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l secret -d 'Delete the issued key and certificate, too'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
@@ -333,6 +341,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-liste
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand version" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l short -d 'Print the number alone'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
@@ -367,6 +376,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-li
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand completion" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'

@@ -4,6 +4,7 @@ use super::args::{IssueArgs, RenewArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::run::{Setting, conclude, on_one_thread, open_state, run};
+use super::status::write_metrics;
 use super::work::{Wanted, Work, gather, known};
 use super::{Shell, output};
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -72,7 +73,16 @@ fn work_on(
         let overrides = std::collections::BTreeMap::new();
         let setting = Setting { secrets, overrides, verb, at_most: jiff::SignedDuration::MAX };
         let ended = run(shell, &state, &tasks, setting).await?;
-        Ok(conclude(shell, &state, &ended, has_errors, SystemClock.now()))
+        let code = conclude(shell, &state, &ended, has_errors, SystemClock.now());
+        match Box::pin(write_metrics(shell, &state)).await {
+            Err(error) if code == ExitCode::Done => Err(error),
+            Err(error) => {
+                // How the certificates ended is worth more than this.
+                shell.output.talk(&format!("warning: {error}"));
+                Ok(code)
+            }
+            Ok(()) => Ok(code),
+        }
     })
 }
 

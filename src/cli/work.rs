@@ -46,6 +46,8 @@ pub(crate) struct Work {
 pub(crate) struct Wanted {
     pub(crate) sources: Vec<Source>,
     pub(crate) names: Vec<NameTarget>,
+    /// What is wrong with the manifests was said before.
+    pub(crate) is_said: bool,
 }
 
 impl Wanted {
@@ -136,7 +138,9 @@ pub(crate) fn gather(
     let strict: BTreeSet<PathBuf> = of_named.files.iter().cloned().collect();
     let in_named =
         |d: &Diagnostic| d.is_error() && (named && (strict.contains(&d.path) || !d.path.exists()));
-    show(shell, &loaded);
+    if !wanted.is_said {
+        show(shell, &loaded);
+    }
     if loaded.diagnostics.iter().any(in_named) {
         return Err(refused(&loaded));
     }

@@ -17,6 +17,8 @@ mod lost_replies;
 #[cfg(test)]
 mod manifests;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod orders;
 #[cfg(test)]
 mod permissions;

@@ -109,6 +109,16 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true,
           hide_short_help = true, value_parser = values::namespace)]
     pub cluster_resource_namespace: String,
+    /// After a run, write what `status -o prometheus` prints to this file
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "CERTCTL_METRICS_FILE",
+        hide_env_values = true,
+        global = true,
+        hide_short_help = true
+    )]
+    pub metrics_file: Option<PathBuf>,
     /// End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention
     #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true,
           hide_short_help = true, value_parser = clap::builder::FalseyValueParser::new())]

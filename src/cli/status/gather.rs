@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::view::{CertificateView, IssuerView};
 use super::{Noun, Scene, certificates, issuers, needs_attention, objects_of};
 use crate::cli::Shell;
-use crate::cli::args::StatusArgs;
+use crate::cli::args::{Format, StatusArgs};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::{on_one_thread, open_state};
@@ -18,7 +18,7 @@ use crate::engine::inputs::account_id;
 use crate::engine::ports::{Clock as _, Store as _, SystemClock};
 use crate::engine::{Task, look, published_pair};
 use crate::resource::{Account, AccountIdentity, CertificateRecord, Issuer, NamespacedName, Order};
-use crate::store::{OpenMode, Records, StateDirectory};
+use crate::store::{self, OpenMode, Records, StateDirectory};
 
 /// How many events a page shows.
 const EVENTS: usize = 50;
@@ -67,6 +67,31 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
         Ok(ExitCode::Done)
     })
 }
+
+/// Writes the metrics of the certificates, as they are now, to the file of `--metrics-file`.
+pub(crate) async fn write_metrics(
+    shell: &mut Shell,
+    state: &StateDirectory,
+) -> Result<(), CliError> {
+    let Some(path) = shell.global.metrics_file.clone() else { return Ok(()) };
+    let records = known(state).await?;
+    let work = gather(shell, &Wanted { is_said: true, ..Wanted::default() }, &records)?;
+    let scene = Scene {
+        now: SystemClock.now(),
+        zone: jiff::tz::TimeZone::UTC,
+        color: false,
+        format: Format::Prometheus,
+    };
+    let views = Box::pin(views(shell, state, &work, records, scene.now)).await?;
+    let text = certificates(&views, false, &scene)?;
+    store::atomic::write(&path, text.as_bytes(), METRICS_MODE).map_err(|error| {
+        CliError::new(ExitCode::Output, format_args!("--metrics-file: {error}"))
+            .hinted("the run itself is done; its folder must exist and be writable")
+    })
+}
+
+/// Whoever collects metrics is another user.
+const METRICS_MODE: u32 = 0o644;
 
 fn chosen(
     views: &[CertificateView],

@@ -29,7 +29,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::target::NameTarget;
 use super::yaml;
-pub(crate) use gather::status;
+pub(crate) use gather::{status, write_metrics};
 pub use verdict::Verdict;
 use view::{CertificateView, IssuerView};
 
