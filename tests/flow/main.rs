@@ -23,6 +23,8 @@ mod orders;
 #[cfg(test)]
 mod permissions;
 #[cfg(test)]
+mod schemas;
+#[cfg(test)]
 mod side_by_side;
 #[cfg(test)]
 #[path = "../support/mod.rs"]
