@@ -2,9 +2,10 @@
 
 use super::fixture::{after, error, hours, live, now, solving, written_order, written_record};
 use crate::controller::backoff::{self, delay, is_urgent, next_attempt, record_failure};
-use crate::controller::{DeedErrorKind, Failure};
+use crate::controller::{DeedErrorKind, Failure, readiness, trigger};
 use crate::resource::{
-    CleanUp, ConditionStatus, ConditionType, Deed, FailureClass, OrderState, Phase, Reason,
+    CertificateStatus, CleanUp, ConditionStatus, ConditionType, Deed, FailureClass, OrderState,
+    Phase, Reason,
 };
 
 fn failure(class: FailureClass) -> Failure {
@@ -70,6 +71,60 @@ fn a_counted_failure_closes_the_issuance_in_one_record() {
     let left: Vec<_> = order.challenges.iter().map(|c| (c.phase, c.clean_up)).collect();
     let owed = (Phase::Final, CleanUp::Owed);
     assert_eq!(left, [owed, owed, (Phase::Final, CleanUp::NotOwed)]);
+}
+
+/// After a forced attempt too: it is counted like any other.
+#[test]
+fn each_counted_failure_adds_one_and_is_said_with_the_time_of_the_next_attempt() {
+    let cases = [
+        (None, 1, "2026-01-02T04:04:05Z"),
+        (Some(1), 2, "2026-01-02T05:04:05Z"),
+        (Some(2), 3, "2026-01-02T07:04:05Z"),
+        (Some(3), 4, "2026-01-02T11:04:05Z"),
+        (Some(4), 5, "2026-01-02T19:04:05Z"),
+        (Some(5), 6, "2026-01-03T11:04:05Z"),
+        (Some(6), 7, "2026-01-03T11:04:05Z"),
+    ];
+    for (before, attempts, next) in cases {
+        let mut snapshot = solving(&[]);
+        snapshot.record.status.failed_issuance_attempts = before;
+        snapshot.record.status.last_failure_time = before.map(|_| after(-hours(1)));
+        let failure = Failure { retry_after: None, ..failure(FailureClass::Validation) };
+        let record = record_failure(&snapshot, &failure, now());
+        let status = &written_record(&record).status;
+        assert_eq!(status.failed_issuance_attempts, Some(attempts), "{before:?}");
+        assert_eq!(status.last_failure_time, Some(now()), "{before:?}");
+        let message = &status.condition(ConditionType::Issuing).unwrap().message;
+        let said = format!("(attempt {attempts}; next attempt at {next})");
+        assert!(message.contains(&said), "{before:?}: {message}");
+    }
+}
+
+#[test]
+fn a_renewal_that_failed_stands_beside_a_pair_that_is_ready() {
+    let mut snapshot = live();
+    snapshot.record = readiness::refreshed(&snapshot, now());
+    let ready = snapshot.record.status.clone();
+    snapshot.record = trigger::issuing(&snapshot.record, Reason::Renewing, "due", now());
+    let record = record_failure(&snapshot, &failure(FailureClass::Ca), after(hours(1)));
+    let status = &written_record(&record).status;
+    let condition = |kind| status.condition(kind).map(|found| (found.status, found.reason));
+    let issuing = Some((ConditionStatus::False, Reason::Failed));
+    assert_eq!(condition(ConditionType::Issuing), issuing);
+    assert_eq!(condition(ConditionType::Ready), Some((ConditionStatus::True, Reason::Ready)));
+    assert_eq!((status.revision, status.not_after), (Some(1), ready.not_after));
+}
+
+#[test]
+fn the_count_is_there_only_while_it_fails_and_read_under_both_names() {
+    let mut status = CertificateStatus::default();
+    assert_eq!(serde_json::to_string(&status).unwrap(), "{}");
+    status.failed_issuance_attempts = Some(3);
+    let written = r#"{"failedIssuanceAttempts":3}"#;
+    assert_eq!(serde_json::to_string(&status).unwrap(), written);
+    for text in [written, r#"{"issuanceAttempts":3}"#] {
+        assert_eq!(serde_json::from_str::<CertificateStatus>(text).unwrap(), status, "{text}");
+    }
 }
 
 #[test]

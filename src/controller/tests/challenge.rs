@@ -147,6 +147,22 @@ fn what_accept_answers_is_waiting_or_a_verdict() {
 }
 
 #[test]
+fn a_slot_is_held_from_presenting_to_the_verdict() {
+    use AuthorizationState::{Deactivated, Expired, Invalid, Revoked, Valid};
+    use Phase::{Accepted, Accepting, Final, Presenting, Queued, SelfChecking};
+    let phases = [Queued, Presenting, SelfChecking, Accepting, Accepted, Final];
+    let held = phases.map(|phase| challenge(0, phase).is_processing());
+    assert_eq!(held, [false, true, true, true, true, false]);
+
+    for verdict in [Valid, Invalid, Expired, Revoked, Deactivated] {
+        let snapshot = solving(&[Accepting]);
+        let outcome = Outcome::Accepted(ChallengeSeen { state: verdict.clone(), problem: None });
+        let (found, _) = absorbed(&snapshot, &Effect::Accept { url: challenge_url(0) }, outcome);
+        assert_eq!((found.is_processing(), found.state), (false, verdict));
+    }
+}
+
+#[test]
 fn an_outcome_that_comes_too_late_changes_nothing() {
     let checked = || {
         let text = String::new;

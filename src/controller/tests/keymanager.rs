@@ -28,8 +28,11 @@ fn a_missing_key_is_made_or_kept_as_the_policy_says() {
     mismatch.certificate.spec.private_key.as_mut().unwrap().size = Some(384);
     let mut damaged = never(renewing());
     damaged.secret.as_mut().unwrap().key = Some(Err("damaged".to_owned()));
+    let mut lost = issuing_first();
+    lost.record.status.next_private_key_secret_name = Some("web-1".to_owned());
     let cases = [
         ("first", issuing_first(), generate()),
+        ("its name is known, and it is gone", lost, generate()),
         ("renewal", renewing(), generate()),
         ("first, never", never(issuing_first()), generate()),
         ("renewal, never", never(renewing()), Step::Act(vec![Effect::ReuseKey])),

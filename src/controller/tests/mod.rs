@@ -11,6 +11,7 @@ mod backoff;
 mod challenge;
 mod fixture;
 mod formats;
+mod issuing;
 mod keymanager;
 mod order;
 mod order_absorb;

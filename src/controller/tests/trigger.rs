@@ -40,6 +40,19 @@ fn a_violation_sets_issuing_with_its_reason() {
 }
 
 #[test]
+fn an_issuance_that_somebody_asked_for_is_left_alone() {
+    let mut waiting = live();
+    waiting.record.retry_after = Some(after(hours(5)));
+    for (what, mut snapshot) in
+        [("not due", live()), ("in backoff", failed(Some(5))), ("to be left alone", waiting)]
+    {
+        snapshot.record =
+            trigger::issuing(&snapshot.record, Reason::ManuallyTriggered, "renew", now());
+        assert_eq!(trigger::decide(&snapshot, now()), Step::Settled, "{what}");
+    }
+}
+
+#[test]
 fn a_failure_makes_it_wait_to_the_second() {
     let backoff = |attempts| Deferral::Backoff { attempts };
     let cases =

@@ -1,0 +1,122 @@
+//! The last room's table, and what a success leaves behind.
+
+use super::fixture::{
+    after, error, hours, leaf, live, now, ordered, request, solving, written_record,
+};
+use crate::controller::{
+    Change, DeedErrorKind, Effect, Outcome, Record, Snapshot, Step, issuing, trigger,
+};
+use crate::resource::{
+    CertificateStatus, Condition, ConditionStatus, ConditionType, Deed, FailureClass, LastFailure,
+    OrderState, Phase, Reason,
+};
+
+type Edit = fn(&mut Snapshot);
+
+/// With an order whose certificate was fetched.
+fn fetched() -> Snapshot {
+    let mut snapshot = ordered(Deed::Nothing, OrderState::Valid);
+    snapshot.order.as_mut().unwrap().certificate = Some("PEM".to_owned());
+    snapshot
+}
+
+fn published(snapshot: &Snapshot) -> Record {
+    let outcome = Outcome::Published(Box::new(leaf("next")));
+    issuing::absorb(snapshot, outcome, now()).unwrap()
+}
+
+#[test]
+fn only_a_certificate_of_the_current_request_is_put_in_place() {
+    assert_eq!(issuing::decide(&fetched(), now()), Step::Act(vec![Effect::Publish]));
+    let cases: &[(&str, Edit)] = &[
+        ("no order", |s| s.order = None),
+        ("no certificate", |s| s.order.as_mut().unwrap().certificate = None),
+        ("more to do", |s| s.order.as_mut().unwrap().deed = Deed::Download),
+        ("no request", |s| s.next_request = None),
+        ("another request", |s| s.next_request.as_mut().unwrap().spec.request = "x".to_owned()),
+        ("another server", |s| s.issuer.acme.server = "https://other.test/".to_owned()),
+        ("not issuing", |s| s.record.status.remove_condition(ConditionType::Issuing)),
+    ];
+    for (what, edit) in cases {
+        let mut snapshot = fetched();
+        edit(&mut snapshot);
+        assert_eq!(issuing::decide(&snapshot, now()), Step::Settled, "{what}");
+    }
+    let unfinished = solving(&[Phase::Final]);
+    assert_eq!(issuing::decide(&unfinished, now()), Step::Settled);
+}
+
+#[test]
+fn a_success_clears_issuing_and_every_trace_of_failures_in_one_write() {
+    let mut snapshot = fetched();
+    let record = &mut snapshot.record;
+    record.retry_after = Some(after(hours(5)));
+    record.last_failure =
+        Some(LastFailure { class: FailureClass::Validation, message: "no".to_owned() });
+    record.attempted_inputs = vec!["input".to_owned()];
+    record.status.failed_issuance_attempts = Some(4);
+    record.status.last_failure_time = Some(after(-hours(1)));
+    let done = published(&snapshot);
+
+    let mut expected = snapshot.record.clone();
+    expected.directory_urls.insert(1, snapshot.issuer.acme.server.clone());
+    expected.issued_fingerprint = Some(leaf("next").fingerprint);
+    expected.retry_after = None;
+    expected.last_failure = None;
+    expected.attempted_inputs.clear();
+    expected.status = CertificateStatus {
+        conditions: vec![Condition {
+            kind: ConditionType::Ready,
+            status: ConditionStatus::True,
+            reason: Reason::Ready,
+            message: "Certificate is up to date and has not expired".to_owned(),
+            last_transition_time: now(),
+            observed_generation: Some(1),
+        }],
+        revision: Some(1),
+        not_before: Some(leaf("next").not_before),
+        not_after: Some(leaf("next").not_after),
+        renewal_time: Some(after(hours(59 * 24))),
+        ..CertificateStatus::default()
+    };
+    assert_eq!(*written_record(&done), expected);
+    let mut request = request(&snapshot, 1, "next");
+    request.certificate = Some("PEM".to_owned());
+    request.conditions = vec![Condition {
+        kind: ConditionType::Ready,
+        status: ConditionStatus::True,
+        reason: Reason::Issued,
+        message: "Certificate fetched from issuer successfully".to_owned(),
+        last_transition_time: now(),
+        observed_generation: None,
+    }];
+    // The certificate is kept with its request first; the key goes when nothing needs it.
+    let expected = [
+        Change::Request(Box::new(request)),
+        Change::Certificate(Box::new(expected)),
+        Change::DropNextKey,
+    ];
+    assert_eq!(done.changes, expected);
+    assert_eq!(done.events.iter().map(|e| e.reason).collect::<Vec<_>>(), [Reason::Issuing]);
+}
+
+#[test]
+fn each_success_is_the_next_revision() {
+    for (before, expected) in [(None, 1), (Some(1), 2), (Some(41), 42)] {
+        let mut snapshot = fetched();
+        snapshot.record.status.revision = before;
+        let record = published(&snapshot);
+        assert_eq!(written_record(&record).status.revision, Some(expected), "{before:?}");
+    }
+}
+
+#[test]
+fn what_was_not_published_changes_nothing() {
+    for outcome in [Outcome::Presented, Outcome::Failed(error(DeedErrorKind::Local))] {
+        assert!(issuing::absorb(&fetched(), outcome, now()).is_err());
+    }
+    let mut without = live();
+    without.record = trigger::issuing(&without.record, Reason::Renewing, "due", now());
+    let outcome = Outcome::Published(Box::new(leaf("next")));
+    assert!(issuing::absorb(&without, outcome, now()).is_err());
+}
