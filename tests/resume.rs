@@ -15,6 +15,8 @@ mod ca;
 mod disk;
 #[path = "resume/fuse.rs"]
 mod fuse;
+#[path = "resume/issuance.rs"]
+mod issuance;
 #[path = "resume/scene.rs"]
 mod scene;
 #[path = "resume/stories.rs"]

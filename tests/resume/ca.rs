@@ -1,7 +1,6 @@
 //! A CA in a few lines: what it was told, and what it makes of it. It outlives all runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use certctl::controller::{
     AuthorizationSeen, ChallengeSeen, DeedError, DeedErrorKind, OrderSeen, Outcome,
@@ -10,9 +9,9 @@ use certctl::resource::{
     AuthorizationState, ChallengeType, Identifier, OfferedChallenge, OrderState, Problem,
 };
 use jiff::{SignedDuration, Timestamp};
-use rcgen::{CertificateParams, DnType, IsCa, Issuer, KeyPair, PublicKeyData, SanType};
-use x509_parser::certification_request::X509CertificationRequest;
-use x509_parser::prelude::FromDer;
+use rcgen::{Issuer, KeyPair};
+
+use super::issuance::{self, Wrong};
 
 pub(crate) struct Ca {
     issuer: Issuer<'static, KeyPair>,
@@ -30,6 +29,10 @@ pub(crate) struct Ca {
     pub(crate) looks_late: bool,
     /// Names that it never believes.
     pub(crate) refused: BTreeSet<Identifier>,
+    /// How long an order that is not finalized lives; `None`: for ever.
+    pub(crate) lifetime: Option<SignedDuration>,
+    /// What it hands out in place of the certificate that was ordered.
+    pub(crate) wrong: Option<Wrong>,
 }
 
 pub(crate) struct CaOrder {
@@ -39,6 +42,7 @@ pub(crate) struct CaOrder {
     csr: Option<Vec<u8>>,
     /// Looked at since it was finalized.
     looked_at: bool,
+    expires: Option<Timestamp>,
     pub(crate) forgotten: bool,
 }
 
@@ -54,11 +58,8 @@ type Answer = Result<Outcome, DeedError>;
 
 impl Ca {
     pub(crate) fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "fake CA");
-        params.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         Self {
-            issuer: Issuer::new(params, KeyPair::generate().unwrap()),
+            issuer: issuance::authority("fake CA").0,
             accounts: BTreeMap::new(),
             orders: Vec::new(),
             authorizations: Vec::new(),
@@ -67,6 +68,8 @@ impl Ca {
             names_no_authorizations: false,
             looks_late: false,
             refused: BTreeSet::new(),
+            lifetime: None,
+            wrong: None,
         }
     }
 
@@ -75,7 +78,14 @@ impl Ca {
         self.accounts.entry(key.to_owned()).or_insert(url).clone()
     }
 
-    pub(crate) fn new_order(&mut self, identifiers: &[Identifier]) -> Answer {
+    /// What a request at this time finds: orders that ran out of time are not shown any more.
+    pub(crate) fn pass_time(&mut self, now: Timestamp) {
+        for order in self.orders.iter_mut().filter(|order| order.csr.is_none()) {
+            order.forgotten |= order.expires.is_some_and(|expires| expires <= now);
+        }
+    }
+
+    pub(crate) fn new_order(&mut self, identifiers: &[Identifier], now: Timestamp) -> Answer {
         let mut authorizations = Vec::new();
         for identifier in identifiers {
             let proven = self.proven.contains(identifier);
@@ -94,6 +104,7 @@ impl Ca {
             authorizations,
             csr: None,
             looked_at: false,
+            expires: self.lifetime.map(|lifetime| now + lifetime),
             forgotten: false,
         });
         self.order(&url)
@@ -161,27 +172,7 @@ impl Ca {
     pub(crate) fn certificate(&mut self, url: &str, now: Timestamp) -> String {
         let order = &self.orders[self.find(url).unwrap()];
         let csr = order.csr.as_ref().unwrap();
-        let (_, csr) = X509CertificationRequest::from_der(csr).unwrap();
-        let public_key = &csr.certification_request_info.subject_pki;
-        let key = Key {
-            bits: public_key.subject_public_key.data.to_vec(),
-            is_ed25519: public_key.algorithm.algorithm.to_id_string() == "1.3.101.112",
-        };
-        let mut params = CertificateParams::default();
-        params.distinguished_name = rcgen::DistinguishedName::new();
-        for identifier in &order.identifiers {
-            params.subject_alt_names.push(match identifier {
-                Identifier::Dns(name) => SanType::DnsName(name.as_str().try_into().unwrap()),
-                Identifier::Ip(address) => SanType::IpAddress(*address),
-            });
-        }
-        let time = |at: Timestamp| {
-            let seconds = u64::try_from(at.as_second()).unwrap();
-            rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds)
-        };
-        params.not_before = time(now);
-        params.not_after = time(now + SignedDuration::from_hours(90 * 24));
-        params.signed_by(&key, &self.issuer).unwrap().pem()
+        issuance::issue(&self.issuer, csr, &order.identifiers, now, self.wrong)
     }
 
     fn find(&self, url: &str) -> Result<usize, DeedError> {
@@ -244,7 +235,7 @@ impl Ca {
             },
             finalize_url: format!("{url}/finalize"),
             certificate_url: certificate,
-            expires: None,
+            expires: order.expires,
             retry_after: None,
         })))
     }
@@ -291,20 +282,4 @@ fn refusal(kind: &str, status: u16) -> DeedError {
 /// The number at the end of a URL.
 fn last(url: &str) -> usize {
     url.rsplit('/').next().unwrap().parse().unwrap()
-}
-
-/// An Ed25519 or P-256 key to be certified.
-struct Key {
-    bits: Vec<u8>,
-    is_ed25519: bool,
-}
-
-impl PublicKeyData for Key {
-    fn der_bytes(&self) -> &[u8] {
-        &self.bits
-    }
-
-    fn algorithm(&self) -> &'static rcgen::SignatureAlgorithm {
-        if self.is_ed25519 { &rcgen::PKCS_ED25519 } else { &rcgen::PKCS_ECDSA_P256_SHA256 }
-    }
 }

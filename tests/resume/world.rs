@@ -135,13 +135,18 @@ impl World {
             | Effect::Download => {
                 let number = self.requests.replace(self.requests.get() + 1);
                 let answer = self.ask_the_ca(snapshot, effect);
-                if self.trouble.lost == Some(number) { Err(lost()) } else { answer }
+                if self.trouble.lost == Some(number) {
+                    Err(failed(DeedErrorKind::Transient, "the reply is lost"))
+                } else {
+                    answer
+                }
             }
         }
     }
 
     fn ask_the_ca(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
         let mut ca = self.ca.borrow_mut();
+        ca.pass_time(self.clock.now());
         let account = || snapshot.account.clone().unwrap();
         let found = |url: String| Outcome::Account {
             url,
@@ -163,7 +168,7 @@ impl World {
             Effect::RegisterAccount | Effect::UpdateContacts => Ok(found(ca.register(&digest))),
             Effect::CreateOrder => {
                 assert_eq!(Some(&order().spec.account_url), account().url.as_ref());
-                ca.new_order(&order().spec.identifiers)
+                ca.new_order(&order().spec.identifiers, self.clock.now())
             }
             Effect::ReadOrder => ca.read_order(&url()),
             Effect::ReadAuthorization { url } => Ok(ca.read_authorization(url)),
@@ -185,12 +190,12 @@ impl World {
             }
             Effect::Download => {
                 let pem = ca.certificate(&url(), self.clock.now());
-                let leaf = pki::leaf_facts(&pem).unwrap();
                 let request = snapshot.next_request.as_ref().unwrap();
                 let chain = Chain::from_pem(&pem).unwrap();
                 let (key, names) = (&request.spec.public_key, &order().spec.identifiers);
-                pki::verify_issued(&chain, key, names, self.clock.now()).unwrap();
-                Ok(Outcome::Certificate { pem, leaf: Box::new(leaf) })
+                pki::verify_issued(&chain, key, names, self.clock.now())
+                    .map_err(|error| failed(DeedErrorKind::Unusable, &error.to_string()))?;
+                Ok(Outcome::Certificate { pem, leaf: Box::new(chain.leaf().clone()) })
             }
             other => panic!("{other:?} is not a deed at the CA"),
         }
@@ -280,11 +285,6 @@ fn secret(snapshot: &Snapshot) -> NamespacedName {
     NamespacedName::new(namespace, &snapshot.certificate.spec.secret_name)
 }
 
-fn lost() -> DeedError {
-    DeedError {
-        kind: DeedErrorKind::Transient,
-        message: "the reply is lost".to_owned(),
-        problem: None,
-        retry_after: None,
-    }
+fn failed(kind: DeedErrorKind, message: &str) -> DeedError {
+    DeedError { kind, message: message.to_owned(), problem: None, retry_after: None }
 }

@@ -1,0 +1,229 @@
+//! A month of hourly runs against a world in memory that is not as it should be: how often the CA
+//! is asked, what is kept, and what is live.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "the modules beside the tests are tests too"
+)]
+#![expect(dead_code, reason = "the world is made for tests of killed runs, too")]
+
+#[path = "resume/ca.rs"]
+mod ca;
+#[path = "resume/disk.rs"]
+mod disk;
+#[path = "resume/fuse.rs"]
+mod fuse;
+#[path = "resume/issuance.rs"]
+mod issuance;
+#[path = "resume/scene.rs"]
+mod scene;
+#[path = "resume/time.rs"]
+mod time;
+#[path = "resume/world.rs"]
+mod world;
+
+use std::collections::BTreeMap;
+
+use certctl::engine::Ending;
+use certctl::engine::ports::Clock as _;
+use certctl::resource::{FailureClass, OrderState, Phase};
+use jiff::{SignedDuration, Timestamp};
+
+use fuse::Fuse;
+use issuance::Wrong;
+use scene::{Scene, identifier};
+use world::{DEED, Trouble};
+
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
+/// The runs of 30 days.
+const MONTH: usize = 720;
+
+/// One of the hourly runs.
+struct Hour {
+    /// When it began.
+    begun: Timestamp,
+    ending: Ending,
+    /// What it did, by deed.
+    deeds: Vec<String>,
+    /// Its requests at the CA.
+    requests: usize,
+    /// The orders it made at the CA.
+    orders: usize,
+}
+
+impl Hour {
+    fn asks(&self, deed: &str) -> usize {
+        self.deeds.iter().filter(|done| done.starts_with(deed)).count()
+    }
+}
+
+/// A run on each hour from now on; `look` sees the state after each.
+fn hourly(scene: &Scene, runs: usize, unreachable: bool, mut look: impl FnMut(&Hour)) -> Vec<Hour> {
+    let start = scene.clock.now();
+    let mut hours = Vec::new();
+    for number in 0..runs {
+        let begun = start + HOUR * i32::try_from(number).unwrap();
+        scene.clock.set(begun);
+        let before = scene.ca.borrow().orders.len();
+        let trouble = Trouble { unreachable, ..Trouble::default() };
+        let went = scene.run_under(Fuse::endless(), trouble);
+        let deeds = went.labels.iter().filter_map(|label| label.strip_prefix(DEED));
+        let hour = Hour {
+            begun,
+            ending: went.ending.unwrap(),
+            deeds: deeds.map(str::to_owned).collect(),
+            requests: went.requests,
+            orders: scene.ca.borrow().orders.len() - before,
+        };
+        look(&hour);
+        hours.push(hour);
+    }
+    hours
+}
+
+/// A failure's time and the time of the next attempt rule all that follows: before it each run is
+/// deferred until then and does nothing at all, and the first run after it makes one order.
+/// Returns the numbers of the runs that made one.
+fn one_order_after_each_wait(hours: &[Hour]) -> Vec<usize> {
+    let mut attempts = Vec::new();
+    let mut next: Option<Timestamp> = None;
+    for (number, hour) in hours.iter().enumerate() {
+        if let Some(next) = next.filter(|next| hour.begun < *next) {
+            let Ending::Deferred { until, .. } = &hour.ending else {
+                panic!("run {number}: {:?}", hour.ending);
+            };
+            assert_eq!(*until, Some(next), "run {number}");
+            assert_eq!((hour.requests, &hour.deeds[..]), (0, &[][..]), "run {number}");
+            continue;
+        }
+        let Ending::Failed { attempts: Some(count), next_attempt, .. } = &hour.ending else {
+            panic!("run {number}: {:?}", hour.ending);
+        };
+        assert_eq!((hour.orders, hour.asks("CreateOrder")), (1, 1), "run {number}");
+        attempts.push(number);
+        assert_eq!(usize::try_from(*count), Ok(attempts.len()), "run {number}");
+        let wait = HOUR * 2_i32.pow((*count - 1).min(5));
+        let waits = hour.begun.duration_until(next_attempt.unwrap());
+        assert!((wait..=wait + SignedDuration::from_mins(1)).contains(&waits), "{waits:?}");
+        next = *next_attempt;
+    }
+    attempts
+}
+
+#[test]
+fn a_name_that_is_always_refused_costs_an_order_in_32_hours() {
+    let scene = Scene::new(&["a.example"]);
+    scene.ca.borrow_mut().refused.insert(identifier("a.example"));
+    let hours = hourly(&scene, MONTH, false, |_| ());
+    let attempts = one_order_after_each_wait(&hours);
+    assert!((25..=28).contains(&attempts.len()), "{attempts:?}");
+    assert_eq!(scene.ca.borrow().orders.len(), attempts.len());
+    for number in &attempts {
+        let hour = &hours[*number];
+        let Ending::Failed { failure, .. } = &hour.ending else { panic!() };
+        assert_eq!(failure.class, FailureClass::Validation);
+        // The self-check had passed, and the CA was told to look, once.
+        assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (1, 0), "{:?}", hour.deeds);
+    }
+    let state = scene.state();
+    assert_eq!((state.live, state.presented, state.owed, state.accounts), (None, 0, 0, 1));
+}
+
+#[test]
+fn a_name_that_nobody_reaches_costs_an_order_in_the_life_of_one() {
+    let scene = Scene::new(&["a.example"]);
+    let life = HOUR * (7 * 24);
+    scene.ca.borrow_mut().lifetime = Some(life);
+    let begun = scene.clock.now();
+    let mut made = Vec::new();
+    let hours = hourly(&scene, MONTH, true, |hour| {
+        if hour.orders > 0 {
+            made.push(hour.begun);
+        }
+        // Since when, and why.
+        let Ending::Pending { since, why, report, overdue, .. } = &hour.ending else {
+            panic!("{:?}", hour.ending);
+        };
+        assert_eq!(since, made.last().unwrap());
+        let reason = "Waiting for HTTP-01 challenge propagation: looked";
+        assert_eq!(*why, format!("a.example: {reason}"));
+        assert!(report.starts_with("looked"), "{report}");
+        assert_eq!(*overdue, hour.begun > *since, "{}", hour.begun);
+        let orders = scene.orders();
+        let order = orders.last().unwrap();
+        let challenge = &order.challenges[0];
+        assert_eq!(order.creation_timestamp, *since);
+        assert_eq!(order.expires, Some(*since + life));
+        assert_eq!((order.state.clone(), challenge.phase), (OrderState::Pending, Phase::Queued));
+        assert_eq!(challenge.reason, reason);
+        let presented = challenge.presented_at.unwrap();
+        assert!(hour.begun <= presented && presented <= scene.clock.now(), "{presented}");
+    });
+    assert_eq!(made.len(), scene.ca.borrow().orders.len());
+    assert!((1..=5).contains(&made.len()), "{made:?}");
+    assert_eq!(made[0], begun);
+    let mut requests = BTreeMap::new();
+    for hour in &hours {
+        // The CA is never told to look, and told of no certificate.
+        assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (0, 0), "{:?}", hour.deeds);
+        // A run that goes on with an order asks the CA for that order, and nothing else.
+        let read = usize::from(hour.begun != begun);
+        assert!(hour.asks("ReadOrder") == read, "{:?}", hour.deeds);
+        if hour.orders == 0 {
+            assert_eq!(hour.requests, 1, "{:?}", hour.deeds);
+        }
+        *requests.entry((hour.orders, hour.requests)).or_insert(0) += 1;
+    }
+    let state = scene.state();
+    assert_eq!((state.attempts, state.has_failed), (None, false));
+    assert_eq!((state.presented, state.owed), (0, 0));
+}
+
+#[test]
+fn a_wrong_certificate_is_a_failure_and_leaves_the_old_pair_live() {
+    let wrongs = [
+        (Wrong::Key, "a public key that does not match the CSR"),
+        (Wrong::Names, "other names than requested: missing a.example; unexpected other.example"),
+        (Wrong::Expired, "an already expired certificate"),
+        (Wrong::NotYetValid, "a certificate that is not valid yet"),
+        (Wrong::Chain, "a broken chain"),
+    ];
+    for (wrong, words) in wrongs {
+        let scene = Scene::new(&["a.example"]);
+        assert!(matches!(scene.run_freely(), Ending::Issued(_)));
+        let old = scene.live();
+        scene.ca.borrow_mut().wrong = Some(wrong);
+        scene.wait_for_renewal();
+        let mut last_failure = None;
+        let hours = hourly(&scene, 100, false, |hour| {
+            assert_eq!(scene.live(), old, "{wrong:?}");
+            let record = scene.record().unwrap();
+            if let Ending::Failed { failure, attempts, .. } = &hour.ending {
+                assert_eq!(failure.class, FailureClass::Ca, "{wrong:?}");
+                assert!(failure.message.contains(words), "{wrong:?}: {}", failure.message);
+                assert_eq!(record.status.failed_issuance_attempts, *attempts);
+                last_failure = Some(hour.begun);
+            }
+            let failed = record.status.last_failure_time.unwrap();
+            let since = last_failure.unwrap().duration_until(failed);
+            assert!((SignedDuration::ZERO..=SignedDuration::from_mins(1)).contains(&since));
+            assert_eq!(record.status.revision, Some(1));
+        });
+        let attempts = one_order_after_each_wait(&hours);
+        assert_eq!(attempts, [0, 2, 5, 10, 19, 36, 69], "{wrong:?}");
+        for number in attempts {
+            assert_eq!(hours[number].asks("Download"), 1, "{wrong:?}");
+            assert_eq!(hours[number].asks("Publish"), 0, "{wrong:?}");
+        }
+        // Once the CA has come to its senses, the next attempt ends it.
+        scene.ca.borrow_mut().wrong = None;
+        scene.clock.set(scene.clock.now() + HOUR * 32);
+        assert!(matches!(scene.run_freely(), Ending::Issued(_)), "{wrong:?}");
+        let state = scene.state();
+        assert_eq!((state.revision, state.live, state.attempts), (Some(2), Some(2), None));
+        assert_ne!(scene.live(), old, "{wrong:?}");
+    }
+}
