@@ -27,7 +27,13 @@ pub fn absorb(
     };
     let mut order = order.clone();
     match outcome {
-        Outcome::Order(seen) => {
+        Outcome::Order(mut seen) => {
+            if ran_out(snapshot, effect, &order, &seen, now) {
+                seen.state = OrderState::Expired;
+                for challenge in &mut order.challenges {
+                    challenge.phase = Phase::Final;
+                }
+            }
             let newly_valid = settle_authorizations(&mut order, &seen);
             follow(&mut order, *seen, effect);
             let mut record = Record::of(Change::Order(Box::new(order)));
@@ -50,6 +56,27 @@ pub fn absorb(
         Outcome::Failed(error) => Ok(refused(order, effect, &error)),
         other => Err(IllegalOutcome::new(format!("{:?}", order.deed), &other)),
     }
+}
+
+/// Whether an order is invalid for having expired before this run looked, when the CA was never
+/// told to look: RFC 8555 section 7.1.6 has no other word for it, and it says nothing about the
+/// names.
+fn ran_out(
+    snapshot: &Snapshot,
+    effect: &Effect,
+    order: &Order,
+    seen: &OrderSeen,
+    now: Timestamp,
+) -> bool {
+    let run = &snapshot.run;
+    let was_asked = |c: &Challenge| matches!(c.phase, Phase::Accepting | Phase::Accepted);
+    *effect == Effect::ReadOrder
+        && matches!(order.deed, Deed::Authorize | Deed::Solve)
+        && !order.challenges.iter().any(was_asked)
+        && seen.state == OrderState::Invalid
+        && !run.ordered
+        && !run.order_was_seen
+        && seen.expires.or(order.expires).is_some_and(|expires| expires <= now)
 }
 
 /// Challenges whose order has gone past pending are proven, whatever was last seen of them.

@@ -25,7 +25,7 @@ pub struct Run {
     pub account_is_fresh: bool,
     /// The order was made or read at the CA in this run.
     pub order_is_known: bool,
-    /// The CA has shown the order in this run.
+    /// The CA has shown the order in this run, before it was invalid.
     pub order_was_seen: bool,
     /// newOrder was sent in this run.
     pub ordered: bool,
@@ -120,7 +120,7 @@ impl Run {
             self.note_failure(effect, error, intervals, now);
             return;
         }
-        self.order_was_seen |= matches!(outcome, Outcome::Order(_));
+        self.order_was_seen |= matches!(outcome, Outcome::Order(seen) if !seen.state.is_failure());
         match effect {
             Effect::Prepare { solving } => {
                 self.prepared = true;

@@ -7,7 +7,7 @@ use super::fixture::{
     unread_authorization, written_order,
 };
 use crate::controller::{
-    Change, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake, next_step,
+    Change, DeedErrorKind, Deferral, Effect, OrderSeen, Outcome, Snapshot, Step, Wake, next_step,
     order as room,
 };
 use crate::resource::{
@@ -232,6 +232,42 @@ fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_fail
         snapshot.order = Some(written_order(&record).clone());
         let step = room::decide(&snapshot, now());
         assert_eq!(matches!(step, Step::Fail(_)), watched, "{step:?}");
+    }
+}
+
+#[test]
+fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
+    let (past, future) = (Some(now()), Some(super::fixture::after(super::fixture::hours(1))));
+    let cases = [
+        ("expired", Phase::Queued, past, false, true),
+        ("not expired", Phase::Queued, future, false, false),
+        ("never expires", Phase::Queued, None, false, false),
+        ("the CA was asked", Phase::Accepted, past, false, false),
+        ("the CA may have been asked", Phase::Accepting, past, false, false),
+        ("watched", Phase::Queued, past, true, false),
+    ];
+    for (what, phase, expires, watched, replaced) in cases {
+        let mut snapshot = solving(&[phase]);
+        let states = [OrderState::Pending, OrderState::Invalid];
+        for state in states.into_iter().skip(usize::from(!watched)) {
+            let seen = OrderSeen { expires, ..super::fixture::order_seen(state) };
+            let outcome = Outcome::Order(Box::new(seen));
+            snapshot.run.note(&Effect::ReadOrder, &outcome, snapshot.intervals, now());
+            let record = room::absorb(&snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
+            snapshot.order = Some(written_order(&record).clone());
+        }
+        let step = room::decide(&snapshot, now());
+        let Step::Record(record) = &step else {
+            assert!(!replaced, "{what}: {step:?}");
+            // Else the authorizations are asked why.
+            assert_eq!(acts(&snapshot).len(), 1, "{what}");
+            continue;
+        };
+        assert!(replaced, "{what}: {step:?}");
+        assert_eq!(written_order(record).deed, Deed::Create, "{what}");
+        let old = snapshot.order.as_ref().unwrap();
+        assert_eq!((&old.state, old.deed), (&OrderState::Expired, Deed::Nothing), "{what}");
+        assert_eq!(old.challenges[0].phase, Phase::Final, "{what}");
     }
 }
 
