@@ -25,19 +25,23 @@ mod time;
 #[path = "resume/world.rs"]
 mod world;
 
-use std::collections::BTreeMap;
-
+use certctl::cli::args::Format;
+use certctl::cli::status::{self, view::CertificateView};
 use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;
 use certctl::resource::{FailureClass, OrderState, Phase};
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use ca::TooOld;
 use fuse::Fuse;
 use issuance::Wrong;
 use scene::{Scene, identifier};
 use world::{DEED, Trouble};
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
+/// How long an order lives.
+const LIFE: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The runs of 30 days.
 const MONTH: usize = 720;
 
@@ -132,54 +136,86 @@ fn a_name_that_is_always_refused_costs_an_order_in_32_hours() {
     assert_eq!((state.live, state.presented, state.owed, state.accounts), (None, 0, 0, 1));
 }
 
+/// An order that ran out of time is gone at one CA, and invalid at another.
 #[test]
 fn a_name_that_nobody_reaches_costs_an_order_in_the_life_of_one() {
-    let scene = Scene::new(&["a.example"]);
-    let life = HOUR * (7 * 24);
-    scene.ca.borrow_mut().lifetime = Some(life);
-    let begun = scene.clock.now();
-    let mut made = Vec::new();
-    let hours = hourly(&scene, MONTH, true, |hour| {
-        if hour.orders > 0 {
-            made.push(hour.begun);
+    for too_old in [TooOld::Gone, TooOld::Invalid] {
+        let scene = Scene::new(&["a.example"]);
+        scene.ca.borrow_mut().lifetime = Some(LIFE);
+        scene.ca.borrow_mut().too_old = too_old;
+        let begun = scene.clock.now();
+        let mut made = Vec::new();
+        for hour in hourly(&scene, MONTH, true, |hour| {
+            if hour.orders > 0 {
+                made.push(hour.begun);
+            }
+            says_since_when_and_why(&scene, hour, *made.last().unwrap());
+        }) {
+            // The CA is never told to look. A run that goes on with an order asks the CA for that
+            // order, and nothing else.
+            assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (0, 0), "{:?}", hour.deeds);
+            let read = usize::from(hour.begun != begun);
+            assert_eq!(hour.asks("ReadOrder"), read, "{:?}", hour.deeds);
+            // Register and order, or read and order; then the authorization is read.
+            let requests = if hour.orders == 0 { 1 } else { 3 };
+            assert_eq!(hour.requests, requests, "{:?}", hour.deeds);
         }
-        // Since when, and why.
-        let Ending::Pending { since, why, report, overdue, .. } = &hour.ending else {
-            panic!("{:?}", hour.ending);
-        };
-        assert_eq!(since, made.last().unwrap());
-        let reason = "Waiting for HTTP-01 challenge propagation: looked";
-        assert_eq!(*why, format!("a.example: {reason}"));
-        assert!(report.starts_with("looked"), "{report}");
-        assert_eq!(*overdue, hour.begun > *since, "{}", hour.begun);
-        let orders = scene.orders();
-        let order = orders.last().unwrap();
-        let challenge = &order.challenges[0];
-        assert_eq!(order.creation_timestamp, *since);
-        assert_eq!(order.expires, Some(*since + life));
-        assert_eq!((order.state.clone(), challenge.phase), (OrderState::Pending, Phase::Queued));
-        assert_eq!(challenge.reason, reason);
-        let presented = challenge.presented_at.unwrap();
-        assert!(hour.begun <= presented && presented <= scene.clock.now(), "{presented}");
-    });
-    assert_eq!(made.len(), scene.ca.borrow().orders.len());
-    assert!((1..=5).contains(&made.len()), "{made:?}");
-    assert_eq!(made[0], begun);
-    let mut requests = BTreeMap::new();
-    for hour in &hours {
-        // The CA is never told to look, and told of no certificate.
-        assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (0, 0), "{:?}", hour.deeds);
-        // A run that goes on with an order asks the CA for that order, and nothing else.
-        let read = usize::from(hour.begun != begun);
-        assert!(hour.asks("ReadOrder") == read, "{:?}", hour.deeds);
-        if hour.orders == 0 {
-            assert_eq!(hour.requests, 1, "{:?}", hour.deeds);
-        }
-        *requests.entry((hour.orders, hour.requests)).or_insert(0) += 1;
+        let weekly: Vec<Timestamp> = (0..5).map(|week| begun + LIFE * week).collect();
+        assert_eq!(made, weekly);
+        assert_eq!(scene.ca.borrow().orders.len(), 5);
+        let state = scene.state();
+        assert_eq!((state.attempts, state.has_failed), (None, false));
+        assert_eq!((state.presented, state.owed, state.live), (0, 0, None));
     }
-    let state = scene.state();
-    assert_eq!((state.attempts, state.has_failed), (None, false));
-    assert_eq!((state.presented, state.owed), (0, 0));
+}
+
+/// What the run, the state and `status` say of an order that was made at `made`.
+fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
+    let Ending::Pending { since, why, report, overdue, .. } = &hour.ending else {
+        panic!("{:?}", hour.ending);
+    };
+    let reason = "Waiting for HTTP-01 challenge propagation: looked";
+    assert_eq!((*since, why.as_str()), (made, format!("a.example: {reason}").as_str()));
+    assert_eq!((report.as_str(), *overdue), ("looked", hour.begun > made), "{}", hour.begun);
+    let orders = scene.orders();
+    let order = orders.last().unwrap();
+    assert_eq!((order.creation_timestamp, order.expires), (made, Some(made + LIFE)));
+    let challenge = &order.challenges[0];
+    assert_eq!((&order.state, challenge.phase), (&OrderState::Pending, Phase::Queued));
+    assert_eq!(challenge.reason, reason);
+    // The listener went with the run; it was out from this run on.
+    let presented = challenge.presented_at.unwrap();
+    assert!(hour.begun <= presented && presented <= scene.clock.now(), "{presented}");
+    let page = page(scene);
+    let expires = (made + LIFE).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    for words in [&order.name, reason, &expires, "a.example", "Issuing"] {
+        assert!(page.contains(words), "{words} is not in:\n{page}");
+    }
+}
+
+/// What `certctl status web` shows.
+fn page(scene: &Scene) -> String {
+    let view = CertificateView {
+        key: scene.task.certificate.metadata.key(),
+        certificate: Some(scene.task.certificate.clone()),
+        issuer: Some(scene.task.issuer.clone()),
+        account: None,
+        record: scene.record(),
+        leaf: None,
+        requests: Vec::new(),
+        orders: scene.orders(),
+        events: Vec::new(),
+        secret_path: "/etc/certctl/live/default/web-tls".into(),
+        next_attempt: None,
+        renewal_time: None,
+    };
+    let look = status::Scene {
+        now: scene.clock.now(),
+        zone: TimeZone::UTC,
+        color: false,
+        format: Format::Text,
+    };
+    status::certificates(&[view], true, &look).unwrap()
 }
 
 #[test]

@@ -31,8 +31,19 @@ pub(crate) struct Ca {
     pub(crate) refused: BTreeSet<Identifier>,
     /// How long an order that is not finalized lives; `None`: for ever.
     pub(crate) lifetime: Option<SignedDuration>,
+    /// What becomes of an order that ran out of time.
+    pub(crate) too_old: TooOld,
     /// What it hands out in place of the certificate that was ordered.
     pub(crate) wrong: Option<Wrong>,
+}
+
+/// How an order is shown that ran out of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TooOld {
+    /// Not at all.
+    Gone,
+    /// As invalid, its authorizations as expired.
+    Invalid,
 }
 
 pub(crate) struct CaOrder {
@@ -69,6 +80,7 @@ impl Ca {
             looks_late: false,
             refused: BTreeSet::new(),
             lifetime: None,
+            too_old: TooOld::Gone,
             wrong: None,
         }
     }
@@ -78,10 +90,16 @@ impl Ca {
         self.accounts.entry(key.to_owned()).or_insert(url).clone()
     }
 
-    /// What a request at this time finds: orders that ran out of time are not shown any more.
+    /// What a request at this time finds: orders that ran out of time are over.
     pub(crate) fn pass_time(&mut self, now: Timestamp) {
-        for order in self.orders.iter_mut().filter(|order| order.csr.is_none()) {
-            order.forgotten |= order.expires.is_some_and(|expires| expires <= now);
+        let is_over = |order: &&mut CaOrder| {
+            order.csr.is_none() && order.expires.is_some_and(|expires| expires <= now)
+        };
+        for order in self.orders.iter_mut().filter(is_over) {
+            order.forgotten = self.too_old == TooOld::Gone;
+            for index in &order.authorizations {
+                self.authorizations[*index].state = AuthorizationState::Expired;
+            }
         }
     }
 
@@ -203,7 +221,7 @@ impl Ca {
     fn state(&self, index: usize) -> OrderState {
         let order = &self.orders[index];
         let states = || order.authorizations.iter().map(|a| &self.authorizations[*a].state);
-        if states().any(|state| *state == AuthorizationState::Invalid) {
+        if states().any(AuthorizationState::is_failure) {
             OrderState::Invalid
         } else if self.names_no_authorizations {
             OrderState::Pending

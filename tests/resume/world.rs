@@ -135,11 +135,7 @@ impl World {
             | Effect::Download => {
                 let number = self.requests.replace(self.requests.get() + 1);
                 let answer = self.ask_the_ca(snapshot, effect);
-                if self.trouble.lost == Some(number) {
-                    Err(failed(DeedErrorKind::Transient, "the reply is lost"))
-                } else {
-                    answer
-                }
+                if self.trouble.lost == Some(number) { Err(lost()) } else { answer }
             }
         }
     }
@@ -283,6 +279,10 @@ fn challenge(snapshot: &Snapshot, url: &str) -> Challenge {
 fn secret(snapshot: &Snapshot) -> NamespacedName {
     let namespace = &snapshot.certificate.metadata.namespace;
     NamespacedName::new(namespace, &snapshot.certificate.spec.secret_name)
+}
+
+fn lost() -> DeedError {
+    failed(DeedErrorKind::Transient, "the reply is lost")
 }
 
 fn failed(kind: DeedErrorKind, message: &str) -> DeedError {
