@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
 
+#[expect(dead_code, unused_imports, reason = "tests/backoff.rs uses the rest")]
 mod pebble_support;
 
 use std::collections::BTreeMap;

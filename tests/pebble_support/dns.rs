@@ -52,6 +52,12 @@ impl Dns {
     pub(crate) fn set_address(&self, name: &str, address: Ipv4Addr) {
         assert!(block_on(add_a(self.management, name, address)), "{name} is not set");
     }
+
+    /// Makes it forget that, so that the name leads to 127.0.0.1 again.
+    pub(crate) fn clear_address(&self, name: &str) {
+        let body = serde_json::json!({ "host": format!("{name}.") }).to_string();
+        assert!(block_on(post(self.management, "clear-a", body)), "{name} is not cleared");
+    }
 }
 
 /// Tells the server an address that nobody else knows, and asks for it.
@@ -72,8 +78,12 @@ async fn prove(server: &mut Server, port: u16, management: u16) -> bool {
 
 async fn add_a(management: u16, name: &str, address: Ipv4Addr) -> bool {
     let body = serde_json::json!({ "host": format!("{name}."), "addresses": [address] });
-    let url = format!("http://127.0.0.1:{management}/add-a");
-    let answer = client(None).post(url).body(body.to_string()).send().await;
+    post(management, "add-a", body.to_string()).await
+}
+
+async fn post(management: u16, path: &str, body: String) -> bool {
+    let url = format!("http://127.0.0.1:{management}/{path}");
+    let answer = client(None).post(url).body(body).send().await;
     answer.is_ok_and(|answer| answer.status().is_success())
 }
 

@@ -21,7 +21,7 @@ mod work;
 pub(crate) use ca::{Ca, Options};
 pub(crate) use dns::Dns;
 pub(crate) use port::free_port;
-pub(crate) use tool::{installed, not_tested};
+pub(crate) use tool::{installed, needed, not_tested};
 pub(crate) use work::{Issuer, Run, Work};
 
 use std::time::Duration;

@@ -7,8 +7,13 @@ use std::path::{Path, PathBuf};
 /// has them.
 pub(crate) fn installed() {
     for tool in ["pebble", "pebble-challtestsrv"] {
-        assert!(find(tool).is_some(), "{tool} is missing; tests/run installs it");
+        needed(tool);
     }
+}
+
+/// The path of a tool; fails when it is missing.
+pub(crate) fn needed(tool: &str) -> PathBuf {
+    find(tool).unwrap_or_else(|| panic!("{tool} is missing; tests/run installs it"))
 }
 
 /// Says on the real stderr that a test looked at nothing.

@@ -8,8 +8,10 @@ use std::process::{Command, Stdio};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use certctl::engine::ports::{Clock as _, SystemClock};
+use jiff::Timestamp;
 
-use super::{Ca, Dns};
+use super::{Ca, Dns, tool};
 
 /// What an Issuer says beside its server.
 #[derive(Clone, Default)]
@@ -20,6 +22,8 @@ pub(crate) struct Issuer {
     pub(crate) profile: Option<String>,
     /// Key id and HMAC key of `externalAccountBinding`.
     pub(crate) external_account: Option<(String, String)>,
+    /// `solvers`, as a list in flow style; HTTP-01 for every name when `None`.
+    pub(crate) solvers: Option<String>,
 }
 
 /// How a run of the binary ended.
@@ -27,8 +31,19 @@ pub(crate) struct Issuer {
 pub(crate) struct Run {
     /// The exit code, `None` when a signal ended it.
     pub(crate) code: Option<i32>,
+    /// What it printed.
+    pub(crate) stdout: String,
     /// What it said.
     pub(crate) stderr: String,
+}
+
+impl Run {
+    fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        Self { code: output.status.code(), stdout, stderr }
+    }
 }
 
 /// A scratch folder with manifests and a state.
@@ -72,17 +87,24 @@ impl<'a> Work<'a> {
                 writeln!(text, "  - {dns_name}").unwrap();
             }
         }
-        let path = self.folder.path().join(file);
+        self.write(file, &text);
+    }
+
+    /// Writes a manifest.
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        let path = self.path(file);
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(0o600);
         options.open(path).unwrap().write_all(text.as_bytes()).unwrap();
     }
 
-    fn issuer(&self, issuer: &Issuer) -> String {
+    /// The manifest of an Issuer `pebble`.
+    pub(crate) fn issuer(&self, issuer: &Issuer) -> String {
+        let solvers = issuer.solvers.as_deref().unwrap_or("[ http01: { ingress: {} } ]");
         let mut text = format!(
             "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{ name: pebble }}\nspec:\n  \
              acme:\n    server: {}\n    caBundle: {}\n    \
-             privateKeySecretRef: {{ name: account }}\n    solvers: [ http01: {{ ingress: {{}} }} ]\n",
+             privateKeySecretRef: {{ name: account }}\n    solvers: {solvers}\n",
             self.ca.directory_url(),
             STANDARD.encode(self.ca.bundle()),
         );
@@ -106,25 +128,41 @@ impl<'a> Work<'a> {
 
     /// `certctl issue FILE`, in a process of its own.
     pub(crate) fn issue(&self, file: &str) -> Run {
-        let output = self.command(file).output().unwrap();
-        Run {
-            code: output.status.code(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Run::of(&mut self.command(file))
     }
 
     /// The command that [`Work::issue`] runs.
     pub(crate) fn command(&self, file: &str) -> Command {
-        let port = self.ca.http_port;
         let mut command = Command::new(&self.program);
+        self.arrange(&mut command, &["issue", "-v", &format!("./{file}")]);
+        command
+    }
+
+    /// Runs the binary with these words at what the program `faketime` makes it take for the time,
+    /// which goes on from there. Only the wall clock is moved, so that its waits are as long as
+    /// ever.
+    pub(crate) fn run_at(&self, time: Timestamp, words: &[&str]) -> Run {
+        let offset = SystemClock.now().duration_until(time).as_secs();
+        let mut command = Command::new(tool::needed("faketime"));
+        command.args(["--exclude-monotonic", "-f", &format!("{offset:+}s")]).arg(&self.program);
+        self.arrange(&mut command, words);
+        Run::of(&mut command)
+    }
+
+    fn arrange(&self, command: &mut Command, words: &[&str]) {
+        let port = self.ca.http_port;
         command.current_dir(self.folder.path()).env_clear().env("HOME", self.folder.path());
-        command.args(["issue", "-v", &format!("./{file}"), "--timeout", "60s"]);
+        command.args(words).args(["--timeout", "60s"]);
         command.args(["--state-dir", "state", "--config-dir", "config"]);
         command.args(["--resolver", &self.resolver]);
         command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
         command.args(["--http01-check-port", &port.to_string()]);
         command.stdin(Stdio::null());
-        command
+    }
+
+    /// A place below the folder.
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.folder.path().join(below)
     }
 
     /// A file of the secret of a certificate.
