@@ -84,6 +84,27 @@ fn a_renewal_by_hand_that_fails_lengthens_the_wait_up_to_32_hours() {
 }
 
 #[test]
+fn a_live_certificate_stays_while_its_renewal_waits() {
+    let ca = start();
+    let world = World::new(&ca);
+    world.write(&Manifest::default());
+    world.mend();
+    let issued = hours_ago(0);
+    world.succeed(issued, &ISSUE);
+    let chain = world.secret("tls.crt");
+
+    world.spoil();
+    let due = world.record().status.renewal_time.unwrap();
+    let first = world.fail(due + 2.seconds(), &ISSUE);
+    assert_eq!(first.count(), (1, 1));
+    world.is_deferred(first.time + 10.minutes(), &first);
+    world.write(&Manifest { password: "after", ..Manifest::default() });
+    world.is_deferred(first.time + 20.minutes(), &first);
+    assert_eq!(world.fail_again(&first).count(), (2, 2));
+    assert!(world.secret("tls.crt") == chain, "another certificate");
+}
+
+#[test]
 fn edited_names_are_tried_once_within_the_wait() {
     let names = |names: &[&'static str]| Manifest { names: names.to_vec(), ..Manifest::default() };
     bypasses_once(&names(&["web.test"]), &names(&["web.test", "www.test"]), &names(&["api.test"]));
@@ -314,6 +335,13 @@ impl<'a> World<'a> {
         );
         assert_eq!((&record.last_failure, record.attempted_inputs.len()), (&None, 0));
         assert_eq!((status.revision, record.retry_after), (Some(1), None));
+    }
+
+    /// A live file.
+    #[track_caller]
+    fn secret(&self, file: &str) -> Vec<u8> {
+        let path = self.work.path("state/secrets/default/web-tls");
+        std::fs::read(path.join(file)).unwrap()
     }
 
     fn record(&self) -> CertificateRecord {
