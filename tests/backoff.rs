@@ -91,7 +91,7 @@ fn a_live_certificate_stays_while_its_renewal_waits() {
     world.mend();
     let issued = hours_ago(0);
     world.succeed(issued, &ISSUE);
-    let chain = world.secret("tls.crt");
+    let (chain, keystore) = (world.secret("tls.crt"), world.secret("keystore.p12"));
 
     world.spoil();
     let due = world.record().status.renewal_time.unwrap();
@@ -100,6 +100,7 @@ fn a_live_certificate_stays_while_its_renewal_waits() {
     world.is_deferred(first.time + 10.minutes(), &first);
     world.write(&Manifest { password: "after", ..Manifest::default() });
     world.is_deferred(first.time + 20.minutes(), &first);
+    assert!(world.secret("keystore.p12") != keystore, "the same password");
     assert_eq!(world.fail_again(&first).count(), (2, 2));
     assert!(world.secret("tls.crt") == chain, "another certificate");
 }

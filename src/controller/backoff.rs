@@ -71,8 +71,10 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     let mut record = snapshot.record.clone();
     record.last_failure =
         Some(LastFailure { class: failure.class, message: failure.message.clone() });
-    record.retry_after =
-        failure.retry_after.and_then(|wait| now.checked_add(wait).ok()).filter(|time| *time > now);
+    // A failure that the CA has no part in, such as a keystore without a password while it asks to
+    // be left alone, takes nothing off its wish.
+    let wish = failure.retry_after.and_then(|wait| now.checked_add(wait).ok());
+    record.retry_after = wish.max(record.retry_after).filter(|time| *time > now);
     if !failure.counts() {
         return Record::of(Change::Certificate(Box::new(record)));
     }

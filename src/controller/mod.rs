@@ -66,9 +66,16 @@ pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
     for (_, decide) in CONTROLLERS {
         match decide(snapshot, now) {
             Step::Settled => {}
-            step @ (Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_)) => {
-                return (owed, step);
+            // What needs no CA does not wait for one: formats first, then the wait.
+            step @ Step::Wait { .. } => {
+                return match formats::decide(snapshot, now) {
+                    rewrite @ Step::Act(_) => (owed, rewrite),
+                    Step::Settled | Step::Record(_) | Step::Wait { .. } | Step::Fail(_) => {
+                        (owed, step)
+                    }
+                };
             }
+            step @ (Step::Record(_) | Step::Act(_) | Step::Fail(_)) => return (owed, step),
         }
     }
     (owed, Step::Settled)

@@ -49,6 +49,17 @@ fn the_next_attempt_is_the_later_of_backoff_and_retry_after() {
 }
 
 #[test]
+fn a_failure_at_home_takes_nothing_off_the_cas_wish() {
+    let mut snapshot = live();
+    for (wish, left) in [(hours(5), Some(hours(5))), (hours(0), None)] {
+        snapshot.record.retry_after = Some(after(wish));
+        let failure = Failure { retry_after: None, ..failure(FailureClass::Precondition) };
+        let record = record_failure(&snapshot, &failure, now());
+        assert_eq!(written_record(&record).retry_after, left.map(after));
+    }
+}
+
+#[test]
 fn a_counted_failure_closes_the_issuance_in_one_record() {
     let mut snapshot = solving(&[Phase::SelfChecking, Phase::Accepted, Phase::Queued]);
     snapshot.record.status.failed_issuance_attempts = Some(u32::MAX);

@@ -1,7 +1,9 @@
 //! When a live pair is written again, and what is said of it.
 
-use super::fixture::{fresh, issuing_first, key, live, now};
-use crate::controller::{Change, Effect, Outcome, Record, Snapshot, Step, formats};
+use super::fixture::{after, fresh, hours, issuing_first, key, live, now};
+use crate::controller::{
+    Change, Deferral, Effect, Outcome, Record, Snapshot, Step, Wake, formats, next_step,
+};
 use crate::resource::{
     FailureClass, Jks, KeyAlgorithm, KeyEncoding, KeystoreProfile, Keystores, LastFailure,
     OutputFormat, Pkcs12, PrivateKeySpec, Reason, SecretTemplate,
@@ -206,6 +208,22 @@ fn a_rewrite_ends_the_trouble_that_stood_in_its_way() {
     assert_eq!(found.changes, [Change::Certificate(Box::new(record))]);
     assert!(formats::absorb(&snapshot, &Outcome::Prepared, now()).is_err());
     assert!(formats::absorb(&live(), &Outcome::Rewritten, now()).is_err());
+}
+
+#[test]
+fn a_renewal_that_must_wait_holds_up_no_rewrite() {
+    let due = after(hours(60 * 24));
+    let renewal_failed = |s: &mut Snapshot| {
+        s.record.status.failed_issuance_attempts = Some(1);
+        s.record.status.last_failure_time = Some(due);
+        s.record.attempted_inputs = vec![s.input_digest.clone()];
+        keystores(s);
+    };
+    let rewrite = Step::Act(vec![Effect::Rewrite]);
+    assert_eq!(next_step(&edited(renewal_failed), due), (Vec::new(), rewrite));
+    let (until, why) = (Some(due + hours(1)), Deferral::Backoff { attempts: 1 });
+    let wait = Step::Wait { until, wake: Wake::Time, why };
+    assert_eq!(next_step(&written(renewal_failed), due), (Vec::new(), wait));
 }
 
 #[test]
