@@ -66,19 +66,25 @@ pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
     for (_, decide) in CONTROLLERS {
         match decide(snapshot, now) {
             Step::Settled => {}
-            // What needs no CA does not wait for one: formats first, then the wait.
-            step @ Step::Wait { .. } => {
-                return match formats::decide(snapshot, now) {
-                    rewrite @ Step::Act(_) => (owed, rewrite),
-                    Step::Settled | Step::Record(_) | Step::Wait { .. } | Step::Fail(_) => {
-                        (owed, step)
-                    }
-                };
-            }
+            step @ Step::Wait { .. } => return (owed, meanwhile(snapshot, now).unwrap_or(step)),
             step @ (Step::Record(_) | Step::Act(_) | Step::Fail(_)) => return (owed, step),
         }
     }
     (owed, Step::Settled)
+}
+
+/// What needs no CA and does not wait for one: formats; and, when nothing is being issued, the
+/// removal of a key that was made in vain, and the Ready condition.
+pub fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
+    let rooms: &[Decide] = if snapshot.is_issuing() {
+        &[formats::decide]
+    } else {
+        &[keymanager::decide, formats::decide, readiness::decide]
+    };
+    rooms.iter().find_map(|decide| match decide(snapshot, now) {
+        step @ (Step::Record(_) | Step::Act(_)) => Some(step),
+        Step::Settled | Step::Wait { .. } | Step::Fail(_) => None,
+    })
 }
 
 /// What an outcome means: hands it to the room whose deed it was. The engine has noted it in

@@ -33,6 +33,12 @@ fn one_name_costs_no_more_than_nine_requests_once_the_account_is_known() {
     assert!(sent.len() <= 9, "{sent:?}");
 }
 
+/// The name of the next private key of `bad`, and whether it is there.
+fn record_of_next_key(world: &World) -> (Option<String>, bool) {
+    let name = world.state().record("bad").status.next_private_key_secret_name;
+    (name, world.path("state/certificates/default/bad/next-private-key.pem").exists())
+}
+
 #[test]
 fn of_two_certificates_one_fails_and_the_other_is_issued() {
     let world = World::prepared(&[CertificateYaml::new("bad"), CertificateYaml::new("good")]);
@@ -53,6 +59,10 @@ fn of_two_certificates_one_fails_and_the_other_is_issued() {
     assert_eq!((issuing.status, issuing.reason), (ConditionStatus::False, Reason::Failed));
     assert!(issuing.message.contains("(attempt 1; next attempt at "), "{}", issuing.message);
     assert!(world.state().tokens().is_empty());
+
+    // Nothing is left of the attempt but its record, and Ready says how things stand.
+    assert_eq!(world.state().readiness("bad"), Reason::DoesNotExist);
+    assert_eq!(record_of_next_key(&world), (None, false));
 
     let before = (world.ca.requests(), world.state().everything());
     world.issue().ends_in(75);

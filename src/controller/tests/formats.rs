@@ -2,7 +2,7 @@
 
 use super::fixture::{after, fresh, hours, issuing_first, key, live, now};
 use crate::controller::{
-    Change, Deferral, Effect, Outcome, Record, Snapshot, Step, Wake, formats, next_step,
+    Change, Deferral, Effect, Outcome, Record, Snapshot, Step, Wake, formats, next_step, readiness,
 };
 use crate::resource::{
     FailureClass, Jks, KeyAlgorithm, KeyEncoding, KeystoreProfile, Keystores, LastFailure,
@@ -223,7 +223,11 @@ fn a_renewal_that_must_wait_holds_up_no_rewrite() {
     assert_eq!(next_step(&edited(renewal_failed), due), (Vec::new(), rewrite));
     let (until, why) = (Some(due + hours(1)), Deferral::Backoff { attempts: 1 });
     let wait = Step::Wait { until, wake: Wake::Time, why };
-    assert_eq!(next_step(&written(renewal_failed), due), (Vec::new(), wait));
+    let all_is_said = |s: &mut Snapshot| {
+        renewal_failed(s);
+        s.record = readiness::refreshed(s, due);
+    };
+    assert_eq!(next_step(&written(all_is_said), due), (Vec::new(), wait));
 }
 
 #[test]

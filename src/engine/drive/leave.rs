@@ -5,7 +5,7 @@ use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Drive, unchanged};
-use crate::controller::{Change, Failure, Record, backoff, challenge};
+use crate::controller::{Change, Failure, Record, Step, backoff, challenge, meanwhile};
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::{Ending, OVERDUE, Observer, Performer};
 use crate::resource::{Deed, Order, Phase};
@@ -27,6 +27,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             record.events.clear();
         }
         self.session.apply(record);
+        // The key that was made in vain goes, and Ready says how things stand.
+        while failure.counts()
+            && let Some(Step::Record(record)) = meanwhile(&self.session.snapshot, now)
+        {
+            self.session.apply(record);
+        }
         self.flush().await?;
         let record = &self.session.snapshot.record;
         let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
