@@ -4,6 +4,8 @@
 //! Days are restricted as cron has it: when day and weekday both are, either is enough. Times
 //! that a zone skips never come, and times that it has twice come twice.
 
+use std::ops::RangeInclusive;
+
 use jiff::civil::Date;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
@@ -73,11 +75,8 @@ impl Cron {
         let last_day = zone.to_datetime(to).date();
         let mut day = zone.to_datetime(from).date();
         while day <= last_day {
-            if fields.has_day(day) {
-                let all = fields.times(day, zone);
-                if let Some(found) = all.into_iter().filter(|t| (from..=to).contains(t)).min() {
-                    return Some(found);
-                }
+            if let Some(found) = fields.times(day, zone, from..=to).into_iter().min() {
+                return Some(found);
             }
             day = day.tomorrow().ok()?;
         }
@@ -102,11 +101,8 @@ impl Cron {
         let first_day = zone.to_datetime(from).date();
         let mut day = zone.to_datetime(to).date();
         while day >= first_day {
-            if fields.has_day(day) {
-                let all = fields.times(day, zone);
-                if let Some(found) = all.into_iter().filter(|t| (from..=to).contains(t)).max() {
-                    return Some(found);
-                }
+            if let Some(found) = fields.times(day, zone, from..=to).into_iter().max() {
+                return Some(found);
             }
             day = day.yesterday().ok()?;
         }
@@ -122,9 +118,17 @@ impl Fields {
         right_day && has(self.months, date.month())
     }
 
-    /// Every time of one day.
-    fn times(&self, date: Date, zone: &TimeZone) -> Vec<Timestamp> {
+    /// Every time of one day that lies within `within`.
+    fn times(
+        &self,
+        date: Date,
+        zone: &TimeZone,
+        within: RangeInclusive<Timestamp>,
+    ) -> Vec<Timestamp> {
         let mut times = Vec::new();
+        if !self.has_day(date) {
+            return times;
+        }
         for hour in (0..24).filter(|hour| has(self.hours, *hour)) {
             for minute in (0..60).filter(|minute| has(self.minutes, *minute)) {
                 let local = date.at(hour, minute, 0, 0);
@@ -140,6 +144,7 @@ impl Fields {
                 }
             }
         }
+        times.retain(|time| within.contains(time));
         times
     }
 }
