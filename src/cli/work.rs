@@ -254,8 +254,7 @@ fn task(
 
 /// The pair in the Secret manifest that a Certificate names, as a cluster exports it.
 fn pair_to_adopt(certificate: &Certificate, loaded: &Loaded) -> Option<SecretFiles> {
-    let namespace = &certificate.metadata.namespace;
-    let name = NamespacedName::new(namespace, &certificate.spec.secret_name);
+    let name = certificate.secret_key();
     let secret = loaded.secrets.iter().find(|secret| secret.key() == name)?;
     let of_the_pair = |(key, bytes): (&String, &Zeroizing<Vec<u8>>)| {
         let wanted = ["tls.crt", "tls.key", "ca.crt"].contains(&key.as_str());

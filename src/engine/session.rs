@@ -90,8 +90,7 @@ impl<'a, S: Store> Session<'a, S> {
             kept.value
         });
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
-        let secret_name = NamespacedName::new(&name.namespace, &task.certificate.spec.secret_name);
-        let files = store.published(&secret_name).await?;
+        let files = store.published(&task.certificate.secret_key()).await?;
         let settings = task.certificate.settings.or(&task.issuer.settings);
         let mut session = Self {
             store,

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DnsName, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding, Metadata, Origin,
+    DnsName, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding, Metadata, NamespacedName, Origin,
     SecretKeySelector, Settings, SignatureAlgorithm, Usage,
 };
 
@@ -21,6 +21,13 @@ pub struct Certificate {
     pub settings: Settings,
     /// Where it was written.
     pub origin: Origin,
+}
+
+impl Certificate {
+    /// The Secret that the issued pair goes into; it is in the Certificate's namespace.
+    pub fn secret_key(&self) -> NamespacedName {
+        NamespacedName::new(&self.metadata.namespace, &self.spec.secret_name)
+    }
 }
 
 /// `spec` of a Certificate, by cert-manager's names. Absent fields stay absent; what they default

@@ -166,7 +166,7 @@ async fn with_manifest(
     let is_known = Records::new(state).certificate(&key).await?.is_some();
     let snapshot = look(state, task, intervals, now).await?;
     let record = readiness::refreshed(&snapshot, now);
-    let secret = NamespacedName::new(&key.namespace, &task.certificate.spec.secret_name);
+    let secret = task.certificate.secret_key();
     let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
     Ok(CertificateView {
         next_attempt: backoff::next_attempt(&record).filter(|time| *time > now),

@@ -6,7 +6,7 @@ use crate::engine::gather;
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::session::Task;
 use crate::engine::{Observer, Performer};
-use crate::resource::{NamespacedName, Reason};
+use crate::resource::Reason;
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Takes over the plain files in the secret's folder, else the Secret of the manifests, when
@@ -26,8 +26,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         {
             let pair = gather::published_pair(files);
             if trigger::is_adoptable(&pair, now) {
-                let spec = &task.certificate.spec;
-                let secret = NamespacedName::new(&session.name.namespace, &spec.secret_name);
+                let secret = task.certificate.secret_key();
                 self.engine.store.publish(&secret, BEFORE_THE_FIRST, files).await?;
                 session.snapshot.secret = Some(pair);
                 from = "of the Secret in the manifests";

@@ -10,7 +10,7 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
 use crate::pki;
 use crate::probe::check_http01;
-use crate::resource::{Challenge, ChallengeType, KeyAlgorithm, NamespacedName};
+use crate::resource::{Challenge, ChallengeType, KeyAlgorithm};
 use crate::solver::http01::{Listener, Token, Webroot};
 use crate::store::Records;
 
@@ -88,7 +88,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     pub(super) async fn reuse_key(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
-        let files = self.store.published(&secret_of(snapshot)).await;
+        let files = self.store.published(&snapshot.certificate.secret_key()).await;
         let files = files.map_err(|e| trouble::state(&e))?;
         let bytes = files.as_ref().and_then(|files| files.0.get("tls.key"));
         let bytes = bytes.ok_or_else(|| trouble::local("there is no live key"))?;
@@ -170,12 +170,6 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.hits.forget(&token);
         Ok(Outcome::CleanedUp)
     }
-}
-
-/// Where the pair is published.
-pub(super) fn secret_of(snapshot: &Snapshot) -> NamespacedName {
-    let namespace = &snapshot.certificate.metadata.namespace;
-    NamespacedName::new(namespace, &snapshot.certificate.spec.secret_name)
 }
 
 fn challenge_of<'a>(snapshot: &'a Snapshot, url: &str) -> Result<&'a Challenge, DeedError> {

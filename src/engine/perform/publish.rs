@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use super::local::secret_of;
 use super::{World, trouble};
 use crate::controller::{DeedError, Outcome, Snapshot, formats};
 use crate::engine::gather::{METADATA_FILE, SecretMetadata, salted_digest};
@@ -30,7 +29,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let key = self.next_key(snapshot).await?;
         let files = self.secret_files(snapshot, &key, &chain)?;
         let revision = snapshot.next_revision();
-        let secret = secret_of(snapshot);
+        let secret = snapshot.certificate.secret_key();
         self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
         let line = self.issuance(snapshot, chain.leaf());
         self.store.log_issuance(&line).await.map_err(|e| trouble::state(&e))?;
@@ -39,7 +38,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// Puts the live key and chain live again, in the forms that the spec asks for now.
     pub(super) async fn rewrite(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
-        let secret = secret_of(snapshot);
+        let secret = snapshot.certificate.secret_key();
         let live = self.store.published(&secret).await.map_err(|e| trouble::state(&e))?;
         let live = live.unwrap_or_default();
         let text = |name: &str| {
