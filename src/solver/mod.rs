@@ -4,4 +4,5 @@
 //! [`crate::resource::pick_solver`]; nothing here selects. Every deed may run twice: presenting
 //! what is presented and taking back what is gone are both successes.
 
+pub mod dns01;
 pub mod http01;

@@ -1,0 +1,329 @@
+//! A request to a provider's HTTP API and its whole answer, bounded in time, size and number.
+//!
+//! https only, except for this machine and where the operator has written an http address. No
+//! redirects: they would carry credentials elsewhere. An answer that says "not now" (429, 503) is
+//! waited for when it asks for little; nothing else is sent twice.
+
+use std::error::Error;
+use std::time::Duration;
+
+use http::header::{HeaderName, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Method};
+use reqwest::Url;
+use rustls::ClientConfig;
+use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
+
+use super::ProviderError;
+use super::error::shown;
+
+/// Where the TLS configuration comes from; asked once, when the first request is made.
+pub type Tls = Box<dyn Fn() -> Result<ClientConfig, String>>;
+
+/// The connections to providers.
+pub struct Api {
+    user_agent: String,
+    tls: Tls,
+    client: OnceCell<reqwest::Client>,
+}
+
+/// One request.
+pub struct Call {
+    method: Method,
+    url: String,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+    plain: bool,
+    timeout: Duration,
+}
+
+impl Call {
+    /// A request without a body.
+    pub fn new(method: Method, url: impl Into<String>) -> Self {
+        Self {
+            method,
+            url: url.into(),
+            headers: HeaderMap::new(),
+            body: None,
+            plain: false,
+            timeout: TIMEOUT,
+        }
+    }
+
+    /// Adds a header. Its value is never shown.
+    pub fn header(mut self, name: HeaderName, value: &str) -> Result<Self, ProviderError> {
+        let mut value = HeaderValue::from_str(value).map_err(|_| ProviderError::Garbled {
+            service: service_of(&self.url),
+            reason: format!("the value for {name} cannot be sent in a header"),
+        })?;
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        Ok(self)
+    }
+
+    /// The body and its media type.
+    #[must_use]
+    pub fn body(mut self, media_type: &'static str, body: Vec<u8>) -> Self {
+        self.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        self.body = Some(body);
+        self
+    }
+
+    /// A JSON body.
+    #[must_use]
+    pub fn json(self, body: &serde_json::Value) -> Self {
+        self.body("application/json", body.to_string().into_bytes())
+    }
+
+    /// The operator wrote this address: http is as good as https.
+    #[must_use]
+    pub fn plain(mut self) -> Self {
+        self.plain = true;
+        self
+    }
+
+    /// How long the whole exchange may take; 30 s unless said.
+    #[must_use]
+    pub fn within(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+}
+
+/// The whole answer, whatever its status is.
+#[derive(Debug)]
+pub struct Reply {
+    /// Host, and port when the URL has one: for messages.
+    pub service: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, at most 4 MiB.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// Whether the status is 2xx.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The body as JSON.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ProviderError> {
+        serde_json::from_slice(&self.body).map_err(|error| self.garbled(&error))
+    }
+
+    /// The body as text, for messages: cut and escaped.
+    pub fn text(&self) -> String {
+        shown(&String::from_utf8_lossy(&self.body))
+    }
+
+    /// This answer is not what was promised.
+    pub fn garbled(&self, why: &dyn std::fmt::Display) -> ProviderError {
+        ProviderError::Garbled { service: self.service.clone(), reason: shown(&why.to_string()) }
+    }
+
+    /// What an answer that is no success means. `said`: what the service's own error document
+    /// says; it is cut and escaped here.
+    pub fn refused(&self, said: &str) -> ProviderError {
+        let (service, reason) = (self.service.clone(), shown(said));
+        match self.status {
+            401 | 403 => ProviderError::Unauthorized { service, reason },
+            429 => ProviderError::RateLimited { service, retry_after: self.retry_after() },
+            status => ProviderError::Refused { service, status: status.to_string(), reason },
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        let value = self.headers.get(RETRY_AFTER)?.to_str().ok()?;
+        value.trim().parse().ok().map(Duration::from_secs)
+    }
+}
+
+impl Api {
+    /// Prepares; nothing is read or sent before the first request.
+    pub fn new(user_agent: String, tls: Tls) -> Self {
+        Self { user_agent, tls, client: OnceCell::new() }
+    }
+
+    /// Sends a request and reads its whole answer, whatever its status is. 429 and 503 are tried
+    /// again, three times in all, as long as the service asks for no more than ten seconds.
+    pub async fn send(&self, call: Call) -> Result<Reply, ProviderError> {
+        let mut tries = 1;
+        loop {
+            let reply = self.once(&call).await?;
+            let busy = matches!(reply.status, 429 | 503);
+            let wait = reply.retry_after().unwrap_or(Duration::from_secs(1) * tries);
+            if !busy || tries >= TRIES || wait > LONGEST_WAIT {
+                return Ok(reply);
+            }
+            tries += 1;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    async fn once(&self, call: &Call) -> Result<Reply, ProviderError> {
+        let service = service_of(&call.url);
+        let url = Url::parse(&call.url).map_err(|error| ProviderError::Garbled {
+            service: service.clone(),
+            reason: format!("{} is no URL: {error}", shown(&call.url)),
+        })?;
+        if url.scheme() != "https" && !call.plain && !is_local(&url) {
+            let reason = "credentials are sent over https only".to_owned();
+            return Err(ProviderError::Unreachable { service, reason });
+        }
+        let unreachable =
+            |reason: String| ProviderError::Unreachable { service: service.clone(), reason };
+        let client =
+            self.client.get_or_try_init(async || self.build()).await.map_err(&unreachable)?;
+        let mut request = client.request(call.method.clone(), url).headers(call.headers.clone());
+        if let Some(body) = &call.body {
+            request = request.body(body.clone());
+        }
+        let exchange = async {
+            let mut response =
+                request.send().await.map_err(|error| causes(&error.without_url()))?;
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            let mut body = Vec::new();
+            while let Some(chunk) =
+                response.chunk().await.map_err(|error| causes(&error.without_url()))?
+            {
+                if body.len() + chunk.len() > MAX_BODY {
+                    return Err(format!("its answer is larger than {MAX_BODY} bytes"));
+                }
+                body.extend_from_slice(&chunk);
+            }
+            Ok(Reply { service: service.clone(), status, headers, body })
+        };
+        let answer = tokio::time::timeout(call.timeout, exchange).await;
+        let answer = answer
+            .unwrap_or_else(|_| Err(format!("no answer within {} s", call.timeout.as_secs())));
+        let answer = answer.map_err(unreachable);
+        let (method, url) = (&call.method, &call.url);
+        match &answer {
+            Ok(reply) => {
+                tracing::debug!(target: "certctl::dns01", %method, url, status = reply.status);
+            }
+            Err(error) => tracing::debug!(target: "certctl::dns01", %method, url, %error),
+        }
+        answer
+    }
+
+    fn build(&self) -> Result<reqwest::Client, String> {
+        let builder = reqwest::Client::builder()
+            .tls_backend_preconfigured((self.tls)()?)
+            .user_agent(&self.user_agent)
+            .http1_only()
+            .referer(false)
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT);
+        builder.build().map_err(|error| causes(&error))
+    }
+}
+
+fn is_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Host, and port when there is one.
+fn service_of(url: &str) -> String {
+    let Ok(url) = Url::parse(url) else { return shown(url) };
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// The error and all its causes, each said once.
+fn causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        if !text.ends_with(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        next = cause.source();
+    }
+    text
+}
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const TRIES: u32 = 3;
+const MAX_BODY: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::dns01::fake::{Answer, Fake, api};
+
+    async fn send(call: Call) -> Result<Reply, ProviderError> {
+        api().send(call).await
+    }
+
+    #[tokio::test]
+    async fn not_now_is_waited_for_three_times_and_then_said() {
+        let mut count = 0;
+        let fake = Fake::start(move |asked| {
+            count += 1;
+            match asked.path() {
+                "/soon" if count < 3 => Answer::new(429, "slow down").with("retry-after", "0"),
+                "/never" => Answer::new(503, "").with("retry-after", "0"),
+                "/late" => Answer::new(429, "").with("retry-after", "11"),
+                _ => Answer::new(200, "yes"),
+            }
+        })
+        .await;
+        let get = |path: &str| send(Call::new(Method::GET, fake.url() + path));
+        assert_eq!(get("/soon").await.unwrap().text(), "yes");
+        assert_eq!(get("/never").await.unwrap().status, 503);
+        let late = get("/late").await.unwrap().refused("");
+        assert_eq!(late.retry_after(), Some(Duration::from_secs(11)));
+        let service = fake.address;
+        let said = format!("{service} limits the rate of requests and asks to wait 11 s");
+        assert_eq!(late.to_string(), said);
+        let log = fake.log();
+        let times = |what: &str| log.iter().filter(|line| line.ends_with(what)).count();
+        assert_eq!((times("/soon"), times("/never"), times("/late")), (3, 3, 1));
+    }
+
+    #[tokio::test]
+    async fn what_a_service_may_not_do_is_said() {
+        let fake = Fake::start(|asked| match asked.path() {
+            "/away" => Answer::new(302, "").with("location", "/elsewhere"),
+            "/large" => Answer::new(200, "x".repeat(MAX_BODY + 1)),
+            "/denied" => Answer::new(403, "no\nway"),
+            _ => Answer::new(200, "not json"),
+        })
+        .await;
+        let service = fake.address;
+        let get = |path: &str| send(Call::new(Method::GET, fake.url() + path));
+        let away = get("/away").await.unwrap();
+        assert_eq!((away.status, fake.log().len()), (302, 1), "no redirect is followed");
+        let large = get("/large").await.unwrap_err().to_string();
+        let expected =
+            format!("{service} cannot be reached: its answer is larger than {MAX_BODY} bytes");
+        assert_eq!(large, expected);
+        let denied = get("/denied").await.unwrap();
+        let expected = format!("{service} refuses the credentials: no way");
+        assert_eq!(denied.refused(&denied.text()).to_string(), expected);
+        let odd = get("/odd").await.unwrap().json::<serde_json::Value>().unwrap_err();
+        assert!(matches!(odd, ProviderError::Garbled { .. }), "{odd}");
+    }
+
+    #[tokio::test]
+    async fn credentials_go_over_https_or_nowhere() {
+        let refused = |call| async { api().send(call).await.unwrap_err().to_string() };
+        let plain = refused(Call::new(Method::GET, "http://192.0.2.1/")).await;
+        assert_eq!(plain, "192.0.2.1 cannot be reached: credentials are sent over https only");
+        let Err(bad) = Call::new(Method::GET, "https://api.test/")
+            .header(http::header::AUTHORIZATION, "Bearer a\nb")
+        else {
+            panic!("a header of two lines");
+        };
+        assert!(!bad.to_string().contains("Bearer"), "{bad}");
+    }
+}
