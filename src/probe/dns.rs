@@ -19,6 +19,7 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
 
+use super::query::code as mnemonic;
 use super::{DnsError, Fault, ResolverError, ServerFault};
 
 /// How lookups are made.
@@ -30,11 +31,23 @@ pub struct ResolverOptions {
     pub overrides: BTreeMap<String, Vec<IpAddr>>,
     /// How long one server may take for one answer; it is asked twice.
     pub timeout: Duration,
+    /// The port at which the servers of a zone are asked; 53 but in a test.
+    #[doc(hidden)]
+    pub authoritative_port: u16,
+    /// Whether servers are asked over IPv6; off means as if this host had none.
+    #[doc(hidden)]
+    pub has_ipv6: bool,
 }
 
 impl Default for ResolverOptions {
     fn default() -> Self {
-        Self { servers: Vec::new(), overrides: BTreeMap::new(), timeout: Duration::from_secs(5) }
+        Self {
+            servers: Vec::new(),
+            overrides: BTreeMap::new(),
+            timeout: Duration::from_secs(5),
+            authoritative_port: DNS_PORT,
+            has_ipv6: true,
+        }
     }
 }
 
@@ -43,6 +56,8 @@ pub struct Resolver {
     servers: Vec<(SocketAddr, TokioResolver)>,
     overrides: BTreeMap<String, Vec<IpAddr>>,
     timeout: Duration,
+    authoritative_port: u16,
+    has_ipv6: bool,
 }
 
 /// The addresses of a name.
@@ -80,7 +95,28 @@ impl Resolver {
         }
         let lower = |(name, ips): (String, Vec<IpAddr>)| (name.to_ascii_lowercase(), ips);
         let overrides = options.overrides.into_iter().map(lower).collect();
-        Ok(Self { servers, overrides, timeout: options.timeout })
+        Ok(Self {
+            servers,
+            overrides,
+            timeout: options.timeout,
+            authoritative_port: options.authoritative_port,
+            has_ipv6: options.has_ipv6,
+        })
+    }
+
+    /// How long one server may take for one answer.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The port at which the servers of a zone are asked.
+    pub(super) fn authoritative_port(&self) -> u16 {
+        self.authoritative_port
+    }
+
+    /// Whether servers are asked over IPv6.
+    pub(super) fn has_ipv6(&self) -> bool {
+        self.has_ipv6
     }
 
     /// The servers that are asked, in their order.
@@ -130,7 +166,8 @@ impl Resolver {
                         Err(fault) => fault,
                     },
                 };
-                let fault = ServerFault { server: *server, record: record.to_string(), fault };
+                let fault =
+                    ServerFault { server: (*server).into(), record: record.to_string(), fault };
                 if !faults.contains(&fault) {
                     faults.push(fault);
                 }
@@ -212,10 +249,7 @@ fn read_error(error: &NetError) -> Result<Found, Fault> {
     } else if code == ResponseCode::NoError {
         return Ok(Found::NoRecords);
     }
-    let known = RCODES.iter().find(|(number, _)| *number == u16::from(code));
-    Err(Fault::Code(
-        known.map_or_else(|| format!("RCODE {}", u16::from(code)), |(_, word)| (*word).to_owned()),
-    ))
+    Err(Fault::Code(mnemonic(code)))
 }
 
 fn settle(
@@ -265,8 +299,6 @@ fn sorted(ips: impl IntoIterator<Item = IpAddr>, trouble: Option<DnsError>) -> A
 }
 
 const DNS_PORT: u16 = 53;
-/// Response codes by their names (RFC 1035 section 4.1.1).
-const RCODES: [(u16, &str); 4] = [(1, "FORMERR"), (2, "SERVFAIL"), (4, "NOTIMP"), (5, "REFUSED")];
 /// How often every server is asked.
 const ROUNDS: usize = 2;
 
@@ -287,6 +319,7 @@ mod tests {
                 vec!["::1".parse().unwrap(), "127.0.0.1".parse().unwrap()],
             )]),
             timeout,
+            ..ResolverOptions::default()
         })
         .unwrap()
     }
@@ -300,7 +333,7 @@ mod tests {
     }
 
     fn fault(server: &NameServer, record: &str, fault: Fault) -> ServerFault {
-        ServerFault { server: server.address, record: record.to_owned(), fault }
+        ServerFault { server: server.address.into(), record: record.to_owned(), fault }
     }
 
     #[tokio::test]

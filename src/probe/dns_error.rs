@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 
 use thiserror::Error;
 
+use super::DnsServer;
+
 /// Why there is no resolver.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ResolverError {
@@ -61,11 +63,74 @@ pub enum DnsError {
     },
 }
 
+/// Why something other than addresses was not found.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LookupError {
+    /// No server gave an answer.
+    #[error("cannot look up {name}: {}", list(faults))]
+    Failed {
+        /// The name.
+        name: String,
+        /// What each server did.
+        faults: Vec<ServerFault>,
+    },
+    /// CNAMEs lead in a circle; cert-manager's words.
+    #[error("Found recursive CNAME record to {target:?} when looking up {name:?}")]
+    CnameLoop {
+        /// The name that was seen before.
+        target: String,
+        /// The name whose CNAME leads back to it.
+        name: String,
+    },
+    /// There are more CNAMEs than anybody follows.
+    #[error("{name} leads through more than {limit} CNAME records")]
+    TooManyHops {
+        /// Where they begin.
+        name: String,
+        /// How many are followed.
+        limit: usize,
+    },
+    /// No zone has the name; cert-manager's words.
+    #[error("could not find the start of authority for {name:?}")]
+    NoZone {
+        /// The name.
+        name: String,
+    },
+    /// A zone without NS records.
+    #[error("the zone {zone} has no NS records")]
+    NoServers {
+        /// The zone.
+        zone: String,
+    },
+    /// The name cannot be put into a query.
+    #[error("cannot look up {name:?}: {reason}")]
+    BadName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A server in a manifest cannot be asked.
+    #[error("cannot use the name server {server:?}: {reason}")]
+    BadServer {
+        /// As it is written.
+        server: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// One search asked as often as is allowed.
+    #[error("more than {limit} DNS queries would be needed")]
+    TooManyQueries {
+        /// How many are allowed.
+        limit: usize,
+    },
+}
+
 /// What one server did instead of answering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFault {
     /// The server.
-    pub server: SocketAddr,
+    pub server: DnsServer,
     /// The record type it was asked for.
     pub record: String,
     /// What it did.
@@ -78,7 +143,7 @@ impl fmt::Display for ServerFault {
         match fault {
             Fault::Timeout => write!(f, "{server} did not answer in time ({record})"),
             Fault::Code(code) => write!(f, "{server} said {code} ({record})"),
-            Fault::Unusable(why) => write!(f, "{server}: {why} ({record})"),
+            Fault::NoRoute(why) | Fault::Unusable(why) => write!(f, "{server}: {why} ({record})"),
         }
     }
 }
@@ -90,6 +155,8 @@ pub enum Fault {
     Timeout,
     /// An error code such as SERVFAIL or REFUSED.
     Code(String),
+    /// This host lacks the server's address family, or a way there.
+    NoRoute(String),
     /// It could not be reached, or sent what cannot be read.
     Unusable(String),
 }

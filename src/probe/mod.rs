@@ -3,19 +3,29 @@
 //! Every lookup goes through one [`Resolver`]; neither the system's resolver nor its hosts file is
 //! ever asked. A probe changes nothing and decides nothing beyond its own [`Report`].
 
+mod caa;
 mod dns;
 mod dns_error;
+mod doh;
 mod exchange;
 mod fetch;
 mod http;
+mod locate;
+mod query;
+mod recursive;
 mod report;
 
+#[cfg(test)]
+mod lab;
 #[cfg(test)]
 mod name_server;
 #[cfg(test)]
 mod web_server;
 
+pub use caa::{Caa, CaaRecord, caa};
 pub use dns::{Addresses, Resolver, ResolverOptions};
-pub use dns_error::{DnsError, Fault, ResolverError, ServerFault};
+pub use dns_error::{DnsError, Fault, LookupError, ResolverError, ServerFault};
 pub use http::{CheckOptions, check_http01};
+pub use locate::{Aliases, Located, locate, zone_of};
+pub use query::DnsServer;
 pub use report::{AddressReport, Outcome, Report, Verdict};

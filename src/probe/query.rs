@@ -1,0 +1,226 @@
+//! One question to one server, and the whole answer: UDP with EDNS0, TCP when the answer is
+//! truncated or nothing comes over UDP, or HTTPS (RFC 8484) for a server that is a URL.
+//!
+//! Contract: an answer is whatever the server says, error codes included; a [`Fault`] means that
+//! there is none. Recursion is asked for always: who does not offer it ignores that. CNAMEs are
+//! not followed.
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use hickory_proto::op::{Edns, Message, MessageType, Query, ResponseCode};
+use hickory_proto::rr::{Name, Record, RecordType};
+use rustix::io::Errno;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::timeout;
+
+use super::{Fault, Resolver, doh};
+
+/// A server that can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DnsServer {
+    /// Over UDP and TCP.
+    Address(SocketAddr),
+    /// The URL of a DNS-over-HTTPS service.
+    Https(String),
+}
+
+impl fmt::Display for DnsServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Https(url) => url.fmt(f),
+        }
+    }
+}
+
+impl From<SocketAddr> for DnsServer {
+    fn from(address: SocketAddr) -> Self {
+        Self::Address(address)
+    }
+}
+
+/// What a server said.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) code: ResponseCode,
+    /// Whether the server speaks for the zone (the AA bit).
+    pub(super) is_authoritative: bool,
+    pub(super) answers: Vec<Record>,
+    pub(super) authorities: Vec<Record>,
+}
+
+/// Asks `server`. The resolver gives the time limit, for each of UDP and TCP or for one HTTPS
+/// request, and the addresses of a server that is a URL.
+pub(super) async fn query(
+    resolver: &Resolver,
+    server: &DnsServer,
+    name: &Name,
+    record: RecordType,
+) -> Result<Answer, Fault> {
+    let question = Query::query(name.clone(), record);
+    let mut message = Message::query();
+    message.metadata.recursion_desired = true;
+    message.add_query(question);
+    let mut edns = Edns::new();
+    edns.set_max_payload(UDP_PAYLOAD);
+    message.set_edns(edns);
+    let answer = match server {
+        DnsServer::Address(address) => over_udp(resolver, *address, &message).await?,
+        DnsServer::Https(url) => {
+            // The same question is to give the same bytes, for caches (RFC 8484 section 4.1).
+            message.metadata.id = 0;
+            let bytes = doh::post(resolver, url, encode(&message)?).await?;
+            read(&bytes, &message)?
+        }
+    };
+    tracing::debug!(target: "certctl::dns", %server, %name, %record, code = %code(answer.code));
+    Ok(answer)
+}
+
+async fn over_udp(
+    resolver: &Resolver,
+    server: SocketAddr,
+    message: &Message,
+) -> Result<Answer, Fault> {
+    if server.is_ipv6() && !resolver.has_ipv6() {
+        return Err(Fault::NoRoute("this host has no IPv6".to_owned()));
+    }
+    let limit = resolver.timeout();
+    let request = encode(message)?;
+    let udp = timeout(limit, exchange_udp(server, message.metadata.id, &request, limit / 2)).await;
+    let before = match udp {
+        Ok(Ok(Datagram::Whole(bytes))) => return read(&bytes, message),
+        Ok(Ok(Datagram::Truncated)) => "truncated over UDP",
+        Ok(Err(fault)) => return Err(fault),
+        Err(_) => "silent over UDP",
+    };
+    let tcp = timeout(limit, exchange_tcp(server, &request)).await;
+    match tcp.unwrap_or(Err(Fault::Timeout)) {
+        Ok(bytes) => read(&bytes, message),
+        Err(Fault::Unusable(why)) => Err(Fault::Unusable(format!("{before}, and {why}"))),
+        Err(fault) => Err(fault),
+    }
+}
+
+enum Datagram {
+    Whole(Vec<u8>),
+    Truncated,
+}
+
+/// A datagram may get lost: it is sent once more after `patience`.
+async fn exchange_udp(
+    server: SocketAddr,
+    id: u16,
+    request: &[u8],
+    patience: Duration,
+) -> Result<Datagram, Fault> {
+    let local: SocketAddr = if server.is_ipv4() {
+        (Ipv4Addr::UNSPECIFIED, 0).into()
+    } else {
+        (Ipv6Addr::UNSPECIFIED, 0).into()
+    };
+    let socket = UdpSocket::bind(local).await.map_err(|error| no_connection(&error))?;
+    // Connected: only this server is heard, and a closed port is known at once.
+    socket.connect(server).await.map_err(|error| no_connection(&error))?;
+    let unusable = |error: io::Error| Fault::Unusable(format!("UDP: {error}"));
+    socket.send(request).await.map_err(unusable)?;
+    if let Ok(received) = timeout(patience, receive(&socket, id)).await {
+        return received.map_err(unusable);
+    }
+    socket.send(request).await.map_err(unusable)?;
+    receive(&socket, id).await.map_err(unusable)
+}
+
+async fn receive(socket: &UdpSocket, id: u16) -> io::Result<Datagram> {
+    let mut buffer = vec![0; usize::from(u16::MAX)];
+    loop {
+        let size = socket.recv(&mut buffer).await?;
+        let datagram = buffer.get(..size).unwrap_or_default();
+        // What is not an answer to this question was sent by somebody who guesses.
+        let Some([high, low, flags, _]) = datagram.first_chunk() else { continue };
+        if u16::from_be_bytes([*high, *low]) != id || flags & IS_RESPONSE == 0 {
+            continue;
+        }
+        // The records of a truncated message may end anywhere, so they are not looked at.
+        if flags & IS_TRUNCATED != 0 {
+            return Ok(Datagram::Truncated);
+        }
+        return Ok(Datagram::Whole(datagram.to_vec()));
+    }
+}
+
+async fn exchange_tcp(server: SocketAddr, request: &[u8]) -> Result<Vec<u8>, Fault> {
+    let unusable = |error: io::Error| Fault::Unusable(format!("TCP: {error}"));
+    let length = u16::try_from(request.len())
+        .map_err(|_| Fault::Unusable("the question is too long".to_owned()))?;
+    let mut stream = TcpStream::connect(server).await.map_err(unusable)?;
+    let framed = [&length.to_be_bytes(), request].concat();
+    stream.write_all(&framed).await.map_err(unusable)?;
+    let length = stream.read_u16().await.map_err(unusable)?;
+    let mut answer = vec![0; usize::from(length)];
+    stream.read_exact(&mut answer).await.map_err(unusable)?;
+    Ok(answer)
+}
+
+fn encode(message: &Message) -> Result<Vec<u8>, Fault> {
+    message.to_vec().map_err(|error| Fault::Unusable(error.to_string()))
+}
+
+fn read(bytes: &[u8], question: &Message) -> Result<Answer, Fault> {
+    let garbled = |why: &dyn fmt::Display| Fault::Unusable(format!("a malformed answer: {why}"));
+    let message = Message::from_vec(bytes).map_err(|error| garbled(&error))?;
+    let metadata = &message.metadata;
+    if metadata.message_type != MessageType::Response || metadata.id != question.metadata.id {
+        return Err(garbled(&"it does not belong to the question"));
+    }
+    // A server that could not read the question cannot repeat it. Upper and lower case are alike.
+    let is_other = message.queries != question.queries;
+    if is_other && !(message.queries.is_empty() && metadata.response_code != ResponseCode::NoError)
+    {
+        return Err(garbled(&"it answers another question"));
+    }
+    Ok(Answer {
+        code: metadata.response_code,
+        is_authoritative: metadata.authoritative,
+        answers: message.answers,
+        authorities: message.authorities,
+    })
+}
+
+/// This host lacks the server's address family, or a way there.
+fn no_connection(error: &io::Error) -> Fault {
+    let lacks = [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT];
+    match Errno::from_io_error(error) {
+        Some(errno) if lacks.contains(&errno) => Fault::NoRoute(error.to_string()),
+        _ => Fault::Unusable(format!("UDP: {error}")),
+    }
+}
+
+/// The mnemonic of a response code, such as SERVFAIL (RFC 1035 section 4.1.1, RFC 2136).
+pub(super) fn code(code: ResponseCode) -> String {
+    let number = u16::from(code);
+    let known = RCODES.iter().find(|(known, _)| *known == number);
+    known.map_or_else(|| format!("RCODE {number}"), |(_, word)| (*word).to_owned())
+}
+
+/// What fits through nearly every path is less, but what is cut off comes over TCP anyway.
+const UDP_PAYLOAD: u16 = 4096;
+const IS_RESPONSE: u8 = 0x80;
+const IS_TRUNCATED: u8 = 0x02;
+const RCODES: [(u16, &str); 11] = [
+    (0, "NOERROR"),
+    (1, "FORMERR"),
+    (2, "SERVFAIL"),
+    (3, "NXDOMAIN"),
+    (4, "NOTIMP"),
+    (5, "REFUSED"),
+    (6, "YXDOMAIN"),
+    (7, "YXRRSET"),
+    (8, "NXRRSET"),
+    (9, "NOTAUTH"),
+    (10, "NOTZONE"),
+];

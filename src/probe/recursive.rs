@@ -1,0 +1,158 @@
+//! Recursive lookups: a list of servers that look everything up, asked in their order.
+//!
+//! The first that gives an answer (which "there is none" is, and SERVFAIL is not) decides; when
+//! none does, the error says what each of them said. Names come and go as lower-case text without
+//! a trailing dot.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hickory_proto::op::ResponseCode;
+use hickory_proto::rr::{Name, RData, RecordType};
+
+use super::query::{Answer, DnsServer, code, query};
+use super::{Fault, LookupError, Resolver, ServerFault};
+
+/// Who is asked, and how much may still be asked.
+pub(super) struct Recursive<'a> {
+    resolver: &'a Resolver,
+    servers: Vec<DnsServer>,
+    left: AtomicUsize,
+}
+
+impl<'a> Recursive<'a> {
+    /// Asks the resolver's own servers.
+    pub(super) fn new(resolver: &'a Resolver) -> Self {
+        Self::with(resolver, resolver.servers().map(DnsServer::Address).collect())
+    }
+
+    /// Asks these servers.
+    pub(super) fn with(resolver: &'a Resolver, servers: Vec<DnsServer>) -> Self {
+        Self { resolver, servers, left: AtomicUsize::new(MAX_QUERIES) }
+    }
+
+    /// Whose options hold.
+    pub(super) fn resolver(&self) -> &'a Resolver {
+        self.resolver
+    }
+
+    /// Who is asked.
+    pub(super) fn servers(&self) -> &[DnsServer] {
+        &self.servers
+    }
+
+    /// Looks up one type of record of one name: the answer is NOERROR or NXDOMAIN.
+    pub(super) async fn lookup(
+        &self,
+        name: &str,
+        record: RecordType,
+    ) -> Result<Answer, LookupError> {
+        let asked = encode(name)?;
+        let mut faults = Vec::new();
+        for server in &self.servers {
+            self.spend(1)?;
+            let fault = match query(self.resolver, server, &asked, record).await {
+                Ok(answer) => match answer.code {
+                    ResponseCode::NoError | ResponseCode::NXDomain => return Ok(answer),
+                    other => Fault::Code(code(other)),
+                },
+                Err(fault) => fault,
+            };
+            let record = record.to_string();
+            faults.push(ServerFault { server: server.clone(), record, fault });
+        }
+        Err(LookupError::Failed { name: name.to_owned(), faults })
+    }
+
+    /// Counts `queries` that are about to be made.
+    pub(super) fn spend(&self, queries: usize) -> Result<(), LookupError> {
+        let spent = |left: usize| left.checked_sub(queries);
+        let counted = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent);
+        counted.map(drop).map_err(|_| LookupError::TooManyQueries { limit: MAX_QUERIES })
+    }
+
+    /// The zone that `name` is in: the closest one at or above it, found by SOA.
+    pub(super) async fn zone(&self, name: &str) -> Result<String, LookupError> {
+        let mut at = name;
+        loop {
+            let answer = self.lookup(at, RecordType::SOA).await?;
+            // At a CNAME no zone begins, and what else the answer says is about its target.
+            let is_alias = answer.answers.iter().any(|record| alias(&record.data).is_some());
+            if !is_alias && let Some(zone) = start_of_authority(&answer, at) {
+                // That nobody but the root knows the name means that it is in no zone.
+                if zone.is_empty() {
+                    break;
+                }
+                return Ok(zone);
+            }
+            match at.split_once('.') {
+                Some((_, parent)) => at = parent,
+                None => break,
+            }
+        }
+        Err(LookupError::NoZone { name: name.to_owned() })
+    }
+
+    /// The names of a zone's servers, sorted.
+    pub(super) async fn name_servers(&self, zone: &str) -> Result<Vec<String>, LookupError> {
+        let answer = self.lookup(zone, RecordType::NS).await?;
+        let mut names: Vec<String> = Vec::new();
+        for record in answer.answers.iter().filter(|record| text(&record.name) == zone) {
+            if let RData::NS(target) = &record.data {
+                names.push(text(&target.0));
+            }
+        }
+        names.sort();
+        names.dedup();
+        if names.is_empty() {
+            return Err(LookupError::NoServers { zone: zone.to_owned() });
+        }
+        Ok(names)
+    }
+}
+
+/// The zone that an answer to a question for the SOA of `name` speaks of. An answer that there is
+/// none carries the SOA of the zone that says so (RFC 2308 section 2).
+fn start_of_authority(answer: &Answer, name: &str) -> Option<String> {
+    let mut found: Option<String> = None;
+    for record in answer.answers.iter().chain(&answer.authorities) {
+        if record.record_type() != RecordType::SOA {
+            continue;
+        }
+        let owner = text(&record.name);
+        let is_closer = found.as_ref().is_none_or(|zone| owner.len() > zone.len());
+        if is_closer && is_at_or_below(name, &owner) {
+            found = Some(owner);
+        }
+    }
+    found
+}
+
+fn is_at_or_below(name: &str, zone: &str) -> bool {
+    let rest = name.strip_suffix(zone);
+    rest.is_some_and(|rest| zone.is_empty() || rest.is_empty() || rest.ends_with('.'))
+}
+
+/// The target, when this is a CNAME.
+pub(super) fn alias(data: &RData) -> Option<String> {
+    if let RData::CNAME(target) = data { Some(text(&target.0)) } else { None }
+}
+
+/// A name as it goes into a question.
+pub(super) fn encode(name: &str) -> Result<Name, LookupError> {
+    Name::from_ascii(format!("{name}."))
+        .map_err(|error| LookupError::BadName { name: name.to_owned(), reason: error.to_string() })
+}
+
+/// A name as everybody else sees it.
+pub(super) fn text(name: &Name) -> String {
+    normal(&name.to_ascii())
+}
+
+/// Lower case, no trailing dot.
+pub(super) fn normal(name: &str) -> String {
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+}
+
+/// For everything that one check or one search may ask; 32 servers with both families of addresses
+/// and a long chain of CNAMEs need half of it.
+const MAX_QUERIES: usize = 250;
