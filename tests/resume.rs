@@ -104,6 +104,10 @@ fn three_names() -> Scene {
     Scene::new(&["a.example", "b.example", "c.example"])
 }
 
+fn two_names_over_dns() -> Scene {
+    Scene::over_dns(&["a.example", "b.example"])
+}
+
 fn all_names_proven() -> Scene {
     let scene = three_names();
     let names = ["a.example", "b.example", "c.example"].map(identifier);
@@ -149,6 +153,15 @@ fn a_first_issuance_of_three_names() {
     let (state, orders, _) = sweep(three_names, 70);
     issued(1, &state);
     assert_eq!(orders, 1);
+}
+
+#[test]
+fn a_first_issuance_over_dns() {
+    let (state, orders, labels) = sweep(two_names_over_dns, 60);
+    issued(1, &state);
+    assert_eq!(orders, 1);
+    let deed = |what: &str| labels.iter().position(|label| label.contains(what)).unwrap();
+    assert!(deed("Locate") < deed("Present"), "{labels:#?}");
 }
 
 #[test]

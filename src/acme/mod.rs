@@ -53,3 +53,4 @@ pub use key::AccountKey;
 pub use limit::Limits;
 pub use order::{NewOrder, OrderView};
 pub use session::Session;
+pub use tls::system_tls;

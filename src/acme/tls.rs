@@ -43,6 +43,13 @@ impl Trust {
     }
 }
 
+/// TLS 1.2 or 1.3 towards a server that the system's roots vouch for. This reads files.
+pub fn system_tls() -> Result<ClientConfig, AcmeError> {
+    let mut config = verified(system()?)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
 fn verified(roots: impl Into<Arc<RootCertStore>>) -> Result<ClientConfig, AcmeError> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)

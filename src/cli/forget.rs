@@ -4,10 +4,11 @@ use super::Shell;
 use super::args::ForgetArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::leftovers::place;
 use super::run::{on_one_thread, open_state};
 use super::target::NameTarget;
 use super::work::known;
-use crate::resource::{NamespacedName, Order};
+use crate::resource::NamespacedName;
 use crate::store::{OpenMode, Records};
 
 /// Removes what the state remembers of the named certificates; the issued files only when asked.
@@ -28,8 +29,14 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
         for name in meant {
             let orders = Records::new(&state).all_orders(&name).await?;
             let owed = orders.iter().filter_map(|(_, kept)| kept.as_ref().ok());
-            for order in owed.map(|kept| &kept.value).filter(|order| order.owes_clean_up()) {
-                shell.output.talk(&left_behind(order));
+            for order in owed.map(|kept| &kept.value) {
+                let left: Vec<String> = order.challenges.iter().filter_map(place).collect();
+                if !left.is_empty() {
+                    let (order, left) = (&order.name, left.join("; "));
+                    shell
+                        .output
+                        .talk(&format!("warning: order {order} may have left behind: {left}"));
+                }
             }
             let record = records.iter().find(|(known, _)| known == &name);
             let secret =
@@ -44,15 +51,4 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
         }
         Ok(ExitCode::Done)
     })
-}
-
-/// What an order may still have out in the world, which nobody will take back any more.
-fn left_behind(order: &Order) -> String {
-    let owed = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
-    let what: Vec<String> = owed
-        .map(|c| {
-            format!("{} for {}, token {}", c.spec.kind.as_str(), c.spec.identifier, c.spec.token)
-        })
-        .collect();
-    format!("warning: order {} may have left behind: {}", order.name, what.join("; "))
 }

@@ -3,6 +3,7 @@
 use super::args::{IssueArgs, RenewArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::leftovers;
 use super::run::{Setting, conclude, on_one_thread, open_state, run};
 use super::status::write_metrics;
 use super::work::{Wanted, Work, gather, known};
@@ -52,8 +53,16 @@ fn work_on(
     let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
     on_one_thread(async {
         // Manifests are read before anything is written: a mistake in them leaves no trace.
-        let records = known(&open_state(&path, OpenMode::ReadOnly)?).await?;
-        let Work { tasks, secrets, orphans, has_errors, loaded } = gather(shell, wanted, &records)?;
+        let state = open_state(&path, OpenMode::ReadOnly)?;
+        let records = known(&state).await?;
+        let Work { tasks, secrets, orphans, has_errors, loaded } =
+            match gather(shell, wanted, &records) {
+                Ok(work) => work,
+                Err(error) => {
+                    leftovers::warn(shell, &state, &records).await?;
+                    return Err(error);
+                }
+            };
         for (name, manifest) in &orphans {
             shell.output.talk(&format!(
                 "warning: {name}: its manifest {} is gone; it is not renewed any more\n  \
@@ -71,8 +80,16 @@ fn work_on(
         let tasks: Vec<_> = tasks.into_iter().map(|task| Task { force, ..task }).collect();
         let state = open_state(&path, OpenMode::ReadWrite)?;
         let overrides = std::collections::BTreeMap::new();
-        let setting = Setting { secrets, overrides, verb, at_most: jiff::SignedDuration::MAX };
+        let setting = Setting {
+            secrets,
+            overrides,
+            dns01_stand_in: None,
+            verb,
+            at_most: jiff::SignedDuration::MAX,
+        };
+        let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
         let ended = run(shell, &state, &tasks, setting).await?;
+        Box::pin(leftovers::clean_up(shell, &state, &records, &done, verb)).await?;
         let code = conclude(shell, &state, &ended, has_errors, SystemClock.now());
         match Box::pin(write_metrics(shell, &state)).await {
             Err(error) if code == ExitCode::Done => Err(error),

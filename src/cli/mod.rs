@@ -22,6 +22,7 @@ pub mod yaml;
 mod forget;
 mod inspect;
 mod issue;
+mod leftovers;
 mod progress;
 mod rehearse;
 mod report;

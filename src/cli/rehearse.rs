@@ -49,8 +49,13 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             .collect();
         let state = open_state(&folder.0, OpenMode::ReadWrite)?;
         let script = Rc::new(Script::default());
-        let setting =
-            Setting { secrets: work.secrets, overrides, verb: "rehearse", at_most: PATIENCE };
+        let setting = Setting {
+            secrets: work.secrets,
+            overrides,
+            dns01_stand_in: None,
+            verb: "rehearse",
+            at_most: PATIENCE,
+        };
         let ended = run_with(shell, &state, &tasks, setting, Rc::clone(&script)).await?;
         for end in &ended {
             tell(shell, &script, end);

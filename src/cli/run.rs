@@ -15,10 +15,13 @@ use super::report;
 use crate::acme::Limits;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
-use crate::engine::{Ended, Ending, Engine, Observer, Options, Task, World, WorldOptions};
+use crate::engine::{
+    Dns01Options, Ended, Ending, Engine, Observer, Options, Task, World, WorldOptions,
+};
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverOptions};
 use crate::resource::FailureClass;
+use crate::solver::dns01::DnsProvider;
 use crate::solver::http01::Hits;
 use crate::store::{OpenMode, StateDirectory};
 
@@ -74,6 +77,8 @@ pub(crate) struct Setting {
     pub(crate) secrets: SecretSource,
     /// Names that are not looked up.
     pub(crate) overrides: BTreeMap<String, Vec<IpAddr>>,
+    /// Written to instead of the solvers' own DNS providers.
+    pub(crate) dns01_stand_in: Option<Rc<dyn DnsProvider>>,
     /// Which verb runs.
     pub(crate) verb: &'static str,
     /// The longest that one certificate may take, whatever `--timeout` says.
@@ -133,6 +138,8 @@ async fn world<'a>(
     } else {
         shell.global.http01_listen.clone()
     };
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let solvers_dir = config.map(|config| config.path.join("solvers.d")).unwrap_or_default();
     let options = WorldOptions {
         http01_listen: listen,
         http01_check_port: shell.global.http01_check_port.unwrap_or(80),
@@ -140,6 +147,11 @@ async fn world<'a>(
         user_agent: concat!("certctl/", env!("CARGO_PKG_VERSION")).to_owned(),
         limits: Limits::default(),
         verb: setting.verb,
+        dns01: Dns01Options {
+            solvers_dir,
+            recursive_nameservers_only: shell.global.dns01_recursive_nameservers_only,
+            stand_in: setting.dns01_stand_in,
+        },
     };
     let hits = Hits::new(|| SystemClock.now());
     let folder = state.http01_path();
@@ -160,7 +172,9 @@ pub(crate) async fn resolver(
             .map_err(|error| usage(&format_args!("--resolver {}: {error}", server.host)))?;
         servers.extend(found.next());
     }
-    let options = ResolverOptions { servers, overrides, ..ResolverOptions::default() };
+    let authoritative_port = shell.global.dns01_authoritative_port;
+    let options =
+        ResolverOptions { servers, overrides, authoritative_port, ..ResolverOptions::default() };
     Resolver::new(options).map_err(|error| usage(&error))
 }
 

@@ -19,11 +19,11 @@ use super::exit::ExitCode;
 use super::target::{NameTarget, Target};
 use crate::controller::trigger;
 use crate::engine::Task;
-use crate::engine::inputs::input_digest;
+use crate::engine::inputs::{input_digest, names_of, solver_for};
 use crate::manifest::{self, Conflict, Diagnostic, Loaded, SecretSource, Source};
 use crate::resource::{
     Certificate, CertificateRecord, Issuer, IssuerKind, NamespacedName, SecretFiles,
-    SecretKeySelector,
+    SecretKeySelector, SolverKind,
 };
 use crate::store::{Records, StateDirectory};
 
@@ -240,7 +240,7 @@ fn task(
     references.retain(|path| Some(path) != manifest.as_ref());
     references.sort();
     references.dedup();
-    let bytes = used_secrets(shell, &issuer, secrets);
+    let bytes = used_secrets(shell, certificate, &issuer, secrets);
     Some(Task {
         input_digest: input_digest(certificate, &issuer, &bytes),
         certificate: certificate.clone(),
@@ -248,6 +248,7 @@ fn task(
         manifest,
         references,
         force: None,
+        only_clean_up: false,
         secret: pair_to_adopt(certificate, loaded),
     })
 }
@@ -276,13 +277,25 @@ pub(crate) fn issuer_of<'a>(certificate: &Certificate, loaded: &'a Loaded) -> Op
 }
 
 /// The secrets whose change may let an attempt through the backoff.
-fn used_secrets(shell: &Shell, issuer: &Issuer, secrets: &SecretSource) -> Vec<Zeroizing<Vec<u8>>> {
+fn used_secrets(
+    shell: &Shell,
+    certificate: &Certificate,
+    issuer: &Issuer,
+    secrets: &SecretSource,
+) -> Vec<Zeroizing<Vec<u8>>> {
     let namespace = match issuer.kind {
         IssuerKind::Issuer => issuer.metadata.namespace.clone(),
         IssuerKind::ClusterIssuer => shell.global.cluster_resource_namespace.clone(),
     };
     let eab = issuer.acme.external_account_binding.as_ref().map(|eab| &eab.key_secret_ref);
-    eab.into_iter()
+    let names = names_of(certificate);
+    let solvers = names.iter().filter_map(|name| solver_for(issuer, certificate, name));
+    let of_solvers = solvers.flat_map(|solver| match &solver.kind {
+        SolverKind::Http01(_) => Vec::new(),
+        SolverKind::Dns01(dns01) => dns01.provider.credentials(),
+    });
+    let all: BTreeSet<&SecretKeySelector> = eab.into_iter().chain(of_solvers).collect();
+    all.into_iter()
         .filter_map(|SecretKeySelector { name, key }| {
             secrets.resolve(&NamespacedName::new(&namespace, name), key).ok()
         })

@@ -3,6 +3,7 @@
 //! | phase | step | outcome → next phase |
 //! | --- | --- | --- |
 //! | Queued | wait for a slot; with one, record Presenting and the clean-up owed | |
+//! | Presenting | DNS-01: find where the answer belongs, and record that | Presenting |
 //! | Presenting | put the answer out | presented → SelfChecking; failed → again later |
 //! | SelfChecking | look from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
 //! | Accepting | tell the CA; when unsure whether it knows, read the authorization | Accepted |
@@ -44,6 +45,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             continue;
         }
         match challenge.phase {
+            Phase::Presenting if needs_a_place(challenge) => effects.push(Effect::Locate { url }),
             Phase::Presenting => effects.push(Effect::Present { url }),
             Phase::SelfChecking => effects.push(Effect::SelfCheck { url }),
             Phase::Accepting if snapshot.run.unsure.contains(&url) => {
@@ -94,6 +96,9 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
     for challenge in &mut order.challenges {
         if may_start(snapshot, challenge) {
             challenge.phase = Phase::Presenting;
+            if !challenge.owes_clean_up() {
+                challenge.target = None;
+            }
             challenge.clean_up = CleanUp::Owed;
             let message =
                 format!("Challenge scheduled for processing ({})", challenge.spec.identifier);
@@ -104,6 +109,11 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
     }
     record.changes.push(Change::Order(Box::new(order)));
     record
+}
+
+/// What is written into the DNS is written down before, with its place.
+fn needs_a_place(challenge: &Challenge) -> bool {
+    challenge.spec.kind == ChallengeType::Dns01 && challenge.target.is_none()
 }
 
 /// A slot was granted, and nothing of an earlier turn is being taken back any more.
@@ -193,6 +203,19 @@ pub fn parked(mut order: Order) -> Order {
     order
 }
 
+/// The same for a run that is ended by a signal: nothing stays out.
+pub fn withdrawn(mut order: Order) -> Order {
+    for challenge in &mut order.challenges {
+        match challenge.phase {
+            Phase::Presenting | Phase::SelfChecking | Phase::Accepting => {
+                challenge.phase = Phase::Queued;
+            }
+            Phase::Queued | Phase::Accepted | Phase::Final => {}
+        }
+    }
+    order
+}
+
 /// The clean-ups that are owed now: of final challenges, and of those that went back to the
 /// queue. One that failed in this run is left to the next.
 pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
@@ -237,6 +260,12 @@ fn absorb_one(
     let identifier = challenge.spec.identifier.clone();
     let quiet = Record::default();
     match (challenge.phase, outcome) {
+        (Phase::Presenting, Outcome::Located(target)) => {
+            let message = format!("Presenting {target}");
+            challenge.reason.clone_from(&message);
+            challenge.target = Some(target);
+            Ok(quiet.normal(now, Reason::Located, message))
+        }
         (Phase::Presenting, Outcome::Presented) => {
             challenge.phase = Phase::SelfChecking;
             challenge.presented_at = Some(now);
@@ -249,7 +278,11 @@ fn absorb_one(
             Ok(quiet.normal(now, Reason::Presented, message))
         }
         (Phase::Presenting, Outcome::Failed(error)) => {
-            challenge.reason = format!("Error presenting challenge: {error}");
+            let reason = format!("Error presenting challenge: {error}");
+            if challenge.reason == reason {
+                return Ok(quiet);
+            }
+            challenge.reason = reason;
             let message = format!("{} ({identifier})", challenge.reason);
             Ok(quiet.warning(now, Reason::PresentError, message))
         }

@@ -125,9 +125,13 @@ pub fn absorb(
         (Effect::ReadAuthorization { url }, outcome) => {
             order::absorb_authorization(snapshot, url, outcome, now)
         }
-        (Effect::Present { url } | Effect::SelfCheck { url } | Effect::Accept { url }, outcome) => {
-            challenge::absorb(snapshot, url, outcome, now)
-        }
+        (
+            Effect::Locate { url }
+            | Effect::Present { url }
+            | Effect::SelfCheck { url }
+            | Effect::Accept { url },
+            outcome,
+        ) => challenge::absorb(snapshot, url, outcome, now),
         (Effect::CleanUp { order, url }, outcome) => {
             challenge::absorb_clean_up(snapshot, order, url, outcome, now)
         }

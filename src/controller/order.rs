@@ -26,7 +26,7 @@ use super::run::FINALIZE_TRIES;
 use super::{Change, Deferral, Effect, Failure, Record, Snapshot, Step, Wake};
 use crate::resource::{
     AuthorizationState, Challenge, Deed, DnsName, FailureClass, Identifier, Order, OrderSpec,
-    OrderState, Phase, Reason,
+    OrderState, Phase, Reason, SolverKind, pick_solver,
 };
 
 /// After this many looks at an order that stays pending, the authorizations are read too.
@@ -46,6 +46,11 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if was_cut_off(snapshot, order) {
         let why = "the CA looked for the answer when the run that gave it was cut off";
         let order = given_up(order, why, now);
+        return Step::Record(Record::of(Change::Order(Box::new(order))));
+    }
+    if let Some(name) = solved_otherwise(snapshot, order) {
+        let why = format!("the issuer's solver for {name} is another one now");
+        let order = given_up(order, &why, now);
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
     if order.state.is_failure() && order.deed == Deed::Nothing {
@@ -167,6 +172,37 @@ fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
     }
     let retry_after = snapshot.run.refusal_retry_after;
     Step::Fail(Failure { retry_after, ..failure_of(order) })
+}
+
+/// The name of a challenge that the CA was not told of yet and for which the issuer has another
+/// solver by now: another type, or a DNS provider with other settings. What HTTP-01 solvers say is
+/// for clusters.
+fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
+    if snapshot.run.ordered || order.deed != Deed::Solve {
+        return None;
+    }
+    let labels = &snapshot.certificate.metadata.labels;
+    let solvers = &snapshot.issuer.acme.solvers;
+    let differs = |challenge: &&Challenge| {
+        let undecided = match challenge.phase {
+            Phase::Queued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
+            Phase::Accepted | Phase::Final => false,
+        };
+        let spec = &challenge.spec;
+        let of_it = order.authorizations.iter().find(|a| a.url == spec.authorization_url);
+        let offered = of_it.iter().flat_map(|a| a.challenges.iter());
+        let offered: Vec<_> = offered.map(|offered| offered.kind.clone()).collect();
+        let today = pick_solver(solvers, &spec.identifier, spec.wildcard, labels, &offered);
+        let same = match (today.map(|solver| &solver.kind), &spec.solver.kind) {
+            (Some(SolverKind::Http01(_)), SolverKind::Http01(_)) => true,
+            (Some(SolverKind::Dns01(today)), SolverKind::Dns01(then)) => today == then,
+            (Some(SolverKind::Http01(_)), SolverKind::Dns01(_))
+            | (Some(SolverKind::Dns01(_)), SolverKind::Http01(_))
+            | (None, _) => false,
+        };
+        undecided && !same
+    };
+    order.challenges.iter().find(differs).map(|challenge| challenge.spec.identifier.clone())
 }
 
 /// Whether the CA refused a challenge whose listener had gone with an earlier run: that says

@@ -207,7 +207,7 @@ pub(super) fn doing(effect: &Effect) -> &'static str {
         }
         Effect::UpdateContacts => "Failed to update ACME account",
         Effect::Accept { .. } => "Error accepting challenge",
-        Effect::Present { .. } => "Error presenting challenge",
+        Effect::Locate { .. } | Effect::Present { .. } => "Error presenting challenge",
         Effect::CleanUp { .. } => "Error cleaning up challenge",
         Effect::BuildRequest => "Failed to generate CSR",
         Effect::GenerateKey { .. } | Effect::ReuseKey => "Failed to make the private key",
@@ -357,6 +357,7 @@ fn new_challenge(
         reason: String::new(),
         problem: None,
         presented_at: None,
+        target: None,
         clean_up: CleanUp::NotOwed,
     })
 }

@@ -159,6 +159,7 @@ impl Run {
             | Effect::BuildRequest
             | Effect::RegisterAccount
             | Effect::UpdateContacts
+            | Effect::Locate { .. }
             | Effect::Present { .. }
             | Effect::CleanUp { .. }
             | Effect::Download => {}
@@ -241,8 +242,9 @@ impl Run {
             return;
         }
         match effect {
-            Effect::Present { url } | Effect::SelfCheck { url } => {
-                if let Ok(next) = now.checked_add(intervals.self_check) {
+            Effect::Locate { url } | Effect::Present { url } | Effect::SelfCheck { url } => {
+                let wait = intervals.self_check.max(error.retry_after.unwrap_or_default());
+                if let Ok(next) = now.checked_add(wait) {
                     self.not_before.insert(url.clone(), next);
                 }
             }
@@ -324,7 +326,13 @@ fn is_our_own(kind: DeedErrorKind) -> bool {
 
 /// Whether the order cannot go on without this deed; the others are tried again or left.
 fn is_for_the_order(effect: &Effect) -> bool {
-    !matches!(effect, Effect::Present { .. } | Effect::SelfCheck { .. } | Effect::CleanUp { .. })
+    !matches!(
+        effect,
+        Effect::Locate { .. }
+            | Effect::Present { .. }
+            | Effect::SelfCheck { .. }
+            | Effect::CleanUp { .. }
+    )
 }
 
 fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp> {
@@ -337,6 +345,7 @@ fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp
         | Outcome::Account { .. }
         | Outcome::NoAccount
         | Outcome::Authorization(_)
+        | Outcome::Located(_)
         | Outcome::Presented
         | Outcome::Checked(_)
         | Outcome::Accepted(_)

@@ -5,9 +5,9 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::resource::{
-    Account, AuthorizationState, CertificateRecord, CertificateRequest, Event, EventType,
-    FailureClass, Identifier, KeyAlgorithm, KeyFacts, LeafFacts, OfferedChallenge, Order,
-    OrderState, Problem, PublicKeyDigest, Reason,
+    Account, AuthorizationState, CertificateRecord, CertificateRequest, Dns01Target, Event,
+    EventType, FailureClass, Identifier, KeyAlgorithm, KeyFacts, LeafFacts, OfferedChallenge,
+    Order, OrderState, Problem, PublicKeyDigest, Reason,
 };
 
 /// What one controller wants next, given what is known.
@@ -160,6 +160,11 @@ pub enum Effect {
         /// Its URL.
         url: String,
     },
+    /// Find where a DNS-01 challenge's answer belongs.
+    Locate {
+        /// The challenge's URL.
+        url: String,
+    },
     /// Put a challenge's answer into the world.
     Present {
         /// The challenge's URL.
@@ -225,6 +230,8 @@ pub enum Outcome {
     Order(Box<OrderSeen>),
     /// `ReadAuthorization`: the authorization.
     Authorization(Box<AuthorizationSeen>),
+    /// `Locate`: the place.
+    Located(Dns01Target),
     /// `Present`: it is out.
     Presented,
     /// `SelfCheck`: what was seen.
@@ -260,6 +267,7 @@ impl Outcome {
             Self::NoAccount => "no account",
             Self::Order(_) => "order",
             Self::Authorization(_) => "authorization",
+            Self::Located(_) => "located",
             Self::Presented => "presented",
             Self::Checked(_) => "checked",
             Self::Accepted(_) => "accepted",

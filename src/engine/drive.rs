@@ -72,9 +72,13 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, intervals, now).await?;
+    if task.only_clean_up && !session.owes_clean_up() {
+        return Ok(unchanged(&session));
+    }
     look_at_passwords(engine, &mut session);
     let (owed, step) = next_step(&session.snapshot, now);
-    if owed.is_empty() && task.force.is_none() && session.is_known() && !session.is_unsaved() {
+    let may_leave = owed.is_empty() && task.force.is_none() && !task.only_clean_up;
+    if may_leave && session.is_known() && !session.is_unsaved() {
         match step {
             Step::Settled => return Ok(unchanged(&session)),
             Step::Wait {
@@ -94,7 +98,9 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
     look_at_passwords(engine, &mut session);
-    session.resume();
+    if !task.only_clean_up {
+        session.resume();
+    }
     if let Some(force) = task.force {
         session.force(force, engine.clock.now());
     }
@@ -110,6 +116,9 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         gather: GATHER,
         revision_before: None,
     };
+    if task.only_clean_up {
+        return drive.only_clean_up().await;
+    }
     drive.adopt(task).await?;
     drive.revision_before = drive.session.snapshot.record.status.revision;
     drive.run_to_the_end().await
@@ -465,6 +474,7 @@ fn stage_of(effect: &Effect) -> &'static str {
         | Effect::UpdateContacts => "account",
         Effect::CreateOrder | Effect::ReadOrder => "order",
         Effect::ReadAuthorization { .. } => "authorizations",
+        Effect::Locate { .. } => "finding the zone",
         Effect::Present { .. } => "presenting",
         Effect::SelfCheck { .. } => "self-check",
         Effect::Accept { .. } => "asking the CA to look",

@@ -4,6 +4,7 @@
 //! the rooms to say. Requests of one order go one after another, orders side by side.
 
 mod ca;
+mod dns01;
 mod local;
 mod publish;
 mod trouble;
@@ -25,7 +26,10 @@ use crate::controller::{Effect, Outcome, Snapshot};
 use crate::manifest::SecretSource;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
+use crate::solver::dns01::Api;
 use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
+
+pub use dns01::Dns01Options;
 
 /// How the world is reached.
 pub struct WorldOptions {
@@ -41,6 +45,8 @@ pub struct WorldOptions {
     pub limits: Limits,
     /// Which verb runs, for `issuance.log`.
     pub verb: &'static str,
+    /// DNS-01.
+    pub dns01: Dns01Options,
 }
 
 /// The real world.
@@ -49,7 +55,9 @@ pub struct World<'a, C, S> {
     store: &'a S,
     tokens: TokenFolder,
     hits: Hits,
-    resolver: Resolver,
+    resolver: Rc<Resolver>,
+    api: Rc<Api>,
+    providers: RefCell<dns01::Providers>,
     secrets: SecretSource,
     options: WorldOptions,
     listeners: RefCell<HashMap<Vec<SocketAddr>, Listener>>,
@@ -79,7 +87,9 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             store,
             tokens: TokenFolder::open(token_folder)?,
             hits,
-            resolver,
+            resolver: Rc::new(resolver),
+            api: dns01::api(&options.user_agent),
+            providers: RefCell::default(),
             secrets,
             options,
             listeners: RefCell::default(),
@@ -113,9 +123,13 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::GenerateKey { algorithm, size } => local::generate_key(algorithm, size).await,
             Effect::ReuseKey => self.reuse_key(&snapshot).await,
             Effect::BuildRequest => self.build_request(&snapshot).await,
-            Effect::Present { url } => self.present(&snapshot, &url),
+            Effect::Locate { url } => match local::challenge_of(&snapshot, &url) {
+                Ok(challenge) => self.locate(&snapshot, challenge).await,
+                Err(error) => Err(error),
+            },
+            Effect::Present { url } => self.present(&snapshot, &url).await,
             Effect::SelfCheck { url } => self.self_check(&snapshot, &url).await,
-            Effect::CleanUp { order, url } => self.clean_up(&snapshot, &order, &url),
+            Effect::CleanUp { order, url } => self.clean_up(&snapshot, &order, &url).await,
             Effect::Publish => self.publish(&snapshot).await,
             Effect::Rewrite => self.rewrite(&snapshot).await,
             effect @ (Effect::ObtainAccountKey

@@ -34,6 +34,8 @@ pub struct Task {
     pub references: Vec<PathBuf>,
     /// Issue now, whatever the trigger and the backoff say (`renew`).
     pub force: Option<Force>,
+    /// Do nothing but take back what an earlier run has left in the world.
+    pub only_clean_up: bool,
     /// The pair that a `kind: Secret` manifest of that name holds, to begin with.
     pub secret: Option<SecretFiles>,
     /// Digest over everything whose edit may bypass the backoff.
@@ -176,6 +178,12 @@ impl<'a, S: Store> Session<'a, S> {
         if resumed != order {
             self.apply(Record::of(Change::Order(Box::new(resumed))));
         }
+    }
+
+    /// Whether something that an earlier run put out may still be there.
+    pub(crate) fn owes_clean_up(&self) -> bool {
+        let snapshot = &self.snapshot;
+        snapshot.retired.iter().chain(&snapshot.order).any(Order::owes_clean_up)
     }
 
     /// Sets Issuing, as somebody who asks for a renewal by hand does. That beats the backoff and

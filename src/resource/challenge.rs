@@ -27,8 +27,42 @@ pub struct Challenge {
     /// When it was last presented.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presented_at: Option<Timestamp>,
+    /// Where the answer of a DNS-01 challenge goes: found and written down before it is written
+    /// there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Dns01Target>,
     /// Whether something of ours may be out in the world.
     pub clean_up: CleanUp,
+}
+
+/// The place of a DNS-01 answer: enough to take it back, once the credentials are there. Names are
+/// in lower case, without a trailing dot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Dns01Target {
+    /// The provider, as in the manifest.
+    pub provider: String,
+    /// SHA-256 over the provider's settings, hexadecimal: only a solver with the same settings
+    /// takes the value back.
+    pub solver_digest: String,
+    /// The zone; empty for a provider that needs none.
+    pub zone: String,
+    /// The name of the TXT record.
+    pub name: String,
+    /// The value (RFC 8555 section 8.4).
+    pub value: String,
+}
+
+impl std::fmt::Display for Dns01Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { provider, zone, name, value, .. } = self;
+        write!(f, "TXT \"{value}\" at {name}")?;
+        if zone.is_empty() {
+            write!(f, " ({provider})")
+        } else {
+            write!(f, " (zone {zone}, {provider})")
+        }
+    }
 }
 
 impl Challenge {

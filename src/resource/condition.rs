@@ -63,6 +63,7 @@ pub enum Reason {
     Complete,
     Solver,
     Started,
+    Located,
     Presented,
     PresentError,
     DomainVerified,

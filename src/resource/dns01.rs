@@ -52,6 +52,33 @@ pub enum Dns01Provider {
     Webhook(Webhook),
 }
 
+impl Dns01Provider {
+    /// The entries of Secrets that hold its credentials.
+    pub fn credentials(&self) -> Vec<&SecretKeySelector> {
+        match self {
+            Self::Akamai(akamai) => vec![
+                &akamai.client_token_secret_ref,
+                &akamai.client_secret_secret_ref,
+                &akamai.access_token_secret_ref,
+            ],
+            Self::CloudDns(cloud) => cloud.service_account_secret_ref.iter().collect(),
+            Self::Cloudflare(cloudflare) => {
+                let key = cloudflare.api_key_secret_ref.iter();
+                key.chain(&cloudflare.api_token_secret_ref).collect()
+            }
+            Self::Route53(route53) => {
+                let id = route53.access_key_id_secret_ref.iter();
+                id.chain(&route53.secret_access_key_secret_ref).collect()
+            }
+            Self::AzureDns(azure) => azure.client_secret_secret_ref.iter().collect(),
+            Self::DigitalOcean(digital_ocean) => vec![&digital_ocean.token_secret_ref],
+            Self::AcmeDns(acme_dns) => vec![&acme_dns.account_secret_ref],
+            Self::Rfc2136(rfc2136) => rfc2136.tsig_secret_secret_ref.iter().collect(),
+            Self::Webhook(_) => Vec::new(),
+        }
+    }
+}
+
 /// `dns01.akamai`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

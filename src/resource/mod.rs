@@ -31,7 +31,7 @@ pub use certificate::{
     RenewalWindow, RotationPolicy, SecretTemplate, Subject,
 };
 pub use certificate_request::{CertificateRequest, CertificateRequestSpec};
-pub use challenge::{Challenge, ChallengeSpec, ChallengeType, CleanUp, Phase};
+pub use challenge::{Challenge, ChallengeSpec, ChallengeType, CleanUp, Dns01Target, Phase};
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use dns01::{
     AcmeDns, Akamai, AzureDns, CloudDns, Cloudflare, CnameStrategy, DigitalOcean, Dns01,

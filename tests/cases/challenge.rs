@@ -5,7 +5,7 @@ use std::sync::Arc;
 use certctl::controller::{AuthorizationSeen, ChallengeSeen, CheckSeen, Deferral, Effect, Outcome};
 use certctl::resource::{
     Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CleanUp, Deed,
-    GoDuration, Identifier, OrderState, Phase,
+    Dns01Target, GoDuration, Identifier, OrderState, Phase,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -78,6 +78,13 @@ fn played(given: &Value) -> Value {
                 cleaned = true;
                 worked(&given["cleanup"], Outcome::CleanedUp)
             }
+            Effect::Locate { .. } => Some(Outcome::Located(Dns01Target {
+                provider: "rfc2136".to_owned(),
+                solver_digest: String::new(),
+                zone: "example.com".to_owned(),
+                name: "_acme-challenge.example.com".to_owned(),
+                value: "value".to_owned(),
+            })),
             Effect::Present { .. } if given["presented"] == true => Some(Outcome::Presented),
             Effect::Present { .. } => worked(&given["present"], Outcome::Presented),
             Effect::SelfCheck { .. } => {
@@ -205,6 +212,7 @@ fn on_stage(given: &Value) -> Stage {
         }),
         phase: phase(given, &known),
         presented_at: presented_at(given),
+        target: None,
         clean_up: match given["finalizer"].as_bool() {
             Some(true) => CleanUp::Owed,
             Some(false) if presented_at(given).is_some() => CleanUp::Done,

@@ -272,12 +272,16 @@ impl Ca {
             AuthorizationState::Processing => AuthorizationState::Pending,
             state => state.clone(),
         };
-        let offered = OfferedChallenge { kind: ChallengeType::Http01, url: url.clone(), token };
+        // One URL for both: the client takes the type its solver is of.
+        let offered = [ChallengeType::Http01, ChallengeType::Dns01].map(|kind| {
+            let offered = OfferedChallenge { kind, url: url.clone(), token: token.clone() };
+            (offered, key.clone())
+        });
         Outcome::Authorization(Box::new(AuthorizationSeen {
             identifier: authorization.identifier.clone(),
             wildcard: false,
             state,
-            challenges: vec![(offered, key)],
+            challenges: offered.to_vec(),
             seen: vec![(url, seen)],
         }))
     }

@@ -8,9 +8,10 @@ use certctl::controller::Intervals;
 use certctl::engine::ports::{Key, Store as _};
 use certctl::engine::{Ended, Ending, Engine, Observer, Options, Task};
 use certctl::resource::{
-    Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus, ConditionType, Event,
-    Http01, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm, Metadata, NamespacedName,
-    Order, Origin, PrivateKeySpec, SecretKeySelector, Settings, Solver, SolverKind,
+    Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus, ConditionType, Dns01,
+    Dns01Provider, Event, Http01, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm,
+    Metadata, NamespacedName, Order, Origin, PrivateKeySpec, Rfc2136, SecretKeySelector, Settings,
+    Solver, SolverKind,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
@@ -68,6 +69,15 @@ impl Observer for Deaf {
 }
 
 impl Scene {
+    /// The same, proven by DNS-01.
+    pub(crate) fn over_dns(names: &[&str]) -> Self {
+        let mut scene = Self::new(names);
+        let provider = Dns01Provider::Rfc2136(Rfc2136::default());
+        let dns01 = Dns01 { cname_strategy: None, nameservers: Vec::new(), provider };
+        scene.task.issuer.acme.solvers[0].kind = SolverKind::Dns01(Box::new(dns01));
+        scene
+    }
+
     pub(crate) fn new(names: &[&str]) -> Self {
         let start: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
         Self {
@@ -271,6 +281,7 @@ fn task(names: &[&str]) -> Task {
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),
         force: None,
+        only_clean_up: false,
         secret: None,
         input_digest: "1".to_owned(),
     }

@@ -11,12 +11,12 @@ use super::scene::Scene;
 use super::world::{DEED, Trouble};
 use super::{
     all_names_proven, due_for_renewal, issued, one_name, one_of_three_proven, refused, settle,
-    three_names, undisturbed,
+    three_names, two_names_over_dns, undisturbed,
 };
 
 #[test]
 fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
-    for begin in [one_name, one_of_three_proven, due_for_renewal] {
+    for begin in [one_name, one_of_three_proven, due_for_renewal, two_names_over_dns] {
         let (wanted, orders, labels) = undisturbed(begin);
         for stuck in 0..labels.iter().filter(|label| label.starts_with(DEED)).count() {
             let scene = begin();

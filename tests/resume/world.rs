@@ -14,7 +14,8 @@ use certctl::engine::inputs::account_id;
 use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
-    Challenge, CleanUp, Deed, KeyAlgorithm, NamespacedName, Order, Phase, PublicKeyDigest,
+    Challenge, ChallengeType, CleanUp, Deed, Dns01Target, KeyAlgorithm, NamespacedName, Order,
+    Phase, PublicKeyDigest,
 };
 use certctl::store::Records;
 use jiff::Timestamp;
@@ -91,6 +92,7 @@ impl World {
                 let public_key = pki::key_facts(&pem).unwrap().public_key;
                 Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
             }
+            Effect::Locate { url } => Ok(Outcome::Located(place(&challenge(snapshot, url)))),
             Effect::Present { url } => {
                 let spec = challenge(snapshot, url).spec;
                 self.outside.borrow_mut().insert(spec.token.clone(), spec.key.clone());
@@ -199,7 +201,8 @@ impl World {
 
     fn is_answered(&self, challenge: &Challenge) -> bool {
         let out = self.outside.borrow().get(&challenge.spec.token) == Some(&challenge.spec.key);
-        out && self.listens.get() && !self.trouble.unreachable
+        let is_record = challenge.spec.kind == ChallengeType::Dns01;
+        out && (is_record || self.listens.get()) && !self.trouble.unreachable
     }
 
     async fn next_key(&self, name: &NamespacedName) -> PrivateKey {
@@ -228,6 +231,9 @@ impl World {
         match effect {
             Effect::Present { url } => {
                 assert_eq!(phase(url), (Phase::Presenting, CleanUp::Owed));
+                let found = written.challenges.iter().find(|c| c.spec.url == *url).unwrap();
+                let is_record = found.spec.kind == ChallengeType::Dns01;
+                assert_eq!(found.target, is_record.then(|| place(found)), "the place is kept");
             }
             Effect::Accept { url } => assert_eq!(phase(url), (Phase::Accepting, CleanUp::Owed)),
             _ => {}
@@ -274,6 +280,17 @@ fn key(key: &PrivateKey) -> Outcome {
 fn challenge(snapshot: &Snapshot, url: &str) -> Challenge {
     let challenges = &snapshot.current_order().unwrap().challenges;
     challenges.iter().find(|c| c.spec.url == url).unwrap().clone()
+}
+
+/// Where a record goes.
+fn place(challenge: &Challenge) -> Dns01Target {
+    Dns01Target {
+        provider: "rfc2136".to_owned(),
+        solver_digest: "1".to_owned(),
+        zone: challenge.spec.identifier.to_string(),
+        name: format!("_acme-challenge.{}", challenge.spec.identifier),
+        value: challenge.spec.key.clone(),
+    }
 }
 
 fn secret(snapshot: &Snapshot) -> NamespacedName {

@@ -105,6 +105,14 @@ pub struct GlobalArgs {
         hide_short_help = true
     )]
     pub resolver: Vec<HostPort>,
+    /// Have the DNS-01 self-check ask those servers, not each authoritative one
+    #[arg(long, global = true, hide_short_help = true)]
+    pub dns01_recursive_nameservers_only: bool,
+    /// Port of authoritative servers, for labs
+    #[arg(long, value_name = "PORT", default_value_t = 53, global = true, hide = true,
+          env = "CERTCTL_DNS01_AUTHORITATIVE_PORT", hide_env_values = true,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub dns01_authoritative_port: u16,
     /// Namespace of the secrets that ClusterIssuers refer to
     #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true,
           hide_short_help = true, value_parser = values::namespace)]

@@ -292,6 +292,7 @@ pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
         reason: String::new(),
         problem: None,
         presented_at: is_out.then(now),
+        target: None,
         clean_up: match phase {
             Phase::Queued | Phase::Final => CleanUp::NotOwed,
             Phase::Presenting | Phase::SelfChecking | Phase::Accepting | Phase::Accepted => {

@@ -41,7 +41,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     pub(super) async fn interrupted(&mut self, signal: i32) -> Result<Ending, StoreError> {
-        self.park();
+        self.leave_order(challenge::withdrawn);
         self.flush().await?;
         Ok(Ending::Interrupted { signal })
     }
@@ -79,15 +79,26 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     /// Leaves the order so that the next run goes on with it.
     pub(super) fn park(&mut self) {
+        self.leave_order(challenge::parked);
+    }
+
+    fn leave_order(&mut self, as_it_is_left: fn(Order) -> Order) {
         self.drop_deeds();
         if let Some(order) = self.session.snapshot.current_order() {
-            let parked = challenge::parked(order.clone());
-            if &parked != order {
-                self.session.apply(Record::of(Change::Order(Box::new(parked))));
+            let left = as_it_is_left(order.clone());
+            if &left != order {
+                self.session.apply(Record::of(Change::Order(Box::new(left))));
             }
         }
         self.session.snapshot.run.granted.clear();
         self.shared.schedule.leave(&self.session.name);
+    }
+
+    /// Takes back what an earlier run has left, and does nothing else.
+    pub(super) async fn only_clean_up(&mut self) -> Result<Ending, StoreError> {
+        self.leave_order(challenge::withdrawn);
+        self.finish_clean_ups().await?;
+        Ok(unchanged(&self.session))
     }
 
     /// Takes back what is owed, for at most half a minute; the rest is left to the next run.

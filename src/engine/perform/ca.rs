@@ -46,6 +46,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             | Effect::GenerateKey { .. }
             | Effect::ReuseKey
             | Effect::BuildRequest
+            | Effect::Locate { .. }
             | Effect::Present { .. }
             | Effect::SelfCheck { .. }
             | Effect::CleanUp { .. }
@@ -80,6 +81,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             | Effect::GenerateKey { .. }
             | Effect::ReuseKey
             | Effect::BuildRequest
+            | Effect::Locate { .. }
             | Effect::Present { .. }
             | Effect::SelfCheck { .. }
             | Effect::CleanUp { .. }
@@ -233,11 +235,15 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
         reference: &SecretKeySelector,
     ) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-        let namespace = &snapshot.issuer.metadata.namespace;
-        let namespace =
-            if namespace.is_empty() { &self.options.cluster_resource_namespace } else { namespace };
+        let namespace = self.namespace_of_secrets(snapshot);
         let name = NamespacedName::new(namespace, &reference.name);
         self.secrets.resolve(&name, &reference.key)
+    }
+
+    /// The namespace of the issuer's secrets.
+    pub(super) fn namespace_of_secrets<'a>(&'a self, snapshot: &'a Snapshot) -> &'a str {
+        let namespace = &snapshot.issuer.metadata.namespace;
+        if namespace.is_empty() { &self.options.cluster_resource_namespace } else { namespace }
     }
 
     async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {

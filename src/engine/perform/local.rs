@@ -10,7 +10,7 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
 use crate::pki;
 use crate::probe::check_http01;
-use crate::resource::{Challenge, ChallengeType, KeyAlgorithm};
+use crate::resource::{Challenge, ChallengeType, KeyAlgorithm, SolverKind};
 use crate::solver::http01::{Listener, Token, Webroot};
 use crate::store::Records;
 
@@ -32,12 +32,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut over_http = false;
         for name in names_of(&snapshot.certificate) {
             let solver = solver_for(&snapshot.issuer, &snapshot.certificate, &name);
-            match solver.map(crate::resource::Solver::challenge_type) {
-                Some(ChallengeType::Http01) => over_http = true,
-                Some(ChallengeType::Dns01 | ChallengeType::Other(_)) => {
-                    return Err(trouble::precondition(format!(
-                        "{name}: its solver is dns01, which this version does not serve yet"
-                    )));
+            match solver.map(|solver| &solver.kind) {
+                Some(SolverKind::Http01(_)) => over_http = true,
+                Some(SolverKind::Dns01(dns01)) => {
+                    self.provider(snapshot, &dns01.provider).map_err(|error| {
+                        let issuer = &snapshot.issuer.metadata.name;
+                        let message = format!("{name}: issuer \"{issuer}\", dns01: {error}");
+                        DeedError { message, ..error }
+                    })?;
                 }
                 None => {
                     return Err(trouble::precondition(format!(
@@ -112,8 +114,15 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         pki::PrivateKey::from_pem(text).map_err(trouble::local)
     }
 
-    pub(super) fn present(&self, snapshot: &Snapshot, url: &str) -> Result<Outcome, DeedError> {
+    pub(super) async fn present(
+        &self,
+        snapshot: &Snapshot,
+        url: &str,
+    ) -> Result<Outcome, DeedError> {
         let challenge = challenge_of(snapshot, url)?;
+        if challenge.spec.kind == ChallengeType::Dns01 {
+            return self.write_record(snapshot, challenge).await;
+        }
         let token = token_of(challenge)?;
         let key = &challenge.spec.key;
         if let Some(webroot) = &snapshot.settings.http01_webroot {
@@ -131,8 +140,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
         url: &str,
     ) -> Result<Outcome, DeedError> {
-        let spec = &challenge_of(snapshot, url)?.spec;
-        let token = token_of(challenge_of(snapshot, url)?)?;
+        let challenge = challenge_of(snapshot, url)?;
+        if challenge.spec.kind == ChallengeType::Dns01 {
+            return Err(trouble::local("DNS-01 has no self-check yet"));
+        }
+        let spec = &challenge.spec;
+        let token = token_of(challenge)?;
         let options = self.check_options(snapshot);
         // Of many checks that come at once, the first are through while the others wait, so that
         // the CA has something to do early. Those that take long keep nobody waiting for long.
@@ -150,7 +163,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }))
     }
 
-    pub(super) fn clean_up(
+    pub(super) async fn clean_up(
         &self,
         snapshot: &Snapshot,
         order: &str,
@@ -161,6 +174,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let challenge = challenges
             .find(|c| c.spec.url == url)
             .ok_or_else(|| trouble::local(format!("there is no challenge {url}")))?;
+        if challenge.spec.kind == ChallengeType::Dns01 {
+            return self.take_record_back(snapshot, challenge).await;
+        }
         let token = token_of(challenge)?;
         self.tokens.remove(&token).map_err(trouble::local)?;
         if let Some(webroot) = &snapshot.settings.http01_webroot {
@@ -172,7 +188,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-fn challenge_of<'a>(snapshot: &'a Snapshot, url: &str) -> Result<&'a Challenge, DeedError> {
+pub(super) fn challenge_of<'a>(
+    snapshot: &'a Snapshot,
+    url: &str,
+) -> Result<&'a Challenge, DeedError> {
     let order = snapshot.current_order();
     order
         .and_then(|order| order.challenges.iter().find(|c| c.spec.url == url))

@@ -1,0 +1,208 @@
+//! Deeds of DNS-01 challenges: find the place, write there, look, take back.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use aws_lc_rs::digest;
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+use jiff::SignedDuration;
+
+use super::{World, trouble};
+use crate::acme;
+use crate::controller::{DeedError, DeedErrorKind, Outcome, Snapshot};
+use crate::engine::inputs::digest_of;
+use crate::engine::ports::{Clock, Store, SystemClock};
+use crate::probe;
+use crate::resource::{
+    Challenge, ChallengeSpec, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
+    SolverKind,
+};
+use crate::solver::dns01::{
+    Api, Context, DnsProvider, Lookup, ProviderError, TxtRecord, entry_of, open,
+};
+
+/// What DNS-01 needs to know of the world.
+#[derive(Default)]
+pub struct Dns01Options {
+    /// The operator's programs: `solvers.d`.
+    pub solvers_dir: PathBuf,
+    /// Ask the resolver instead of the authoritative servers in the self-check.
+    pub recursive_nameservers_only: bool,
+    /// Written to instead of every solver's own provider; those are opened all the same, so that
+    /// a mistake in them is found.
+    pub stand_in: Option<Rc<dyn DnsProvider>>,
+}
+
+/// The providers that were opened in this run, by namespace and digest of their settings.
+pub(super) type Providers = HashMap<(String, String), Rc<dyn DnsProvider>>;
+
+/// The connections to providers of a run.
+pub(super) fn api(user_agent: &str) -> Rc<Api> {
+    let tls = || acme::system_tls().map_err(|error| error.to_string());
+    Rc::new(Api::new(user_agent.to_owned(), Box::new(tls)))
+}
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    /// The provider of a solver: its settings checked, its credentials there.
+    pub(super) fn provider(
+        &self,
+        snapshot: &Snapshot,
+        settings: &Dns01Provider,
+    ) -> Result<Rc<dyn DnsProvider>, DeedError> {
+        let namespace = self.namespace_of_secrets(snapshot).to_owned();
+        let key = (namespace.clone(), digest_of_provider(settings));
+        if let Some(provider) = self.providers.borrow().get(&key) {
+            return Ok(Rc::clone(provider));
+        }
+        let resolver = Rc::clone(&self.resolver);
+        let lookup: Lookup = Rc::new(move |host| {
+            let resolver = Rc::clone(&resolver);
+            Box::pin(async move {
+                let found = resolver.addresses(&host).await.map_err(|error| error.to_string())?;
+                Ok(found.iter().collect())
+            })
+        });
+        let opened = open(
+            settings,
+            &Context {
+                secret: &|selector| {
+                    self.secret(snapshot, selector).map_err(|error| error.to_string())
+                },
+                environment: &|name| std::env::var(name).ok(),
+                allow_ambient: snapshot.issuer.metadata.namespace.is_empty(),
+                namespace: &namespace,
+                solvers_dir: &self.options.dns01.solvers_dir,
+                api: Rc::clone(&self.api),
+                lookup,
+                now: Rc::new(|| SystemClock.now()),
+            },
+        );
+        let opened: Rc<dyn DnsProvider> = Rc::from(opened.map_err(|error| deed_error(&error))?);
+        let provider = self.options.dns01.stand_in.as_ref().map_or(opened, Rc::clone);
+        self.providers.borrow_mut().insert(key, Rc::clone(&provider));
+        Ok(provider)
+    }
+
+    /// Finds where the answer belongs. Nothing is written.
+    pub(super) async fn locate(
+        &self,
+        snapshot: &Snapshot,
+        challenge: &Challenge,
+    ) -> Result<Outcome, DeedError> {
+        let spec = &challenge.spec;
+        let (dns01, domain) = (settings_of(spec)?, domain_of(spec)?);
+        let entry = entry_of(&dns01.provider)
+            .ok_or_else(|| trouble::precondition("this build has no such DNS provider"))?;
+        // Its settings may have become unusable since the order was made.
+        self.provider(snapshot, &dns01.provider)?;
+        let strategy = dns01.cname_strategy.unwrap_or(CnameStrategy::None);
+        let (name, zone) = if entry.needs_zone {
+            let found = probe::locate(&self.resolver, &domain, strategy).await;
+            let found = found.map_err(trouble::local)?;
+            (found.name, found.zone)
+        } else {
+            (format!("_acme-challenge.{domain}"), String::new())
+        };
+        Ok(Outcome::Located(Dns01Target {
+            provider: entry.name.to_owned(),
+            solver_digest: digest_of_provider(&dns01.provider),
+            zone,
+            name,
+            value: value_of(&spec.key),
+        }))
+    }
+
+    pub(super) async fn write_record(
+        &self,
+        snapshot: &Snapshot,
+        challenge: &Challenge,
+    ) -> Result<Outcome, DeedError> {
+        let target =
+            challenge.target.as_ref().ok_or_else(|| trouble::local("the zone is not known yet"))?;
+        let settings = settings_of(&challenge.spec)?;
+        let record = record_of(&challenge.spec, target)?;
+        let provider = self.provider(snapshot, &settings.provider)?;
+        provider.present(&record).await.map_err(|error| deed_error(&error))?;
+        Ok(Outcome::Presented)
+    }
+
+    /// Takes the value back, by the solver of the issuer that has the settings it was written
+    /// with: credentials never go where only the state says so.
+    pub(super) async fn take_record_back(
+        &self,
+        snapshot: &Snapshot,
+        challenge: &Challenge,
+    ) -> Result<Outcome, DeedError> {
+        let Some(target) = &challenge.target else { return Ok(Outcome::CleanedUp) };
+        let solvers = &snapshot.issuer.acme.solvers;
+        let settings = solvers.iter().find_map(|solver| match &solver.kind {
+            SolverKind::Dns01(dns01) => Some(&dns01.provider)
+                .filter(|settings| digest_of_provider(settings) == target.solver_digest),
+            SolverKind::Http01(_) => None,
+        });
+        let left = |why: &dyn std::fmt::Display| format!("{target} is left there: {why}");
+        let Some(settings) = settings else {
+            let issuer = &snapshot.issuer.metadata.name;
+            return Err(trouble::precondition(left(&format_args!(
+                "it was written with settings that no solver of issuer \"{issuer}\" has any \
+                 more. It is taken back once they are there again"
+            ))));
+        };
+        let named = |error: DeedError| DeedError { message: left(&error), ..error };
+        let provider = self.provider(snapshot, settings).map_err(named)?;
+        let record = record_of(&challenge.spec, target)?;
+        let done = provider.clean_up(&record).await;
+        done.map_err(|error| named(deed_error(&error)))?;
+        Ok(Outcome::CleanedUp)
+    }
+}
+
+fn record_of(spec: &ChallengeSpec, target: &Dns01Target) -> Result<TxtRecord, DeedError> {
+    Ok(TxtRecord {
+        domain: domain_of(spec)?,
+        name: target.name.clone(),
+        zone: target.zone.clone(),
+        value: target.value.clone(),
+    })
+}
+
+fn settings_of(spec: &ChallengeSpec) -> Result<&Dns01, DeedError> {
+    match &spec.solver.kind {
+        SolverKind::Dns01(dns01) => Ok(dns01),
+        SolverKind::Http01(_) => Err(trouble::local("the challenge's solver is not dns01")),
+    }
+}
+
+fn domain_of(spec: &ChallengeSpec) -> Result<String, DeedError> {
+    match &spec.identifier {
+        Identifier::Dns(name) => Ok(name.base().to_owned()),
+        Identifier::Ip(ip) => Err(trouble::local(format!("{ip}: dns-01 is for names"))),
+    }
+}
+
+/// RFC 8555 section 8.4.
+fn value_of(key_authorization: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key_authorization.as_bytes()))
+}
+
+fn digest_of_provider(settings: &Dns01Provider) -> String {
+    digest_of(&serde_json::to_vec(settings).unwrap_or_default())
+}
+
+fn deed_error(error: &ProviderError) -> DeedError {
+    let kind = match error {
+        ProviderError::Settings { .. } | ProviderError::Credential { .. } => {
+            DeedErrorKind::Precondition
+        }
+        ProviderError::RateLimited { .. }
+        | ProviderError::Unreachable { .. }
+        | ProviderError::Unfinished { .. } => DeedErrorKind::Transient,
+        ProviderError::Unauthorized { .. }
+        | ProviderError::NoZone { .. }
+        | ProviderError::Refused { .. }
+        | ProviderError::Garbled { .. } => DeedErrorKind::Local,
+    };
+    let retry_after = error.retry_after().and_then(|wait| SignedDuration::try_from(wait).ok());
+    DeedError { kind, message: error.to_string(), problem: None, retry_after }
+}
