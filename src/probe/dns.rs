@@ -184,6 +184,8 @@ impl fmt::Debug for Resolver {
             .field("servers", &servers)
             .field("overrides", &self.overrides)
             .field("timeout", &self.timeout)
+            .field("authoritative_port", &self.authoritative_port)
+            .field("has_ipv6", &self.has_ipv6)
             .finish()
     }
 }

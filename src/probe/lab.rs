@@ -42,7 +42,7 @@ pub(crate) struct Lab {
     pub(crate) port: u16,
     hosts: Vec<Host>,
     asked: Arc<Mutex<BTreeSet<String>>>,
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
 }
 
 #[derive(Clone)]
@@ -62,12 +62,30 @@ impl Lab {
         };
         let hosts: Vec<Host> = hosts.into_iter().map(host).collect();
         let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-        loop {
+        for _ in 0..100 {
             // A port that is free at one address may be taken at another.
             if let Some((port, task)) = listen(&hosts, &asked).await {
-                return Self { port, hosts, asked, _task: task };
+                return Self { port, hosts, asked, task };
             }
         }
+        panic!("no port is free at all addresses");
+    }
+
+    /// Answers over HTTP too, with the records of the server at this address and this status;
+    /// gives the URL.
+    pub(crate) async fn serve_http(&mut self, ip: &str, status: u16) -> String {
+        let ip: IpAddr = ip.parse().unwrap();
+        let host = self.hosts.iter().find(|host| host.ip == ip).unwrap().clone();
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/dns-query", socket.local_addr().unwrap());
+        let asked = Arc::clone(&self.asked);
+        self.task.spawn(async move {
+            loop {
+                let (stream, _) = socket.accept().await.unwrap();
+                visit_http(stream, &host, &asked, status).await.unwrap();
+            }
+        });
+        url
     }
 
     /// Where the server with this address listens.
@@ -143,6 +161,30 @@ async fn visit(
         }
         None => std::future::pending().await,
     }
+}
+
+async fn visit_http(
+    mut stream: TcpStream,
+    host: &Host,
+    asked: &Mutex<BTreeSet<String>>,
+    status: u16,
+) -> std::io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await?);
+    }
+    let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+    let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    assert!(head.starts_with("post /dns-query http/1.1\r\n"), "{head}");
+    assert_eq!(field("content-type: "), "application/dns-message");
+    let mut query = vec![0; field("content-length: ").parse().unwrap()];
+    stream.read_exact(&mut query).await?;
+    let answer = host.answer(&query, "https", asked).unwrap();
+    let length = answer.len();
+    let head =
+        format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+    stream.write_all(&[head.as_bytes(), &answer].concat()).await?;
+    stream.shutdown().await
 }
 
 impl Host {

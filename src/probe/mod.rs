@@ -5,6 +5,7 @@
 
 mod caa;
 mod dns;
+mod dns01;
 mod dns_error;
 mod doh;
 mod exchange;
@@ -25,6 +26,7 @@ mod web_server;
 pub use caa::{Caa, CaaRecord, caa};
 pub use dns::{Addresses, Resolver, ResolverOptions};
 pub use dns_error::{DnsError, Fault, LookupError, ResolverError, ServerFault};
+pub use dns01::{AnswerReport, Dns01Report, Dns01Request, NameServerReport, Said, check_dns01};
 pub use http::{CheckOptions, check_http01};
 pub use locate::{Aliases, Located, locate, zone_of};
 pub use query::DnsServer;

@@ -16,6 +16,8 @@ use super::{Fault, LookupError, Resolver, ServerFault};
 pub(super) struct Recursive<'a> {
     resolver: &'a Resolver,
     servers: Vec<DnsServer>,
+    /// The one that answered last: it is asked first, so that a dead one costs its time only once.
+    first: AtomicUsize,
     left: AtomicUsize,
 }
 
@@ -27,7 +29,8 @@ impl<'a> Recursive<'a> {
 
     /// Asks these servers.
     pub(super) fn with(resolver: &'a Resolver, servers: Vec<DnsServer>) -> Self {
-        Self { resolver, servers, left: AtomicUsize::new(MAX_QUERIES) }
+        let left = AtomicUsize::new(MAX_QUERIES);
+        Self { resolver, servers, first: AtomicUsize::new(0), left }
     }
 
     /// Whose options hold.
@@ -48,13 +51,16 @@ impl<'a> Recursive<'a> {
     ) -> Result<Answer, LookupError> {
         let asked = encode(name)?;
         let mut faults = Vec::new();
-        for server in &self.servers {
+        let first = self.first.load(Ordering::Relaxed);
+        let (after, before) = (self.servers.iter().enumerate(), self.servers.iter().enumerate());
+        for (index, server) in after.skip(first).chain(before.take(first)) {
             self.spend(1)?;
             let fault = match query(self.resolver, server, &asked, record).await {
-                Ok(answer) => match answer.code {
-                    ResponseCode::NoError | ResponseCode::NXDomain => return Ok(answer),
-                    other => Fault::Code(code(other)),
-                },
+                Ok(answer) if has_answered(answer.code) => {
+                    self.first.store(index, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Ok(answer) => Fault::Code(code(answer.code)),
                 Err(fault) => fault,
             };
             let record = record.to_string();
@@ -108,6 +114,10 @@ impl<'a> Recursive<'a> {
         }
         Ok(names)
     }
+}
+
+fn has_answered(code: ResponseCode) -> bool {
+    matches!(code, ResponseCode::NoError | ResponseCode::NXDomain)
 }
 
 /// The zone that an answer to a question for the SOA of `name` speaks of. An answer that there is

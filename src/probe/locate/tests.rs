@@ -44,16 +44,15 @@ fn resolver(lab: &Lab, servers: &[&str]) -> Resolver {
     .unwrap()
 }
 
-fn found(name: &str, zone: &str, chain: &[&str], is_wildcard: bool) -> Result<Located, String> {
-    let chain = chain.iter().map(|&name| name.to_owned()).collect();
-    let aliases = Aliases { chain, is_wildcard };
-    Ok(Located { name: name.to_owned(), zone: zone.to_owned(), aliases })
-}
-
 #[tokio::test]
 async fn the_record_belongs_where_the_cnames_lead_and_into_the_closest_zone() {
     let lab = Lab::start(vec![("127.0.0.1", Manner::Recursive, world())]).await;
     let resolver = resolver(&lab, &["127.0.0.1"]);
+    let found = |name: &str, zone: &str, chain: &[&str], is_wildcard| {
+        let chain = chain.iter().map(|&name| name.to_owned()).collect();
+        let aliases = Aliases { chain, is_wildcard };
+        Ok(Located { name: name.to_owned(), zone: zone.to_owned(), aliases })
+    };
     let (none, follow) = (CnameStrategy::None, CnameStrategy::Follow);
     let challenge = |label: &str| format!("_acme-challenge.{label}.example.com");
     let hops: Vec<String> = (1..=10).map(|hop| format!("h{hop}.ten.example.com")).collect();
@@ -113,6 +112,12 @@ async fn a_lookup_goes_on_to_the_next_server_and_an_error_names_each() {
     .await;
     let good = resolver(&lab, &["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.1"]);
     assert_eq!(zone_of(&good, "www.example.com").await, Ok("example.com".to_owned()));
+    lab.take_asked();
+    locate(&good, "www.example.com", CnameStrategy::Follow).await.unwrap();
+    let again: Vec<String> =
+        lab.take_asked().into_iter().filter(|entry| entry.contains(" SOA ")).collect();
+    // The one that answered the question before.
+    assert_eq!(again, ["127.0.0.1 _acme-challenge.www.example.com SOA udp"]);
     let bad = resolver(&lab, &["127.0.0.2", "127.0.0.5"]);
     let fault = |ip: &str, code: &str| ServerFault {
         server: lab.at(ip).into(),

@@ -1,0 +1,311 @@
+//! The DNS-01 self-check: one pass over the name servers of the zone that the TXT record is in
+//! (RFC 8555 section 8.4), after all CNAMEs, as a CA goes.
+//!
+//! | a name server | effect |
+//! | --- | --- |
+//! | has the value, maybe among others | right |
+//! | has not, or says that there is no such name | blocks: not yet propagated |
+//! | says an error code, or knows nothing of the zone | blocks |
+//! | does not answer from any of its addresses | blocks |
+//! | is in an address family that this host lacks, or has no address | is skipped with a warning |
+//!
+//! One answering address of a server is enough, and at least one server must have the value. With
+//! name servers of the solver's own, or with the recursive ones only, those are asked instead,
+//! every one of them.
+
+mod report;
+mod table;
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use hickory_proto::op::ResponseCode;
+use hickory_proto::rr::{RData, RecordType};
+use tokio::time::{Instant, timeout_at};
+
+pub use report::{AnswerReport, Dns01Report, NameServerReport, Said};
+
+use super::locate::{challenge_name, follow};
+use super::query::{Answer, DnsServer, code, query};
+use super::recursive::{Recursive, alias, encode, normal, text};
+use super::{Aliases, DnsError, Fault, LookupError, Resolver, doh};
+
+/// What is looked for, and who is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dns01Request {
+    /// The domain that is to be proven; `*.` does not matter.
+    pub domain: String,
+    /// The TXT value that is expected.
+    pub value: String,
+    /// `dns01.nameservers` of the solver, `host:port` or the URL of a DNS-over-HTTPS service; when
+    /// there are any, exactly these are asked.
+    pub nameservers: Vec<String>,
+    /// Whether the resolver's servers are asked instead of those of the zone
+    /// (`--dns01-recursive-nameservers-only`).
+    pub is_recursive_only: bool,
+    /// The name that the value was written to; a failure says when the CNAMEs lead elsewhere.
+    pub written: Option<String>,
+    /// How long the whole pass may take.
+    pub time_limit: Duration,
+}
+
+impl Dns01Request {
+    /// Asks the zone's own servers, for a minute at most.
+    pub fn new(domain: &str, value: &str) -> Self {
+        Self {
+            domain: domain.to_owned(),
+            value: value.to_owned(),
+            nameservers: Vec::new(),
+            is_recursive_only: false,
+            written: None,
+            time_limit: Duration::from_mins(1),
+        }
+    }
+}
+
+/// Asks every name server that counts, side by side, and waits for all.
+pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Report {
+    let deadline = Instant::now() + request.time_limit;
+    let domain = normal(request.domain.strip_prefix("*.").unwrap_or(&request.domain));
+    let written = request.written.as_deref().map(normal);
+    let mut report = Dns01Report::blank(domain.clone(), challenge_name(&domain), written);
+    let servers = match timeout_at(deadline, choose(resolver, request)).await {
+        Ok(Ok(servers)) => servers,
+        Ok(Err(error)) => return report.failed(error.to_string()),
+        Err(_) => return report.failed(out_of_time(request)),
+    };
+    let targets = match timeout_at(deadline, plan(&servers, request, &mut report)).await {
+        Ok(Ok(targets)) => targets,
+        Ok(Err(error)) => return report.failed(error.to_string()),
+        Err(_) => return report.failed(out_of_time(request)),
+    };
+    let question = Question {
+        recursive: &servers.recursive,
+        name: report.name.clone(),
+        value: &request.value,
+    };
+    let asked = stream::iter(targets).map(async |target| {
+        let mut answers = Vec::new();
+        if timeout_at(deadline, question.ask(&target, &mut answers)).await.is_err() {
+            answers.push(AnswerReport::nowhere(Said::Silent { why: out_of_time(request) }));
+        }
+        NameServerReport { server: target.server, answers }
+    });
+    report.servers = asked.buffered(MAX_SERVERS).collect().await;
+    report.judged()
+}
+
+fn out_of_time(request: &Dns01Request) -> String {
+    format!("no end of the lookups after {} s", request.time_limit.as_secs_f32())
+}
+
+/// One name server, and how it is reached.
+struct Target {
+    server: String,
+    reach: Reach,
+}
+
+enum Reach {
+    /// By the addresses of its name; it is to speak for the zone.
+    Authoritative,
+    /// At these.
+    Known(Vec<DnsServer>),
+}
+
+/// Those who look up the CNAMEs, and each of the solver's servers when there are any.
+struct Servers<'a> {
+    recursive: Recursive<'a>,
+    own: Vec<(String, Vec<DnsServer>)>,
+}
+
+async fn choose<'a>(
+    resolver: &'a Resolver,
+    request: &Dns01Request,
+) -> Result<Servers<'a>, LookupError> {
+    if request.nameservers.is_empty() {
+        return Ok(Servers { recursive: Recursive::new(resolver), own: Vec::new() });
+    }
+    let (mut all, mut own) = (Vec::new(), Vec::new());
+    for written in &request.nameservers {
+        let bad = |reason| LookupError::BadServer { server: written.clone(), reason };
+        let found = reach(resolver, written).await.map_err(bad)?;
+        all.extend(found.iter().cloned());
+        own.push((written.clone(), found));
+    }
+    Ok(Servers { recursive: Recursive::with(resolver, all), own })
+}
+
+/// A server as a manifest writes it.
+async fn reach(resolver: &Resolver, written: &str) -> Result<Vec<DnsServer>, String> {
+    if written.contains("://") {
+        doh::parse(written)?;
+        return Ok(vec![DnsServer::Https(written.to_owned())]);
+    }
+    if let Ok(address) = written.parse::<SocketAddr>() {
+        return Ok(vec![address.into()]);
+    }
+    if let Ok(ip) = written.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, DNS_PORT).into()]);
+    }
+    let (host, port) = match written.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse().map_err(|_| "not host:port".to_owned())?),
+        None => (written, DNS_PORT),
+    };
+    let found = resolver.addresses(host).await.map_err(|error| error.to_string())?;
+    Ok(found.iter().map(|ip| SocketAddr::new(ip, port).into()).collect())
+}
+
+/// Finds the name and who is to be asked for it.
+async fn plan(
+    servers: &Servers<'_>,
+    request: &Dns01Request,
+    report: &mut Dns01Report,
+) -> Result<Vec<Target>, LookupError> {
+    let recursive = &servers.recursive;
+    let (name, aliases) = follow(recursive, &report.domain).await?;
+    if let Aliases { is_wildcard: true, chain } = &aliases {
+        let target = chain.first().map_or("", String::as_str);
+        report.notes.push(format!(
+            "the CNAME to {target} comes from *.{}: it ends to count when the value is written",
+            report.domain
+        ));
+    }
+    (report.name, report.aliases) = (name, aliases);
+    let known = |(server, reach)| Target { server, reach: Reach::Known(reach) };
+    let mut targets: Vec<Target> = if !servers.own.is_empty() {
+        servers.own.iter().cloned().map(known).collect()
+    } else if request.is_recursive_only {
+        let all = recursive.servers().iter();
+        all.map(|server| known((server.to_string(), vec![server.clone()]))).collect()
+    } else {
+        let zone = recursive.zone(&report.name).await?;
+        let names = recursive.name_servers(report.zone.insert(zone)).await?;
+        let target = |server| Target { server, reach: Reach::Authoritative };
+        names.into_iter().map(target).collect()
+    };
+    if targets.len() > MAX_SERVERS {
+        let count = targets.len();
+        report.notes.push(format!("there are {count} name servers; {MAX_SERVERS} were asked"));
+        targets.truncate(MAX_SERVERS);
+    }
+    Ok(targets)
+}
+
+struct Question<'a> {
+    recursive: &'a Recursive<'a>,
+    name: String,
+    value: &'a str,
+}
+
+impl Question<'_> {
+    /// Asks one address after the other until one answers; `answers` is kept when time runs out.
+    async fn ask(&self, target: &Target, answers: &mut Vec<AnswerReport>) {
+        let (addresses, is_authority) = match &target.reach {
+            Reach::Known(addresses) => (addresses.clone(), false),
+            Reach::Authoritative => match self.addresses(&target.server).await {
+                Ok(addresses) => (addresses, true),
+                Err(said) => return answers.push(AnswerReport::nowhere(said)),
+            },
+        };
+        for address in addresses.iter().take(MAX_ADDRESSES) {
+            let said = self.ask_address(address, is_authority).await;
+            let is_answer = said.is_answer();
+            answers.push(AnswerReport { address: Some(address.to_string()), said });
+            if is_answer {
+                return;
+            }
+        }
+    }
+
+    async fn addresses(&self, server: &str) -> Result<Vec<DnsServer>, Said> {
+        let failed = |error: &dyn ToString| Said::LookupFailed { why: error.to_string() };
+        // A and AAAA.
+        self.recursive.spend(2).map_err(|error| failed(&error))?;
+        let resolver = self.recursive.resolver();
+        let port = resolver.authoritative_port();
+        match resolver.addresses(server).await {
+            Ok(found) => Ok(found.iter().map(|ip| SocketAddr::new(ip, port).into()).collect()),
+            Err(error @ (DnsError::NxDomain { .. } | DnsError::NoAddress { .. })) => {
+                Err(Said::NoAddress { why: error.to_string() })
+            }
+            Err(error @ (DnsError::Failed { .. } | DnsError::BadName { .. })) => {
+                Err(failed(&error))
+            }
+        }
+    }
+
+    async fn ask_address(&self, server: &DnsServer, is_authority: bool) -> Said {
+        let failed = |error: LookupError| Said::LookupFailed { why: error.to_string() };
+        let name = match self.recursive.spend(1).and_then(|()| encode(&self.name)) {
+            Ok(name) => name,
+            Err(error) => return failed(error),
+        };
+        match query(self.recursive.resolver(), server, &name, RecordType::TXT).await {
+            Ok(answer) => self.read(&answer, is_authority),
+            Err(Fault::NoRoute(why)) => Said::NoRoute { why },
+            Err(Fault::Timeout) => Said::Silent { why: "no answer in time".to_owned() },
+            Err(Fault::Unusable(why) | Fault::Code(why)) => Said::Silent { why },
+        }
+    }
+
+    fn read(&self, answer: &Answer, is_authority: bool) -> Said {
+        if answer.code == ResponseCode::NXDomain {
+            return Said::NxDomain;
+        } else if answer.code != ResponseCode::NoError {
+            return Said::Code { code: code(answer.code) };
+        }
+        let found = texts(answer, &self.name);
+        let has_value = found.iter().any(|(text, _)| text.as_slice() == self.value.as_bytes());
+        let is_authoritative = !is_authority || answer.is_authoritative;
+        if !is_authoritative && !has_value {
+            return Said::Lame;
+        }
+        let others = found.iter().filter(|(text, _)| text.as_slice() != self.value.as_bytes());
+        Said::Records {
+            has_value,
+            other_count: others.clone().count(),
+            others: others.take(MAX_SHOWN).map(|(text, _)| shorten(text)).collect(),
+            ttl: found.iter().map(|(_, ttl)| *ttl).min(),
+            is_authoritative,
+        }
+    }
+}
+
+/// The TXT records of `name`, after CNAMEs within the answer, with their TTLs. The strings of a
+/// record belong together (RFC 7208 section 3.3 says it for SPF; CAs do the same).
+fn texts(answer: &Answer, name: &str) -> Vec<(Vec<u8>, u32)> {
+    let mut owners = vec![name.to_owned()];
+    for record in &answer.answers {
+        if let Some(target) = alias(&record.data).filter(|_| owners.contains(&text(&record.name))) {
+            owners.push(target);
+        }
+    }
+    let mut found = Vec::new();
+    for record in answer.answers.iter().filter(|record| owners.contains(&text(&record.name))) {
+        if let RData::TXT(strings) = &record.data {
+            found.push((strings.txt_data.concat(), record.ttl));
+        }
+    }
+    found
+}
+
+fn shorten(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut short: String = text.escape_debug().take(MAX_SHOWN_CHARS).collect();
+    if text.escape_debug().count() > MAX_SHOWN_CHARS {
+        short.push('…');
+    }
+    short
+}
+
+const DNS_PORT: u16 = 53;
+const MAX_SERVERS: usize = 32;
+/// Addresses of one server that are tried.
+const MAX_ADDRESSES: usize = 8;
+/// Foreign values of one server that a report keeps.
+const MAX_SHOWN: usize = 3;
+const MAX_SHOWN_CHARS: usize = 24;
+
+#[cfg(test)]
+mod tests;

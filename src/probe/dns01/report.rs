@@ -1,0 +1,299 @@
+//! What a DNS-01 self-check saw, server by server, and what follows from it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::probe::{Aliases, Verdict};
+
+/// What one pass of the DNS-01 self-check saw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Dns01Report {
+    /// The domain that is to be proven, without `*.`.
+    pub domain: String,
+    /// The name that was asked for, which is where the CNAMEs lead.
+    pub name: String,
+    /// The CNAMEs that were seen.
+    #[serde(default)]
+    pub aliases: Aliases,
+    /// The zone of the name, when its own servers were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The name that the value was written to, when that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+    /// One entry per name server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<NameServerReport>,
+    /// What does not block and still should be known of the whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// What one name server said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NameServerReport {
+    /// Its name, or its address or URL when it has none.
+    pub server: String,
+    /// One entry per address that was asked; the last one is the one that answered, if any did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerReport>,
+}
+
+/// What one address of a name server said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AnswerReport {
+    /// The address and port, or the URL; `None` when there was nowhere to ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// What came of it.
+    pub said: Said,
+}
+
+/// What came of asking one address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Said {
+    /// The name exists; with TXT records or without.
+    Records {
+        /// Whether the expected value is among them.
+        has_value: bool,
+        /// How many other values there are.
+        other_count: usize,
+        /// The first few of them, escaped and shortened.
+        others: Vec<String>,
+        /// The time to live, in seconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ttl: Option<u32>,
+        /// Whether the server speaks for the zone, or needs not.
+        is_authoritative: bool,
+    },
+    /// There is no such name.
+    NxDomain,
+    /// An error code such as SERVFAIL or REFUSED.
+    Code {
+        /// The code.
+        code: String,
+    },
+    /// The server is listed for the zone and does not speak for it.
+    Lame,
+    /// No answer, or none that can be read.
+    Silent {
+        /// What happened.
+        why: String,
+    },
+    /// This host lacks the address family.
+    NoRoute {
+        /// What happened.
+        why: String,
+    },
+    /// The server's name has no address, so that nobody can ask it.
+    NoAddress {
+        /// Who says so.
+        why: String,
+    },
+    /// The server's addresses could not be found out.
+    LookupFailed {
+        /// What happened.
+        why: String,
+    },
+}
+
+impl Said {
+    /// Whether the address answered, so that no other of the same server needs to be asked.
+    pub(super) fn is_answer(&self) -> bool {
+        match self {
+            Self::Records { .. } | Self::NxDomain | Self::Code { .. } | Self::Lame => true,
+            Self::Silent { .. }
+            | Self::NoRoute { .. }
+            | Self::NoAddress { .. }
+            | Self::LookupFailed { .. } => false,
+        }
+    }
+}
+
+/// What a server contributes to the verdict.
+enum Standing {
+    HasValue,
+    Lacks,
+    /// In words that name the server.
+    Broken(String),
+    Skipped(String),
+}
+
+impl AnswerReport {
+    /// Nobody could be asked.
+    pub(super) fn nowhere(said: Said) -> Self {
+        Self { address: None, said }
+    }
+}
+
+impl NameServerReport {
+    fn standing(&self, name: &str) -> Standing {
+        let server = &self.server;
+        let (mut faults, mut skipped) = (Vec::new(), Vec::new());
+        for AnswerReport { address, said } in &self.answers {
+            let at = |why: &str| match address.as_deref() {
+                Some(address) if address != server => format!("{address}: {why}"),
+                Some(_) | None => why.to_owned(),
+            };
+            match said {
+                Said::Records { has_value: true, .. } => return Standing::HasValue,
+                Said::Records { .. } | Said::NxDomain => return Standing::Lacks,
+                Said::Code { code } => {
+                    return Standing::Broken(format!("NS {server} returned {code} for {name}"));
+                }
+                Said::Lame => {
+                    let what = format!("NS {server} is not authoritative for {name}");
+                    return Standing::Broken(what);
+                }
+                Said::Silent { why } | Said::LookupFailed { why } => faults.push(at(why)),
+                Said::NoRoute { why } | Said::NoAddress { why } => skipped.push(at(why)),
+            }
+        }
+        if !faults.is_empty() {
+            let faults = faults.join("; ");
+            return Standing::Broken(format!("NS {server} did not answer: {faults}"));
+        }
+        let skipped = if skipped.is_empty() { "no address".to_owned() } else { skipped.join("; ") };
+        Standing::Skipped(format!("NS {server} was not asked: {skipped}"))
+    }
+}
+
+impl Dns01Report {
+    /// Nothing known yet.
+    pub(super) fn blank(domain: String, name: String, written: Option<String>) -> Self {
+        Self {
+            domain,
+            name,
+            aliases: Aliases::default(),
+            zone: None,
+            written,
+            servers: Vec::new(),
+            notes: Vec::new(),
+            verdict: Verdict::Passed,
+        }
+    }
+
+    /// Ends before any server was asked.
+    pub(super) fn failed(mut self, reason: String) -> Self {
+        self.verdict = Verdict::Failed { reason };
+        self
+    }
+
+    /// Judges what the servers said.
+    pub(super) fn judged(mut self) -> Self {
+        self.verdict = match self.blocking() {
+            None => Verdict::Passed,
+            Some(reason) => Verdict::Failed { reason: reason + &self.detour() },
+        };
+        self
+    }
+
+    /// Whether the CA may be told to look.
+    pub fn has_passed(&self) -> bool {
+        self.verdict == Verdict::Passed
+    }
+
+    /// Why it failed, in one line, in cert-manager's words where it has any; `None` when it passed.
+    pub fn reason(&self) -> Option<&str> {
+        match &self.verdict {
+            Verdict::Passed => None,
+            Verdict::Failed { reason } => Some(reason),
+        }
+    }
+
+    /// What does not block and still should be known, a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut all = self.notes.clone();
+        for report in &self.servers {
+            let server = &report.server;
+            let standing = report.standing(&self.name);
+            if let Standing::Skipped(why) = &standing {
+                all.push(why.clone());
+            }
+            for AnswerReport { address, said } in &report.answers {
+                let address = address.as_deref().unwrap_or(server);
+                match said {
+                    Said::Silent { why } if matches!(standing, Standing::HasValue) => {
+                        all.push(format!("NS {server} does not answer at {address}: {why}"));
+                    }
+                    Said::Records { has_value, other_count, is_authoritative, .. } => {
+                        if *has_value && !is_authoritative {
+                            all.push(format!(
+                                "NS {server} has the value and is not authoritative for {}",
+                                self.name
+                            ));
+                        }
+                        if *other_count > MANY_OTHERS {
+                            all.push(format!(
+                                "NS {server} has {other_count} other TXT records for {}: CAs may \
+                                 give up on so long an answer",
+                                self.name
+                            ));
+                        }
+                    }
+                    Said::NxDomain
+                    | Said::Code { .. }
+                    | Said::Lame
+                    | Said::Silent { .. }
+                    | Said::NoRoute { .. }
+                    | Said::NoAddress { .. }
+                    | Said::LookupFailed { .. } => {}
+                }
+            }
+        }
+        all
+    }
+
+    fn blocking(&self) -> Option<String> {
+        let (mut broken, mut lacking, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
+        let mut has_value = false;
+        for report in &self.servers {
+            match report.standing(&self.name) {
+                Standing::HasValue => has_value = true,
+                Standing::Lacks => lacking.push(report.server.as_str()),
+                Standing::Broken(why) => broken.push(why),
+                Standing::Skipped(why) => skipped.push(why),
+            }
+        }
+        let of = |count: usize| match self.servers.len() {
+            1 => String::new(),
+            all => format!("{count} of {all} name servers"),
+        };
+        if let Some(first) = broken.first() {
+            let of = of(broken.len());
+            let of = if of.is_empty() { of } else { format!(" ({of})") };
+            return Some(format!("{first}{of}"));
+        }
+        if let Some(first) = lacking.first() {
+            let of = of(lacking.len());
+            let of = if of.is_empty() { of } else { format!("; {of}") };
+            let domain = &self.domain;
+            return Some(format!("DNS record for {domain:?} not yet propagated ({first}{of})"));
+        }
+        if has_value {
+            return None;
+        }
+        let why = skipped.join("; ");
+        Some(if why.is_empty() { "there is no name server to ask".to_owned() } else { why })
+    }
+
+    /// That the value is not where it is looked for.
+    fn detour(&self) -> String {
+        match &self.written {
+            Some(written) if *written != self.name => format!(
+                "; the value was written at {written}, and CNAMEs lead to {}, where cnameStrategy: \
+                 Follow would write it",
+                self.name
+            ),
+            Some(_) | None => String::new(),
+        }
+    }
+}
+
+/// Above it, answers grow so long that CAs have trouble with them.
+const MANY_OTHERS: usize = 20;
