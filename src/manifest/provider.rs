@@ -262,7 +262,8 @@ fn is_server(text: &str, port_required: bool) -> bool {
 const STRATEGIES: &[(&str, CnameStrategy)] =
     &[("None", CnameStrategy::None), ("Follow", CnameStrategy::Follow)];
 
-const ALGORITHMS: &[&str] = &["HMACMD5", "HMACSHA1", "HMACSHA256", "HMACSHA512"];
+const ALGORITHMS: &[&str] =
+    &["HMACMD5", "HMACSHA1", "HMACSHA224", "HMACSHA256", "HMACSHA384", "HMACSHA512"];
 
 #[cfg(test)]
 mod tests {

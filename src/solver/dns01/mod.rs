@@ -10,6 +10,7 @@ mod error;
 #[cfg(test)]
 mod fake;
 mod list;
+mod rfc2136;
 
 use futures_util::future::LocalBoxFuture;
 

@@ -1,0 +1,461 @@
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use hickory_proto::op::{Message, ResponseCode};
+use hickory_proto::rr::rdata::SOA;
+use hickory_proto::rr::{RData, Record};
+
+use super::responder::{Asked, Responder, TIME};
+use super::*;
+use crate::resource::SecretKeySelector;
+use crate::solver::dns01::fake::in_context;
+
+const FINE: (u64, u16, &[u8]) = (TIME, 0, &[]);
+
+fn manifest(nameserver: &str, key: &str) -> Rfc2136 {
+    let selector = SecretKeySelector { name: "tsig".to_owned(), key: "key".to_owned() };
+    Rfc2136 {
+        nameserver: nameserver.to_owned(),
+        tsig_secret_secret_ref: (!key.is_empty()).then_some(selector),
+        tsig_key_name: key.to_owned(),
+        ..Rfc2136::default()
+    }
+}
+
+fn open(rfc2136: &Rfc2136, secret: &str) -> Result<Updates, ProviderError> {
+    in_context(&[("tsig/key", secret)], &[], |context| Updates::open(rfc2136, context))
+}
+
+/// With the key `k` and short waits.
+fn updates(server: &Responder) -> Updates {
+    let mut updates = open(&manifest(&server.address.to_string(), "k"), "c2VjcmV0\n").unwrap();
+    updates.limits.wait = Duration::from_millis(200);
+    updates
+}
+
+fn record() -> TxtRecord {
+    TxtRecord {
+        domain: "www.example.test".to_owned(),
+        name: "_acme-challenge.www.example.test".to_owned(),
+        zone: "example.test".to_owned(),
+        value: "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0".to_owned(),
+    }
+}
+
+/// What `present` says when the server answers each request so; its address is `SERVER`.
+async fn said(answers: impl Fn(&Asked) -> Vec<Vec<u8>> + Send + 'static) -> String {
+    let server = Responder::start(answers).await;
+    let result = updates(&server).present(&record()).await;
+    let text = result.map_or_else(|error| error.to_string(), |()| "done".to_owned());
+    text.replace(&server.address.to_string(), "SERVER")
+}
+
+#[test]
+fn one_value_is_added_and_removed() {
+    let request = |change| {
+        let record = record();
+        let (zone, name) = (name(&record.zone).unwrap(), name(&record.name).unwrap());
+        let bytes = Request::change(change, zone, name, &record.value);
+        bytes.sign(None, TIME).unwrap().bytes.split_off(2)
+    };
+    let change = |class: u8, ttl: u8| {
+        // UPDATE; a zone, no prerequisite, one update, nothing more.
+        let mut bytes = vec![0x28, 0, 0, 1, 0, 0, 0, 1, 0, 0];
+        bytes.extend(b"\x07example\x04test\0");
+        bytes.extend([0, 6, 0, 1]);
+        bytes.extend(b"\x0f_acme-challenge\x03www\xc0\x0c");
+        bytes.extend([0, 16, 0, class, 0, 0, 0, ttl, 0, 44, 43]);
+        bytes.extend(record().value.as_bytes());
+        bytes
+    };
+    assert_eq!(request(Change::Add), change(1, 60));
+    assert_eq!(request(Change::Remove), change(254, 0));
+}
+
+type Answers = fn(&Asked) -> Vec<Vec<u8>>;
+
+#[tokio::test]
+async fn what_the_server_says_of_the_signature_is_said_in_words() {
+    let cases: [(Answers, &str); 8] = [
+        (|asked| vec![asked.signed(ResponseCode::NoError, FINE)], "done"),
+        (
+            |asked| vec![asked.bare(ResponseCode::NotAuth, 16)],
+            "SERVER refuses the credentials: BADSIG: its secret for the key `k` \
+             (hmac-md5.sig-alg.reg.int) is another one; asked about \
+             _acme-challenge.www.example.test in the zone example.test",
+        ),
+        (
+            |asked| vec![asked.bare(ResponseCode::NotAuth, 17)],
+            "SERVER refuses the credentials: BADKEY: it has no key `k` \
+             (hmac-md5.sig-alg.reg.int); asked about _acme-challenge.www.example.test in the zone \
+             example.test",
+        ),
+        (
+            |asked| {
+                let clock = (TIME + 4000).to_be_bytes();
+                vec![asked.signed(ResponseCode::NotAuth, (TIME, 18, &clock[2..]))]
+            },
+            "SERVER answered BADTIME: its clock is 4000 s ahead of this machine's, and signatures \
+             hold for 300 s; asked about _acme-challenge.www.example.test in the zone example.test",
+        ),
+        (
+            |asked| {
+                let clock = (TIME - 301).to_be_bytes();
+                vec![asked.signed(ResponseCode::NotAuth, (TIME, 18, &clock[2..]))]
+            },
+            "SERVER answered BADTIME: its clock is 301 s behind this machine's, and signatures \
+             hold for 300 s; asked about _acme-challenge.www.example.test in the zone example.test",
+        ),
+        // The server is content, and its clock is not: RFC 8945 section 5.2.3 holds for answers.
+        (|asked| vec![asked.signed(ResponseCode::NoError, (TIME + 300, 0, &[]))], "done"),
+        (
+            |asked| vec![asked.signed(ResponseCode::NoError, (TIME + 301, 0, &[]))],
+            "SERVER answered BADTIME: its clock is 301 s ahead of this machine's, and signatures \
+             hold for 300 s; asked about _acme-challenge.www.example.test in the zone example.test",
+        ),
+        (
+            |asked| vec![asked.bare(ResponseCode::NotAuth, 22)],
+            "SERVER refuses the credentials: BADTRUNC for the key `k` \
+             (hmac-md5.sig-alg.reg.int); asked about _acme-challenge.www.example.test in the zone \
+             example.test",
+        ),
+    ];
+    for (answers, expected) in cases {
+        assert_eq!(said(answers).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn what_else_the_server_says_is_said_in_words() {
+    let cases: [(Answers, &str); 10] = [
+        (
+            |asked| vec![asked.signed(ResponseCode::NotAuth, FINE)],
+            "SERVER has no zone for _acme-challenge.www.example.test: NOTAUTH: it is not \
+             authoritative for the zone example.test",
+        ),
+        (
+            |asked| vec![asked.signed(ResponseCode::NotZone, FINE)],
+            "SERVER has no zone for _acme-challenge.www.example.test: NOTZONE: that is not in the \
+             zone example.test",
+        ),
+        (
+            |asked| vec![asked.signed(ResponseCode::Refused, FINE)],
+            "SERVER answered REFUSED: it lets nobody with the key `k` \
+             (hmac-md5.sig-alg.reg.int) change _acme-challenge.www.example.test in the zone \
+             example.test",
+        ),
+        // Servers that give up before they look at the signature.
+        (
+            |asked| vec![asked.answer(ResponseCode::ServFail)],
+            "SERVER answered SERVFAIL: it does not change _acme-challenge.www.example.test in the \
+             zone example.test",
+        ),
+        (
+            |asked| vec![asked.answer(ResponseCode::NotImp)],
+            "SERVER answered NOTIMP: it takes no updates, such as of \
+             _acme-challenge.www.example.test in the zone example.test",
+        ),
+        (|_| vec![], "SERVER cannot be reached: no answer over UDP in 3 tries of 200ms"),
+        (
+            |asked| vec![asked.answer(ResponseCode::NoError)],
+            "SERVER answered what cannot be used: it is not signed",
+        ),
+        (
+            |asked| vec![asked.bare(ResponseCode::NoError, 0)],
+            "SERVER answered what cannot be used: it is not signed",
+        ),
+        (
+            |_| vec![b"HTTP/1.1 400 Bad Request".to_vec()],
+            "SERVER answered what cannot be used: it cannot be read: unexpected end of input \
+             reached",
+        ),
+        (
+            |_| vec![vec![0x12, 0x34, 0x56]],
+            "SERVER answered what cannot be used: it cannot be read: unexpected end of input \
+             reached",
+        ),
+    ];
+    for (answers, expected) in cases {
+        assert_eq!(said(answers).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_forged_answer_is_not_heard_and_the_true_one_is() {
+    let forge: [fn(&Asked) -> Vec<u8>; 6] = [
+        |asked| {
+            let mut other_id = asked.signed(ResponseCode::NoError, FINE);
+            other_id[0] ^= 1;
+            other_id
+        },
+        |asked| {
+            let mut other_signature = asked.signed(ResponseCode::NoError, FINE);
+            let place = other_signature.len() - 10;
+            other_signature[place] ^= 1;
+            other_signature
+        },
+        |asked| {
+            let found = message::read(&asked.bytes).unwrap().1.unwrap();
+            let answer = asked.answer(ResponseCode::NoError);
+            responder::key("b3RoZXI=").sign_answer(&found, &answer, FINE)
+        },
+        |asked| {
+            let mut other_zone = asked.answer(ResponseCode::NoError);
+            other_zone[14] ^= 1;
+            asked.sign(&other_zone, FINE)
+        },
+        |asked| asked.bytes.clone(),
+        |asked| asked.answer(ResponseCode::NoError),
+    ];
+    for (number, forge) in forge.into_iter().enumerate() {
+        let alone = said(move |asked| vec![forge(asked)]).await;
+        assert!(alone.starts_with("SERVER answered what cannot be used: "), "{number}: {alone}");
+        let first =
+            said(move |asked| vec![forge(asked), asked.signed(ResponseCode::NoError, FINE)]).await;
+        assert_eq!(first, "done", "{number}");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_request_is_sent_again_as_it_was() {
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    let server = Responder::start(move |asked| {
+        let number = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        if number < 2 { vec![] } else { vec![asked.signed(ResponseCode::NoError, FINE)] }
+    })
+    .await;
+    assert_eq!(updates(&server).clean_up(&record()).await, Ok(()));
+    let asked = server.asked();
+    assert_eq!(asked.len(), 3);
+    assert!(asked.iter().all(|again| *again == asked[0]), "{asked:?}");
+}
+
+#[tokio::test]
+async fn tcp_is_used_where_udp_is_too_small_and_where_the_manifest_says_so() {
+    let transports = |server: &Responder| -> Vec<bool> {
+        server.asked().iter().map(|asked| asked.tcp).collect()
+    };
+    let answer = |asked: &Asked| {
+        let mut answer = asked.signed(ResponseCode::NoError, FINE);
+        if !asked.tcp {
+            answer[2] |= 2;
+        }
+        vec![answer]
+    };
+    let server = Responder::start(answer).await;
+    assert_eq!(updates(&server).present(&record()).await, Ok(()));
+    assert_eq!(transports(&server), [false, true]);
+
+    let server = Responder::start(answer).await;
+    let over_tcp = Updates { tcp: true, ..updates(&server) };
+    assert_eq!(over_tcp.present(&record()).await, Ok(()));
+    assert_eq!(transports(&server), [true]);
+
+    let server = Responder::start(answer).await;
+    let label = "x".repeat(60);
+    let long = TxtRecord { name: [label.as_str(); 4].join("."), zone: record().zone, ..record() };
+    let key =
+        Key::new(&name(&long.name).unwrap(), Algorithm::Sha512, Zeroizing::new(b"secret".to_vec()));
+    let large = Updates { key: Some(key), ..updates(&server) };
+    // It is signed with another key then, which does not matter here.
+    assert!(large.present(&long).await.is_err());
+    assert_eq!(transports(&server), [true]);
+
+    // A server that truncates over TCP too, and one that hangs up.
+    let truncated = said(|asked| {
+        let mut answer = asked.signed(ResponseCode::NoError, FINE);
+        answer[2] |= 2;
+        vec![answer]
+    });
+    assert_eq!(
+        truncated.await,
+        "SERVER answered what cannot be used: it is truncated over TCP too"
+    );
+    let server = Responder::start(|_| vec![]).await;
+    let hung_up = Updates { tcp: true, ..updates(&server) }.present(&record()).await.unwrap_err();
+    assert_eq!(
+        hung_up.to_string(),
+        format!("{} cannot be reached: over TCP: unexpected end of file", server.address)
+    );
+}
+
+#[tokio::test]
+async fn every_address_of_a_host_is_tried() {
+    let server = Responder::start(|asked| vec![asked.signed(ResponseCode::NoError, FINE)]).await;
+    let named = |addresses: Result<Vec<IpAddr>, String>| Updates {
+        server: Server::parse(&format!("ns.test:{}", server.address.port())).unwrap(),
+        lookup: Rc::new(move |host| {
+            assert_eq!(host, "ns.test");
+            std::future::ready(addresses.clone()).boxed_local()
+        }),
+        limits: Limits { wait: Duration::from_millis(50), tries: 1 },
+        ..updates(&server)
+    };
+    let (here, dead) = (Ipv4Addr::LOCALHOST.into(), Ipv4Addr::new(127, 0, 0, 99).into());
+    assert_eq!(named(Ok(vec![dead, here])).present(&record()).await, Ok(()));
+    let port = server.address.port();
+    let cases = [
+        (
+            Ok(vec![dead]),
+            format!(
+                "ns.test:{port} (127.0.0.99) cannot be reached: over UDP: Connection refused (os \
+                 error 111)"
+            ),
+        ),
+        (Ok(vec![]), format!("ns.test:{port} cannot be reached: it has no address")),
+        (
+            Err("NXDOMAIN from 192.0.2.1".to_owned()),
+            format!("ns.test:{port} cannot be reached: NXDOMAIN from 192.0.2.1"),
+        ),
+        (
+            Ok(vec![dead, dead]),
+            format!(
+                "ns.test:{port} cannot be reached: ns.test:{port} (127.0.0.99): over UDP: \
+                 Connection refused (os error 111); ns.test:{port} (127.0.0.99): over UDP: \
+                 Connection refused (os error 111)"
+            ),
+        ),
+    ];
+    for (addresses, expected) in cases {
+        let error = named(addresses).present(&record()).await.unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+/// What `check` says of a server that holds `holds` and is as authoritative as said.
+async fn checked(code: ResponseCode, holds: &'static str, authoritative: bool) -> String {
+    let server = Responder::start(move |asked| {
+        let mut message = Message::from_vec(&asked.answer(code)).unwrap();
+        message.metadata.authoritative = authoritative;
+        let names = name("ns.example.test").unwrap();
+        let soa = RData::SOA(SOA::new(names.clone(), names, 7, 1, 1, 1, 1));
+        let soa = Record::from_rdata(name(holds).unwrap(), 60, soa);
+        if holds == "example.test" {
+            message.add_answer(soa);
+        } else if !holds.is_empty() {
+            message.add_authority(soa);
+        }
+        vec![asked.sign(&message.to_vec().unwrap(), FINE)]
+    })
+    .await;
+    let said = updates(&server).check("_acme-challenge.example.test", "example.test").await;
+    said.unwrap_or_else(|error| error.to_string()).replace(&server.address.to_string(), "SERVER")
+}
+
+#[tokio::test]
+async fn a_check_says_what_the_server_is_to_the_zone() {
+    let cases = [
+        (
+            (ResponseCode::NoError, "example.test", true),
+            "SERVER is authoritative for the zone example.test (serial 7); it knows the key `k` \
+             (hmac-md5.sig-alg.reg.int)",
+        ),
+        (
+            (ResponseCode::NoError, "example.test", false),
+            "SERVER has no zone for _acme-challenge.example.test: it is not authoritative for \
+             the zone example.test",
+        ),
+        (
+            (ResponseCode::NXDomain, "test", true),
+            "SERVER has no zone for _acme-challenge.example.test: it knows no zone example.test; \
+             it holds test",
+        ),
+        (
+            (ResponseCode::NoError, "", true),
+            "SERVER has no zone for _acme-challenge.example.test: it knows no zone example.test",
+        ),
+        (
+            (ResponseCode::Refused, "", false),
+            "SERVER answered REFUSED: it does not answer for the zone example.test",
+        ),
+        (
+            (ResponseCode::ServFail, "", false),
+            "SERVER answered SERVFAIL: it does not show the zone example.test",
+        ),
+    ];
+    for ((code, holds, authoritative), expected) in cases {
+        assert_eq!(checked(code, holds, authoritative).await, expected);
+    }
+    let server = Responder::start(|asked| vec![asked.bare(ResponseCode::NotAuth, 17)]).await;
+    let error = updates(&server).check("a.example.test", "example.test").await.unwrap_err();
+    assert!(matches!(error, ProviderError::Unauthorized { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn without_a_key_nothing_is_signed() {
+    let server = Responder::start(|asked| vec![asked.answer(ResponseCode::Refused)]).await;
+    let updates = open(&manifest(&server.address.to_string(), ""), "").unwrap();
+    let error = updates.present(&record()).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{} answered REFUSED: it lets nobody without a key change \
+             _acme-challenge.www.example.test in the zone example.test",
+            server.address
+        )
+    );
+    let asked = server.asked();
+    assert!(message::read(&asked[0].bytes).unwrap().1.is_none());
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_refused_without_showing_the_secret() {
+    let with = |edit: fn(&mut Rfc2136)| {
+        let mut rfc2136 = manifest("192.0.2.1", "k");
+        edit(&mut rfc2136);
+        rfc2136
+    };
+    let cases = [
+        (
+            with(|it| it.nameserver = "a:b:c".into()),
+            "c2VjcmV0",
+            "rfc2136: nameserver: `a:b:c` is not host:port",
+        ),
+        (
+            with(|it| it.protocol = "udp".into()),
+            "c2VjcmV0",
+            "rfc2136: protocol: `udp` is neither UDP nor TCP",
+        ),
+        (
+            with(|it| it.tsig_algorithm = "HMACSHA3".into()),
+            "c2VjcmV0",
+            "rfc2136: tsigAlgorithm: `HMACSHA3` is not known",
+        ),
+        (
+            with(|it| it.tsig_key_name.clear()),
+            "c2VjcmV0",
+            "rfc2136: tsigSecretSecretRef without tsigKeyName",
+        ),
+        (
+            with(|it| it.tsig_secret_secret_ref = None),
+            "c2VjcmV0",
+            "rfc2136: tsigKeyName without tsigSecretSecretRef",
+        ),
+        (
+            with(|it| it.tsig_key_name = "a..b".into()),
+            "c2VjcmV0",
+            "rfc2136: `a..b` is not a name in the DNS",
+        ),
+        (
+            with(|_| ()),
+            "not base64!",
+            "rfc2136: tsigSecretSecretRef: secret tsig, key key: this is not base64, in which key files hold it",
+        ),
+    ];
+    for (rfc2136, secret, expected) in cases {
+        let Err(error) = open(&rfc2136, secret) else { panic!("{rfc2136:?}") };
+        assert_eq!(error.to_string(), expected);
+        assert!(error.is_local() && !format!("{error:?}").contains(secret), "{error:?}");
+    }
+    assert!(open(&manifest("192.0.2.1", "k"), " c2VjcmV0 \r\n").is_ok());
+}
+
+#[test]
+fn the_provider_is_in_the_list() {
+    let provider = Dns01Provider::Rfc2136(manifest("192.0.2.1", "k"));
+    let entry = crate::solver::dns01::entry_of(&provider).unwrap();
+    assert_eq!((entry.name, entry.needs_zone), ("rfc2136", true));
+    in_context(&[("tsig/key", "c2VjcmV0")], &[], |context| {
+        assert!(crate::solver::dns01::open(&provider, context).is_ok());
+    });
+}
