@@ -13,6 +13,7 @@ use reqwest::Url;
 use rustls::ClientConfig;
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
+use zeroize::Zeroizing;
 
 use super::ProviderError;
 use super::error::shown;
@@ -28,6 +29,7 @@ pub struct Api {
 }
 
 /// One request.
+#[derive(Clone)]
 pub struct Call {
     method: Method,
     url: String,
@@ -35,6 +37,7 @@ pub struct Call {
     body: Option<Vec<u8>>,
     plain: bool,
     timeout: Duration,
+    hidden: Vec<Zeroizing<String>>,
 }
 
 impl Call {
@@ -47,7 +50,31 @@ impl Call {
             body: None,
             plain: false,
             timeout: TIMEOUT,
+            hidden: Vec::new(),
         }
+    }
+
+    /// Adds parameters to the URL's query, encoded.
+    #[must_use]
+    pub fn query(mut self, pairs: &[(&str, &str)]) -> Self {
+        if let Ok(mut url) = Url::parse(&self.url) {
+            url.query_pairs_mut().extend_pairs(pairs);
+            self.url = url.into();
+        }
+        self
+    }
+
+    /// Adds a header of `scheme` (such as `Bearer `, or nothing) and a credential. Where the
+    /// service repeats the credential in its answer, it is replaced there.
+    pub fn credential(
+        mut self,
+        name: HeaderName,
+        scheme: &str,
+        credential: &str,
+    ) -> Result<Self, ProviderError> {
+        self.hidden.push(Zeroizing::new(credential.to_owned()));
+        let value = Zeroizing::new(format!("{scheme}{credential}"));
+        self.header(name, &value)
     }
 
     /// Adds a header. Its value is never shown.
@@ -194,6 +221,7 @@ impl Api {
                 }
                 body.extend_from_slice(&chunk);
             }
+            let body = without(body, &call.hidden);
             Ok(Reply { service: service.clone(), status, headers, body })
         };
         let answer = tokio::time::timeout(call.timeout, exchange).await;
@@ -228,10 +256,21 @@ fn is_local(url: &Url) -> bool {
 }
 
 /// Host, and port when there is one.
-fn service_of(url: &str) -> String {
+pub(super) fn service_of(url: &str) -> String {
     let Ok(url) = Url::parse(url) else { return shown(url) };
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// The answer without the credentials that came with its request.
+fn without(body: Vec<u8>, hidden: &[Zeroizing<String>]) -> Vec<u8> {
+    let hidden = hidden.iter().filter(|credential| credential.len() >= SHORTEST_HIDDEN);
+    let mut credentials = hidden.peekable();
+    if credentials.peek().is_none() {
+        return body;
+    }
+    let text = String::from_utf8_lossy(&body).into_owned();
+    credentials.fold(text, |text, credential| text.replace(credential.as_str(), "***")).into_bytes()
 }
 
 /// The error and all its causes, each said once.
@@ -253,6 +292,8 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const TRIES: u32 = 3;
+/// Shorter ones are parts of other words.
+const SHORTEST_HIDDEN: usize = 6;
 const MAX_BODY: usize = 4 << 20;
 
 #[cfg(test)]
@@ -312,6 +353,22 @@ mod tests {
         assert_eq!(denied.refused(&denied.text()).to_string(), expected);
         let odd = get("/odd").await.unwrap().json::<serde_json::Value>().unwrap_err();
         assert!(matches!(odd, ProviderError::Garbled { .. }), "{odd}");
+    }
+
+    #[tokio::test]
+    async fn a_credential_that_is_repeated_is_not_read() {
+        let fake = Fake::start(|asked| {
+            let said = format!("no: {} {}", asked.header("authorization"), asked.header("x-key"));
+            Answer::new(500, said)
+        })
+        .await;
+        let call = Call::new(Method::GET, fake.url())
+            .query(&[("name", "a&b")])
+            .credential(http::header::AUTHORIZATION, "Bearer ", "canary-1")
+            .and_then(|call| call.credential(HeaderName::from_static("x-key"), "", "short"));
+        let reply = send(call.unwrap()).await.unwrap();
+        assert_eq!(reply.text(), "no: Bearer *** short");
+        assert_eq!(fake.log(), ["GET /?name=a%26b"]);
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! The providers of this build.
 
-use super::{Context, DnsProvider, ProviderError, rfc2136};
+use super::{Context, DnsProvider, ProviderError, acme_dns, cloudflare, digital_ocean, rfc2136};
 use crate::resource::Dns01Provider;
 
 /// Makes a provider of its settings.
@@ -19,7 +19,12 @@ pub struct Entry {
 }
 
 /// All of them, a line each.
-pub const PROVIDERS: &[Entry] = &[rfc2136::ENTRY];
+pub const PROVIDERS: &[Entry] = &[
+    acme_dns::ENTRY,
+    cloudflare::ENTRY,
+    digital_ocean::ENTRY,
+    rfc2136::ENTRY,
+];
 
 /// The provider that a solver's settings are for.
 pub fn entry_of(provider: &Dns01Provider) -> Option<&'static Entry> {

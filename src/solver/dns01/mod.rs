@@ -4,13 +4,17 @@
 //! and is on disk, as owed, when a provider is asked to write. A provider touches nothing but the
 //! one value it is given: what else stands at the name stays.
 
+mod acme_dns;
 mod api;
+mod cloudflare;
 mod context;
+mod digital_ocean;
 mod error;
 #[cfg(test)]
 mod fake;
 mod list;
 mod rfc2136;
+mod txt;
 
 use futures_util::future::LocalBoxFuture;
 
