@@ -10,10 +10,10 @@ use jiff::SignedDuration;
 
 use super::{World, trouble};
 use crate::acme;
-use crate::controller::{DeedError, DeedErrorKind, Outcome, Snapshot};
+use crate::controller::{CheckSeen, DeedError, DeedErrorKind, Outcome, Snapshot};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store, SystemClock};
-use crate::probe;
+use crate::probe::{self, Dns01Request};
 use crate::resource::{
     Challenge, ChallengeSpec, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
     SolverKind,
@@ -125,6 +125,27 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let provider = self.provider(snapshot, &settings.provider)?;
         provider.present(&record).await.map_err(|error| deed_error(&error))?;
         Ok(Outcome::Presented)
+    }
+
+    pub(super) async fn look_at_record(&self, challenge: &Challenge) -> Result<Outcome, DeedError> {
+        let spec = &challenge.spec;
+        let dns01 = settings_of(spec)?;
+        let mut request = Dns01Request::new(&domain_of(spec)?, &value_of(&spec.key));
+        request.nameservers.clone_from(&dns01.nameservers);
+        request.is_recursive_only = self.options.dns01.recursive_nameservers_only;
+        // A provider that needs no zone writes where it says, not where the CNAMEs lead from.
+        let target = challenge.target.as_ref().filter(|target| !target.zone.is_empty());
+        request.written = target.map(|target| target.name.clone());
+        let report = probe::check_dns01(&self.resolver, &request).await;
+        let summary = match report.reason() {
+            Some(reason) => reason.to_owned(),
+            None => report.warnings().join("; "),
+        };
+        Ok(Outcome::Checked(CheckSeen {
+            passed: report.has_passed(),
+            summary,
+            report: report.to_string(),
+        }))
     }
 
     /// Takes the value back, by the solver of the issuer that has the settings it was written

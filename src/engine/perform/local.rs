@@ -142,7 +142,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, DeedError> {
         let challenge = challenge_of(snapshot, url)?;
         if challenge.spec.kind == ChallengeType::Dns01 {
-            return Err(trouble::local("DNS-01 has no self-check yet"));
+            return self.look_at_record(challenge).await;
         }
         let spec = &challenge.spec;
         let token = token_of(challenge)?;

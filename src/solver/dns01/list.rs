@@ -19,12 +19,8 @@ pub struct Entry {
 }
 
 /// All of them, a line each.
-pub const PROVIDERS: &[Entry] = &[
-    acme_dns::ENTRY,
-    cloudflare::ENTRY,
-    digital_ocean::ENTRY,
-    rfc2136::ENTRY,
-];
+pub const PROVIDERS: &[Entry] =
+    &[acme_dns::ENTRY, cloudflare::ENTRY, digital_ocean::ENTRY, rfc2136::ENTRY];
 
 /// The provider that a solver's settings are for.
 pub fn entry_of(provider: &Dns01Provider) -> Option<&'static Entry> {
