@@ -35,6 +35,9 @@ pub mod solver;
 // The state directory.
 pub mod store;
 
+// The operator's hooks and exec solvers.
+pub mod program;
+
 // The only loop.
 pub mod engine;
 

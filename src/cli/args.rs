@@ -69,6 +69,10 @@ pub enum Verb {
     Inspect(InspectArgs),
     /// Run the whole flow against a built-in throw-away CA; touches no real state.
     Rehearse(RehearseArgs),
+    /// Write pending outputs and run pending hooks again, without issuing.
+    ///
+    /// Without arguments: of all certificates. What is deployed already stays as it is.
+    Deploy(DeployArgs),
     /// Stop managing a certificate; its files stay unless --secret.
     Forget(ForgetArgs),
     /// Print the version; with -v every directory and where it comes from.
@@ -144,6 +148,14 @@ pub struct RehearseArgs {
     pub resolve: Vec<Resolve>,
 }
 
+/// `certctl deploy`.
+#[derive(Debug, Args)]
+pub struct DeployArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+}
+
 /// `certctl forget`.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
@@ -195,6 +207,7 @@ mod tests {
                 "status",
                 "inspect",
                 "rehearse",
+                "deploy",
                 "forget",
                 "version",
                 "completion"

@@ -1,6 +1,6 @@
-//! `certctl issue` and `certctl renew`.
+//! `certctl issue`, `certctl renew` and `certctl deploy`.
 
-use super::args::{IssueArgs, RenewArgs};
+use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::leftovers;
@@ -9,13 +9,19 @@ use super::status::write_metrics;
 use super::work::{Wanted, Work, gather, known};
 use super::{Shell, output};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{Force, Task};
+use crate::engine::{Force, Only, Task};
 use crate::store::OpenMode;
 
 /// Makes certificates true, as far as they are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let wanted = Wanted::read(&args.targets)?;
-    work_on(shell, &wanted, "issue", None)
+    work_on(shell, &wanted, "issue", |_| {})
+}
+
+/// Runs outputs and hooks that are pending, whatever failed before.
+pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let wanted = Wanted::read(&args.names)?;
+    work_on(shell, &wanted, "deploy", |task| task.only = Some(Only::Deploy))
 }
 
 /// Issues certificates now, whatever trigger and backoff say.
@@ -41,21 +47,28 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
     let force = Force { new_key: args.new_key, new_order: args.new_order };
-    work_on(shell, &wanted, "renew", Some(force))
+    work_on(shell, &wanted, "renew", |task| task.force = Some(force))
 }
 
 fn work_on(
     shell: &mut Shell,
     wanted: &Wanted,
     verb: &'static str,
-    force: Option<Force>,
+    adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
+    if let Some(event) = std::env::var_os("CERTCTL_EVENT") {
+        let message = format!(
+            "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
+            event.display()
+        );
+        return Err(CliError::new(ExitCode::Usage, message));
+    }
     let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
     on_one_thread(async {
         // Manifests are read before anything is written: a mistake in them leaves no trace.
         let state = open_state(&path, OpenMode::ReadOnly)?;
         let records = known(&state).await?;
-        let Work { tasks, secrets, orphans, has_errors, loaded } =
+        let Work { mut tasks, secrets, orphans, has_errors, loaded } =
             match gather(shell, wanted, &records) {
                 Ok(work) => work,
                 Err(error) => {
@@ -77,7 +90,7 @@ fn work_on(
             shell.output.talk("nothing to do: no Certificate is meant by these arguments");
             return Ok(ExitCode::Done);
         }
-        let tasks: Vec<_> = tasks.into_iter().map(|task| Task { force, ..task }).collect();
+        tasks.iter_mut().for_each(&adapt);
         let state = open_state(&path, OpenMode::ReadWrite)?;
         let overrides = std::collections::BTreeMap::new();
         let setting = Setting {

@@ -7,7 +7,7 @@ use super::Shell;
 use super::error::CliError;
 use super::run::{Setting, run};
 use super::work::{Wanted, gather};
-use crate::engine::Task;
+use crate::engine::{Only, Task};
 use crate::resource::{CertificateRecord, Challenge, ChallengeType, NamespacedName, Order};
 use crate::store::{Records, StateDirectory};
 
@@ -28,7 +28,9 @@ pub(crate) async fn clean_up(
     let mut mine = Vec::new();
     for (name, orders) in owing {
         match tasks.iter().find(|task| task.certificate.metadata.key() == *name) {
-            Some(task) => mine.push(Task { only_clean_up: true, force: None, ..task.clone() }),
+            Some(task) => {
+                mine.push(Task { only: Some(Only::CleanUp), force: None, ..task.clone() })
+            }
             None => tell(shell, name, &orders),
         }
     }

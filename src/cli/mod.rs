@@ -95,6 +95,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Issue(args) => return issue::issue(&args, shell),
         Verb::Renew(args) => return issue::renew(&args, shell),
         Verb::Validate(args) => return validate::validate(&args, shell),
+        Verb::Deploy(args) => return issue::deploy(&args, shell),
         Verb::Forget(args) => return forget::forget(&args, shell),
         Verb::Status(args) => return status::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),

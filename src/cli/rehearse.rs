@@ -114,8 +114,13 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
     "rehearsal-account".clone_into(&mut acme.private_key_secret_ref.name);
     acme.profile.clear();
     acme.preferred_chain.clear();
-    // What is rehearsed is the issuance.
+    // What is rehearsed is the issuance: nothing is adopted, written elsewhere or run.
     task.secret = None;
+    for settings in [&mut task.certificate.settings, &mut task.issuer.settings] {
+        settings.output_dir = None;
+        settings.deploy_hook = None;
+        settings.reload = None;
+    }
     task
 }
 

@@ -67,6 +67,14 @@ pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, n
             output.talk(&format!("{}: interrupted; the next run goes on", short(name)));
         }
     }
+    if let Some(failure) = &end.undeployed {
+        let message = escape(&failure.message);
+        output.talk(&format!(
+            "error: {}: {message}\n  tried again by the next run; now: certctl deploy {}",
+            short(name),
+            short(name)
+        ));
+    }
 }
 
 /// One line: how it ended, for the end of a list of steps.

@@ -139,7 +139,8 @@ async fn world<'a>(
         shell.global.http01_listen.clone()
     };
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    let solvers_dir = config.map(|config| config.path.join("solvers.d")).unwrap_or_default();
+    let config = config.map(|config| config.path).unwrap_or_default();
+    let solvers_dir = config.join("solvers.d");
     let options = WorldOptions {
         http01_listen: listen,
         http01_check_port: shell.global.http01_check_port.unwrap_or(80),
@@ -147,6 +148,8 @@ async fn world<'a>(
         user_agent: concat!("certctl/", env!("CARGO_PKG_VERSION")).to_owned(),
         limits: Limits::default(),
         verb: setting.verb,
+        hooks_dir: config.join("hooks.d"),
+        hook_timeout: shell.global.hook_timeout.0.unsigned_abs(),
         dns01: Dns01Options {
             solvers_dir,
             recursive_nameservers_only: shell.global.dns01_recursive_nameservers_only,
@@ -240,15 +243,16 @@ pub(crate) fn exit_code(shell: &Shell, ended: &[Ended], has_errors: bool) -> Exi
         return ExitCode::Signal(signal);
     }
     let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
-    let endings = ended.iter().map(|end| code_of(&end.ending)).chain(broken);
+    let endings = ended.iter().map(code_of).chain(broken);
     exit::of_run(endings, shell.global.exit_code)
 }
 
-fn code_of(ending: &Ending) -> exit::Ending {
-    if let Some(class) = ending.failure_class() {
+fn code_of(ended: &Ended) -> exit::Ending {
+    let undeployed = ended.undeployed.as_ref().map(|failure| failure.class);
+    if let Some(class) = ended.ending.failure_class().or(undeployed) {
         return exit::Ending::Failed(class);
     }
-    match ending {
+    match &ended.ending {
         Ending::Unchanged { .. } => exit::Ending::Unchanged,
         Ending::Issued(_) => exit::Ending::Changed,
         Ending::Deferred { .. }

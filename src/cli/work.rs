@@ -248,7 +248,7 @@ fn task(
         manifest,
         references,
         force: None,
-        only_clean_up: false,
+        only: None,
         secret: pair_to_adopt(certificate, loaded),
     })
 }

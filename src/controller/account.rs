@@ -83,6 +83,7 @@ fn reason(effect: &Effect) -> Reason {
         | Effect::CreateOrder
         | Effect::ReadOrder
         | Effect::ReadAuthorization { .. }
+        | Effect::Deploy { .. }
         | Effect::Locate { .. }
         | Effect::Present { .. }
         | Effect::SelfCheck { .. }

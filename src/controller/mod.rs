@@ -9,6 +9,7 @@ pub mod account;
 pub mod backoff;
 pub mod chain;
 pub mod challenge;
+pub mod deploy;
 pub mod formats;
 pub mod issuing;
 pub mod keymanager;
@@ -52,6 +53,7 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
     ("issuing", issuing::decide),
     ("formats", formats::decide),
     ("readiness", readiness::decide),
+    ("deploy", deploy::decide),
 ];
 
 /// The clean-up deeds that are owed, and the step of the first room that is not settled.
@@ -73,13 +75,13 @@ pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
     (owed, Step::Settled)
 }
 
-/// What needs no CA and does not wait for one: formats; and, when nothing is being issued, the
+/// What needs no CA and does not wait for one: formats and deployment; and, when nothing is being issued, the
 /// removal of a key that was made in vain, and the Ready condition.
 pub fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     let rooms: &[Decide] = if snapshot.is_issuing() {
-        &[formats::decide]
+        &[formats::decide, deploy::decide]
     } else {
-        &[keymanager::decide, formats::decide, readiness::decide]
+        &[keymanager::decide, formats::decide, readiness::decide, deploy::decide]
     };
     rooms.iter().find_map(|decide| match decide(snapshot, now) {
         step @ (Step::Record(_) | Step::Act(_)) => Some(step),
@@ -137,5 +139,6 @@ pub fn absorb(
         }
         (Effect::Publish, outcome) => issuing::absorb(snapshot, outcome, now),
         (Effect::Rewrite, outcome) => formats::absorb(snapshot, &outcome, now),
+        (Effect::Deploy { step }, outcome) => deploy::absorb(snapshot, *step, outcome, now),
     }
 }

@@ -212,7 +212,7 @@ pub(super) fn doing(effect: &Effect) -> &'static str {
         Effect::BuildRequest => "Failed to generate CSR",
         Effect::GenerateKey { .. } | Effect::ReuseKey => "Failed to make the private key",
         Effect::Publish | Effect::Rewrite => "Failed to write the Secret",
-        Effect::SelfCheck { .. } | Effect::Prepare { .. } => "",
+        Effect::SelfCheck { .. } | Effect::Prepare { .. } | Effect::Deploy { .. } => "",
     }
 }
 

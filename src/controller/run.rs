@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::order_absorb::doing;
 use super::{DeedError, DeedErrorKind, Effect, Intervals, Outcome};
-use crate::resource::{AuthorizationState, OrderState};
+use crate::resource::{AuthorizationState, DeployStep, OrderState};
 
 /// What has happened in this run. Gone when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +71,12 @@ pub struct Run {
     pub clean_up_failed: BTreeSet<String>,
     /// How long the CA asked to wait when it refused the order.
     pub refusal_retry_after: Option<SignedDuration>,
+    /// What is owed is deployed whatever failed before (`deploy`).
+    pub deploy_now: bool,
+    /// What was deployed in this run.
+    pub deployed: BTreeSet<DeployStep>,
+    /// What could not be deployed in this run.
+    pub not_deployed: BTreeSet<DeployStep>,
     /// The trouble that ends this run.
     pub trouble: Option<(String, DeedError)>,
 }
@@ -163,8 +169,17 @@ impl Run {
             | Effect::Present { .. }
             | Effect::CleanUp { .. }
             | Effect::Download => {}
-            Effect::Publish => self.published = true,
-            Effect::Rewrite => self.rewritten = true,
+            Effect::Publish => {
+                self.published = true;
+                self.deployed.clear();
+            }
+            Effect::Rewrite => {
+                self.rewritten = true;
+                self.deployed.clear();
+            }
+            Effect::Deploy { step } => {
+                self.deployed.insert(*step);
+            }
         }
     }
 
@@ -247,6 +262,9 @@ impl Run {
                 if let Ok(next) = now.checked_add(wait) {
                     self.not_before.insert(url.clone(), next);
                 }
+            }
+            Effect::Deploy { step } => {
+                self.not_deployed.insert(*step);
             }
             Effect::CleanUp { url, .. } => {
                 self.clean_up_failed.insert(url.clone());
@@ -332,6 +350,7 @@ fn is_for_the_order(effect: &Effect) -> bool {
             | Effect::Present { .. }
             | Effect::SelfCheck { .. }
             | Effect::CleanUp { .. }
+            | Effect::Deploy { .. }
     )
 }
 
@@ -353,6 +372,7 @@ fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp
         | Outcome::Certificate { .. }
         | Outcome::Published(_)
         | Outcome::Rewritten
+        | Outcome::Deployed { .. }
         | Outcome::Failed(_) => None,
     };
     now.checked_add(Poll::pause(looks, retry_after)).ok()

@@ -21,6 +21,8 @@ pub struct Snapshot {
     pub record: CertificateRecord,
     /// What is live; `None` when nothing was ever published.
     pub secret: Option<PublishedPair>,
+    /// Digest of all live files; `None` when they were published in this run.
+    pub files_digest: Option<String>,
     /// The request of the live revision.
     pub current_request: Option<CertificateRequest>,
     /// The request of the next revision.

@@ -5,9 +5,9 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::resource::{
-    Account, AuthorizationState, CertificateRecord, CertificateRequest, Dns01Target, Event,
-    EventType, FailureClass, Identifier, KeyAlgorithm, KeyFacts, LeafFacts, OfferedChallenge,
-    Order, OrderState, Problem, PublicKeyDigest, Reason,
+    Account, AuthorizationState, CertificateRecord, CertificateRequest, DeployStep, Dns01Target,
+    Event, EventType, FailureClass, Identifier, KeyAlgorithm, KeyFacts, LeafFacts,
+    OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
 };
 
 /// What one controller wants next, given what is known.
@@ -195,6 +195,11 @@ pub enum Effect {
     Publish,
     /// Put the live key and chain in place again, in the forms the spec asks for now.
     Rewrite,
+    /// Bring the live files to where they are used.
+    Deploy {
+        /// Which part of it.
+        step: DeployStep,
+    },
 }
 
 /// What came of a deed.
@@ -251,6 +256,11 @@ pub enum Outcome {
     Published(Box<LeafFacts>),
     /// `Rewrite`: the new forms are live.
     Rewritten,
+    /// `Deploy`: done.
+    Deployed {
+        /// Digest of the files it was done with.
+        files: String,
+    },
     /// Any deed: it did not work.
     Failed(DeedError),
 }
@@ -275,6 +285,7 @@ impl Outcome {
             Self::Certificate { .. } => "certificate",
             Self::Published(_) => "published",
             Self::Rewritten => "rewritten",
+            Self::Deployed { .. } => "deployed",
             Self::Failed(_) => "failed",
         }
     }

@@ -2,6 +2,7 @@
 
 mod account;
 mod adopt;
+mod deploy;
 mod leave;
 
 use std::rc::Rc;
@@ -15,12 +16,14 @@ use tokio::sync::watch;
 use super::effect::InFlight;
 use super::ports::{Clock, Lock, Store, StoreError};
 use super::schedule::Schedule;
-use super::session::{Session, Task};
+use super::session::{Only, Session, Task};
 pub(super) use account::AccountGates;
+pub(super) use deploy::{Reloads, reload};
 
 use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer};
 use crate::controller::{
-    Change, Deferral, Effect, Failure, Outcome, Record, Step, Wake, absorb, backoff, next_step,
+    Change, Deferral, Effect, Failure, Outcome, Record, Step, Wake, absorb, backoff,
+    deploy as room, next_step,
 };
 use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
 
@@ -35,6 +38,7 @@ const GATHER_MOST: SignedDuration = SignedDuration::from_millis(500);
 pub(super) struct Shared<'a> {
     pub(super) schedule: &'a Schedule,
     pub(super) accounts: &'a AccountGates,
+    pub(super) reloads: &'a Reloads,
 }
 
 /// Works on one certificate until it is settled, waits or has failed.
@@ -44,13 +48,13 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     task: &Task,
 ) -> Ended {
     let certificate = task.certificate.metadata.key();
-    let ending = match begin(engine, shared, task).await {
-        Ok(ending) => ending,
-        Err(StoreError::Locked { holder, .. }) => Ending::Locked { holder },
-        Err(error) => state_failure(&error),
+    let (ending, undeployed) = match begin(engine, shared, task).await {
+        Ok(ended) => ended,
+        Err(StoreError::Locked { holder, .. }) => (Ending::Locked { holder }, None),
+        Err(error) => (state_failure(&error), None),
     };
     shared.schedule.leave(&certificate);
-    Ended { certificate, ending }
+    Ended { certificate, ending, undeployed }
 }
 
 fn state_failure(error: &StoreError) -> Ending {
@@ -68,37 +72,46 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     shared: Shared<'_>,
     task: &Task,
-) -> Result<Ending, StoreError> {
+) -> Result<(Ending, Option<Failure>), StoreError> {
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, intervals, now).await?;
-    if task.only_clean_up && !session.owes_clean_up() {
-        return Ok(unchanged(&session));
+    if task.only == Some(Only::CleanUp) && !session.owes_clean_up() {
+        return Ok((unchanged(&session), None));
     }
+    session.snapshot.run.deploy_now = task.only == Some(Only::Deploy);
     look_at_passwords(engine, &mut session);
     let (owed, step) = next_step(&session.snapshot, now);
-    let may_leave = owed.is_empty() && task.force.is_none() && !task.only_clean_up;
+    let may_leave = owed.is_empty() && task.force.is_none() && task.only.is_none();
     if may_leave && session.is_known() && !session.is_unsaved() {
         match step {
-            Step::Settled => return Ok(unchanged(&session)),
+            Step::Settled if room::reload(&session.snapshot, now).is_none() => {
+                return Ok((unchanged(&session), room::failure(&session.snapshot)));
+            }
             Step::Wait {
                 until,
                 why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter),
                 ..
-            } => return Ok(deferred(&session, until, &why, now)),
-            Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_) => {}
+            } if room::reload(&session.snapshot, now).is_none() => {
+                let undeployed = room::failure(&session.snapshot);
+                return Ok((deferred(&session, until, &why, now), undeployed));
+            }
+            Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_) => {}
         }
     }
     let lock = Lock::Certificate(session.name.clone());
     drop(session);
     let _lease = tokio::select! {
         biased;
-        signal = signal(engine.shutdown.clone()) => return Ok(Ending::Interrupted { signal }),
+        signal = signal(engine.shutdown.clone()) => {
+            return Ok((Ending::Interrupted { signal }, None));
+        }
         lease = engine.store.lock(&lock, engine.options.lock_timeout) => lease?,
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
+    session.snapshot.run.deploy_now = task.only == Some(Only::Deploy);
     look_at_passwords(engine, &mut session);
-    if !task.only_clean_up {
+    if task.only.is_none() {
         session.resume();
     }
     if let Some(force) = task.force {
@@ -116,12 +129,24 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         gather: GATHER,
         revision_before: None,
     };
-    if task.only_clean_up {
-        return drive.only_clean_up().await;
+    let ending = match task.only {
+        Some(Only::CleanUp) => drive.only_clean_up().await?,
+        Some(Only::Deploy) => drive.only_deploy().await?,
+        None => {
+            drive.adopt(task).await?;
+            drive.revision_before = drive.session.snapshot.record.status.revision;
+            drive.run_to_the_end().await?
+        }
+    };
+    let snapshot = &drive.session.snapshot;
+    let interrupted = matches!(ending, Ending::Interrupted { .. });
+    match room::reload(snapshot, engine.clock.now()) {
+        Some(program) if !interrupted && task.only != Some(Only::CleanUp) => {
+            shared.reloads.ask(program, task);
+            Ok((ending, None))
+        }
+        Some(_) | None => Ok((ending, room::failure(snapshot))),
     }
-    drive.adopt(task).await?;
-    drive.revision_before = drive.session.snapshot.record.status.revision;
-    drive.run_to_the_end().await
 }
 
 /// Takes in whether keystores would be made with other passwords now.
@@ -400,10 +425,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let snapshot = &mut self.session.snapshot;
         snapshot.run.note(effect, &outcome, snapshot.intervals, now);
         let live = if let Outcome::Published(leaf) = &outcome { Some(leaf.clone()) } else { None };
+        let is_rewritten = outcome == Outcome::Rewritten;
         match absorb(snapshot, effect, outcome, now) {
             Ok(record) => {
                 if let Some(leaf) = live {
                     self.session.now_live(&leaf);
+                }
+                if is_rewritten {
+                    self.session.snapshot.files_digest = None;
                 }
                 self.session.apply(record);
             }
@@ -482,6 +511,7 @@ fn stage_of(effect: &Effect) -> &'static str {
         Effect::Finalize => "sending the CSR",
         Effect::Download => "fetching the certificate",
         Effect::Publish | Effect::Rewrite => "publishing",
+        Effect::Deploy { .. } => "deploying",
     }
 }
 

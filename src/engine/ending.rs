@@ -12,6 +12,8 @@ pub struct Ended {
     pub certificate: NamespacedName,
     /// How it ended.
     pub ending: Ending,
+    /// What is issued and not where it is to be used.
+    pub undeployed: Option<Failure>,
 }
 
 /// How it ended.

@@ -39,6 +39,14 @@ pub(crate) fn salted_digest(salt: &str, password: &str) -> String {
     digest_of(&Zeroizing::new([salt.as_bytes(), password.as_bytes()].concat()))
 }
 
+/// Digest over all files that servers read.
+pub(crate) fn files_digest(files: &SecretFiles) -> String {
+    let read = files.0.iter().filter(|(name, _)| *name != METADATA_FILE);
+    let digests: Vec<(&String, String)> =
+        read.map(|(name, bytes)| (name, digest_of(bytes))).collect();
+    digest_of(format!("{digests:?}").as_bytes())
+}
+
 /// What is live, decoded.
 pub fn published_pair(files: &SecretFiles) -> PublishedPair {
     let bytes = |name: &str| present(files, name);

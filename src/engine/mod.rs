@@ -22,7 +22,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::controller::{Effect, Intervals, Outcome, Snapshot};
+use crate::controller::{DeedError, Effect, Intervals, Outcome, Snapshot};
 use crate::resource::{Event, NamespacedName};
 
 pub use ending::{Ended, Ending, Issued};
@@ -30,7 +30,7 @@ pub use gather::published_pair;
 pub use perform::{Dns01Options, World, WorldOptions};
 use ports::{Clock, Store};
 use schedule::Schedule;
-pub use session::{Force, Task};
+pub use session::{Force, Only, Task};
 
 /// Does the deeds. Replaced by tests.
 pub trait Performer {
@@ -45,6 +45,15 @@ pub trait Performer {
 
     /// Waits until it was asked more often than `seen`.
     fn hit_after(&self, seen: u64) -> impl Future<Output = ()>;
+
+    /// Runs the program that lets servers take up what was deployed, for these certificates.
+    fn reload(
+        &self,
+        _program: &str,
+        _certificates: &[NamespacedName],
+    ) -> impl Future<Output = Result<(), DeedError>> {
+        std::future::ready(Ok(()))
+    }
 
     /// Live keystores, by file name, whose password is not the one that the spec names now. One
     /// whose password cannot be had is not among them.
@@ -116,7 +125,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
         let schedule = Schedule::new(self.options.max_concurrent_challenges);
         let accounts = drive::AccountGates::default();
-        let shared = drive::Shared { schedule: &schedule, accounts: &accounts };
+        let reloads = drive::Reloads::default();
+        let shared = drive::Shared { schedule: &schedule, accounts: &accounts, reloads: &reloads };
         let mut waiting = tasks.iter();
         let mut running = FuturesUnordered::new();
         let mut ended = Vec::with_capacity(tasks.len());
@@ -125,16 +135,19 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 let Some(task) = waiting.next() else { break };
                 if let Some(signal) = *self.shutdown.borrow() {
                     let certificate = task.certificate.metadata.key();
-                    ended.push(Ended { certificate, ending: Ending::Interrupted { signal } });
+                    let ending = Ending::Interrupted { signal };
+                    ended.push(Ended { certificate, ending, undeployed: None });
                     continue;
                 }
                 running.push(drive::certificate(self, shared, task));
             }
             match running.next().await {
                 Some(end) => ended.push(end),
-                None => return ended,
+                None => break,
             }
         }
+        drive::reload(self, &reloads, &mut ended).await;
+        ended
     }
 }
 

@@ -4,6 +4,7 @@
 //! the rooms to say. Requests of one order go one after another, orders side by side.
 
 mod ca;
+mod deploy;
 mod dns01;
 mod local;
 mod publish;
@@ -12,9 +13,10 @@ mod trouble;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::{Mutex, Semaphore};
@@ -22,7 +24,7 @@ use tokio::sync::{Mutex, Semaphore};
 use super::Performer;
 use super::ports::{Clock, Store};
 use crate::acme::{AccountKey, Client, Limits};
-use crate::controller::{Effect, Outcome, Snapshot};
+use crate::controller::{DeedError, Effect, Outcome, Snapshot};
 use crate::manifest::SecretSource;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
@@ -45,6 +47,10 @@ pub struct WorldOptions {
     pub limits: Limits,
     /// Which verb runs, for `issuance.log`.
     pub verb: &'static str,
+    /// The operator's hooks: `hooks.d`.
+    pub hooks_dir: PathBuf,
+    /// How long a hook may take.
+    pub hook_timeout: Duration,
     /// DNS-01.
     pub dns01: Dns01Options,
 }
@@ -132,6 +138,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::CleanUp { order, url } => self.clean_up(&snapshot, &order, &url).await,
             Effect::Publish => self.publish(&snapshot).await,
             Effect::Rewrite => self.rewrite(&snapshot).await,
+            Effect::Deploy { step } => self.deploy(&snapshot, step).await,
             effect @ (Effect::ObtainAccountKey
             | Effect::FindAccount
             | Effect::RegisterAccount
@@ -148,6 +155,14 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             }
         };
         done.unwrap_or_else(Outcome::Failed)
+    }
+
+    async fn reload(
+        &self,
+        program: &str,
+        certificates: &[NamespacedName],
+    ) -> Result<(), DeedError> {
+        self.reload_program(program, certificates).await
     }
 
     fn last_hit(&self, token: &str) -> Option<Timestamp> {

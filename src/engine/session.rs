@@ -34,12 +34,21 @@ pub struct Task {
     pub references: Vec<PathBuf>,
     /// Issue now, whatever the trigger and the backoff say (`renew`).
     pub force: Option<Force>,
-    /// Do nothing but take back what an earlier run has left in the world.
-    pub only_clean_up: bool,
+    /// Do nothing but this.
+    pub only: Option<Only>,
     /// The pair that a `kind: Secret` manifest of that name holds, to begin with.
     pub secret: Option<SecretFiles>,
     /// Digest over everything whose edit may bypass the backoff.
     pub input_digest: String,
+}
+
+/// A part of the work that can be asked for alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// Take back what an earlier run has left in the world.
+    CleanUp,
+    /// Bring the live files to where they are used, whatever failed before.
+    Deploy,
 }
 
 /// How an issuance is forced.
@@ -102,6 +111,7 @@ impl<'a, S: Store> Session<'a, S> {
                 issuer: task.issuer.clone(),
                 settings,
                 record,
+                files_digest: files.as_ref().map(gather::files_digest),
                 secret: files.map(|files| gather::published_pair(&files)),
                 current_request,
                 next_request,
@@ -161,6 +171,7 @@ impl<'a, S: Store> Session<'a, S> {
     /// The pair that was just published is the live one, and the next request its request.
     pub(crate) fn now_live(&mut self, leaf: &LeafFacts) {
         self.snapshot.secret = Some(issuing::published_pair(&self.snapshot, leaf));
+        self.snapshot.files_digest = None;
     }
 
     /// Under which name the account of this certificate's issuer is stored.
@@ -387,6 +398,7 @@ fn brought_up_to_date(
         retry_after: None,
         last_failure: None,
         attempted_inputs: Vec::new(),
+        deployments: Vec::new(),
         status: CertificateStatus::default(),
     });
     let digest = spec_digest(spec);

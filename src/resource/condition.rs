@@ -69,6 +69,8 @@ pub enum Reason {
     DomainVerified,
     CleanUpError,
     Adopted,
+    Deployed,
+    DeployFailed,
     SecretTemplateMismatch,
     AdditionalOutputFormatsMismatch,
     ACMEAccountRegistered,

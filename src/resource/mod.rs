@@ -8,6 +8,7 @@ mod certificate;
 mod certificate_request;
 mod challenge;
 mod condition;
+mod deployment;
 mod dns01;
 mod event;
 mod go_duration;
@@ -33,6 +34,7 @@ pub use certificate::{
 pub use certificate_request::{CertificateRequest, CertificateRequestSpec};
 pub use challenge::{Challenge, ChallengeSpec, ChallengeType, CleanUp, Dns01Target, Phase};
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
+pub use deployment::{DeployStep, Deployment};
 pub use dns01::{
     AcmeDns, Akamai, AzureDns, CloudDns, Cloudflare, CnameStrategy, DigitalOcean, Dns01,
     Dns01Provider, ManagedIdentity, Rfc2136, Route53, Webhook,

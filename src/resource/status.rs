@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, ConditionType, FailureClass};
+use super::{Condition, ConditionType, Deployment, FailureClass};
 
 /// `status.json` of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ pub struct CertificateRecord {
     /// an edit bypasses the backoff once for each distinct one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempted_inputs: Vec<String>,
+    /// What was done with the live files outside the state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deployments: Vec<Deployment>,
     /// cert-manager's own fields.
     pub status: CertificateStatus,
 }

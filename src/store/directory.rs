@@ -279,6 +279,10 @@ impl Store for StateDirectory {
         )
     }
 
+    fn secret_place(&self, secret: &NamespacedName) -> String {
+        self.secret_path(secret).map_or_else(|error| error.to_string(), |path| text(&path))
+    }
+
     async fn delete(&self, key: &Key) -> Result<(), StoreError> {
         let place = layout::document(key)?;
         self.writable_root()?;

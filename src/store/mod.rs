@@ -48,6 +48,7 @@ mod layout;
 mod listing;
 mod lock;
 mod opening;
+mod output;
 mod prune;
 mod records;
 #[cfg(test)]
@@ -56,5 +57,6 @@ mod secret;
 
 pub use directory::{OpenMode, StateDirectory};
 pub use lock::Lease;
+pub use output::{Output, OutputError};
 pub use prune::past_revisions;
 pub use records::{Kept, Listed, Records};

@@ -127,6 +127,11 @@ pub trait Store {
         files: &SecretFiles,
     ) -> impl Future<Output = Result<(), StoreError>>;
 
+    /// Where the files of a Secret are, for the operator's programs.
+    fn secret_place(&self, secret: &NamespacedName) -> String {
+        format!("secrets/{secret}")
+    }
+
     /// Reads the live set of files; `None` when nothing was ever published.
     fn published(
         &self,

@@ -7,6 +7,8 @@ mod adoption;
 #[cfg(test)]
 mod challenges;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod inspect;

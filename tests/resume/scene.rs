@@ -281,7 +281,7 @@ fn task(names: &[&str]) -> Task {
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),
         force: None,
-        only_clean_up: false,
+        only: None,
         secret: None,
         input_digest: "1".to_owned(),
     }

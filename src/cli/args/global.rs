@@ -85,6 +85,10 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", global = true,
           hide_short_help = true, value_parser = values::positive_duration)]
     pub self_check_interval: GoDuration,
+    /// Time for one run of a hook, then it is stopped
+    #[arg(long, value_name = "DURATION", default_value = "60s", global = true,
+          hide_short_help = true, value_parser = values::positive_duration)]
+    pub hook_timeout: GoDuration,
     /// Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]
     #[arg(long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
           value_delimiter = ',', global = true, hide_short_help = true,

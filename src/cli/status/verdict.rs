@@ -8,6 +8,7 @@
 //! | EXPIRED | the certificate in place is past its end |
 //! | ISSUING, RENEWING | an issuance is under way, without or with a certificate that works |
 //! | FAILED | the last attempt failed |
+//! | PENDING DEPLOY | it is issued, and an output or a hook failed |
 //! | READY | the Ready condition holds |
 //! | PENDING | something must be issued, and nothing has been tried |
 
@@ -16,6 +17,7 @@ use jiff::Timestamp;
 use super::view::CertificateView;
 use crate::cli::output::{Paint, escape};
 use crate::cli::time;
+use crate::controller::deploy;
 use crate::resource::ConditionType;
 
 /// The word.
@@ -27,6 +29,7 @@ pub enum Verdict {
     Issuing,
     Renewing,
     Failed,
+    PendingDeploy,
     Ready,
     Pending,
 }
@@ -43,6 +46,8 @@ impl Verdict {
             if leaf.is_some() { Self::Renewing } else { Self::Issuing }
         } else if has_failed(view) {
             Self::Failed
+        } else if undeployed(view).is_some() {
+            Self::PendingDeploy
         } else if view.is_ready() && leaf.is_some() {
             Self::Ready
         } else {
@@ -58,6 +63,7 @@ impl Verdict {
             Self::Issuing => "ISSUING",
             Self::Renewing => "RENEWING",
             Self::Failed => "FAILED",
+            Self::PendingDeploy => "PENDING DEPLOY",
             Self::Ready => "READY",
             Self::Pending => "PENDING",
         }
@@ -67,7 +73,7 @@ impl Verdict {
     pub fn paint(self) -> Paint {
         match self {
             Self::Ready | Self::Renewing => Paint::Good,
-            Self::Issuing | Self::Pending | Self::NoManifest => Paint::Warn,
+            Self::Issuing | Self::Pending | Self::PendingDeploy | Self::NoManifest => Paint::Warn,
             Self::Expired | Self::Failed => Paint::Bad,
         }
     }
@@ -76,7 +82,12 @@ impl Verdict {
     pub fn needs_attention(self) -> bool {
         match self {
             Self::Ready | Self::Renewing => false,
-            Self::NoManifest | Self::Expired | Self::Issuing | Self::Failed | Self::Pending => true,
+            Self::NoManifest
+            | Self::Expired
+            | Self::Issuing
+            | Self::Failed
+            | Self::PendingDeploy
+            | Self::Pending => true,
         }
     }
 
@@ -111,6 +122,10 @@ impl Verdict {
                     None => failure,
                 }
             }
+            Self::PendingDeploy => {
+                let why = undeployed(view).unwrap_or_default();
+                format!("issued but not deployed: {why}; certctl deploy {} tries now", view.key)
+            }
             Self::Ready => format!("valid until {expiry}"),
             Self::Pending => {
                 let status = view.record.as_ref().map(|record| &record.status);
@@ -125,6 +140,14 @@ impl Verdict {
 
 fn has_failed(view: &CertificateView) -> bool {
     view.failures() > 0 || view.record.as_ref().is_some_and(|record| record.last_failure.is_some())
+}
+
+/// The first step of deployment that failed.
+fn undeployed(view: &CertificateView) -> Option<String> {
+    let deployments = &view.record.as_ref()?.deployments;
+    let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0)?;
+    let what = deploy::what(failed.step, &failed.target);
+    Some(escape(&format!("{what}: {}", failed.message)).into_owned())
 }
 
 pub(super) fn last_failure(view: &CertificateView) -> Option<String> {

@@ -30,6 +30,7 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
             vec!["the renewal time".to_owned()]
         }
         Verdict::Ready
+        | Verdict::PendingDeploy
         | Verdict::NoManifest
         | Verdict::Expired
         | Verdict::Issuing

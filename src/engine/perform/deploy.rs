@@ -1,0 +1,176 @@
+//! Deeds of deployment: outputs, hooks, reloads.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{World, trouble};
+use crate::controller::{DeedError, Outcome, Snapshot};
+use crate::engine::gather::files_digest;
+use crate::engine::ports::{Clock, Store};
+use crate::pki;
+use crate::program::{INHERITED, Limits, Program, Run};
+use crate::resource::{DeployStep, LeafFacts, NamespacedName, SecretFiles, Settings};
+use crate::store::Output;
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    pub(super) async fn deploy(
+        &self,
+        snapshot: &Snapshot,
+        step: DeployStep,
+    ) -> Result<Outcome, DeedError> {
+        let secret = snapshot.certificate.secret_key();
+        let files = self.store.published(&secret).await.map_err(|e| trouble::state(&e))?;
+        let files = files.ok_or_else(|| trouble::local("nothing is published"))?;
+        match step {
+            DeployStep::Output => write_output(snapshot, &files)?,
+            DeployStep::Hook => self.deploy_hook(snapshot, &files).await?,
+            // Once for all certificates of the run: see `reload_program`.
+            DeployStep::Reload => {}
+        }
+        Ok(Outcome::Deployed { files: files_digest(&files) })
+    }
+
+    async fn deploy_hook(&self, snapshot: &Snapshot, files: &SecretFiles) -> Result<(), DeedError> {
+        let Some(name) = &snapshot.settings.deploy_hook else { return Ok(()) };
+        let certificate = snapshot.certificate.metadata.key();
+        let leaf = leaf_of(files)?;
+        let place = self.store.secret_place(&snapshot.certificate.secret_key());
+        let revision = snapshot.record.status.revision.unwrap_or_default();
+        let output = snapshot.settings.output_dir.clone().unwrap_or_default();
+        let names: Vec<String> = leaf.dns_names.iter().map(ToString::to_string).collect();
+        let addresses: Vec<String> = leaf.ip_addresses.iter().map(ToString::to_string).collect();
+        let (not_before, not_after) = (leaf.not_before.to_string(), leaf.not_after.to_string());
+        let input = json!({
+            "apiVersion": API_VERSION,
+            "kind": "DeployEvent",
+            "event": "deploy",
+            "certificate": {"namespace": certificate.namespace, "name": certificate.name},
+            "secretName": snapshot.certificate.spec.secret_name,
+            "secretDir": place,
+            "outputDir": output,
+            "revision": revision,
+            "serialNumber": leaf.serial,
+            "fingerprintSHA256": leaf.fingerprint,
+            "notBefore": not_before,
+            "notAfter": not_after,
+            "dnsNames": names,
+            "ipAddresses": addresses,
+        });
+        let mut environment = self.inherited("deploy");
+        environment.extend([
+            ("CERTCTL_NAMESPACE", certificate.namespace.clone()),
+            ("CERTCTL_NAME", certificate.name.clone()),
+            ("CERTCTL_SECRET_DIR", place),
+            ("CERTCTL_OUTPUT_DIR", output),
+            ("CERTCTL_REVISION", revision.to_string()),
+            ("CERTCTL_SERIAL", leaf.serial.clone()),
+            ("CERTCTL_FINGERPRINT_SHA256", leaf.fingerprint.clone()),
+            ("CERTCTL_NOT_AFTER", not_after),
+            ("CERTCTL_DNS_NAMES", [names, addresses].concat().join(" ")),
+        ]);
+        self.run_hook(name, "deploy", environment, &input).await
+    }
+
+    /// Runs the program that lets servers take up what was deployed.
+    pub(super) async fn reload_program(
+        &self,
+        name: &str,
+        certificates: &[NamespacedName],
+    ) -> Result<(), DeedError> {
+        let list: Vec<_> = certificates
+            .iter()
+            .map(|name| json!({"namespace": name.namespace, "name": name.name}))
+            .collect();
+        let input = json!({
+            "apiVersion": API_VERSION,
+            "kind": "ReloadEvent",
+            "event": "reload",
+            "certificates": list,
+        });
+        let mut environment = self.inherited("reload");
+        let words: Vec<String> = certificates.iter().map(ToString::to_string).collect();
+        environment.push(("CERTCTL_CERTIFICATES", words.join(" ")));
+        self.run_hook(name, "reload", environment, &input).await
+    }
+
+    fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
+        let kept = INHERITED.iter().filter_map(|name| Some((*name, std::env::var(name).ok()?)));
+        kept.chain([("CERTCTL_EVENT", event.to_owned())]).collect()
+    }
+
+    async fn run_hook(
+        &self,
+        name: &str,
+        event: &str,
+        environment: Vec<(&'static str, String)>,
+        input: &serde_json::Value,
+    ) -> Result<(), DeedError> {
+        let program = Program::find(&self.options.hooks_dir, &[name]).map_err(trouble::local)?;
+        let input = format!("{input}\n").into_bytes();
+        let arguments = vec![event.to_owned()];
+        let run = Run { program: &program, arguments, environment, input };
+        let limits = Limits { time: self.options.hook_timeout, ..LIMITS };
+        run.to_the_end(&limits).await.map_err(trouble::local)
+    }
+}
+
+/// The settings as an output of these files.
+fn output_of(settings: &Settings) -> Result<Option<Output>, DeedError> {
+    let Some(folder) = &settings.output_dir else { return Ok(None) };
+    let owner = settings.output_owner.as_deref().map(user_id).transpose()?;
+    let group = settings.output_group.as_deref().map(group_id).transpose()?;
+    // A group that is named is meant to read.
+    let mode = settings.output_mode.unwrap_or(if group.is_some() { 0o640 } else { 0o600 });
+    Ok(Some(Output { folder: PathBuf::from(folder), owner, group, mode }))
+}
+
+fn user_id(name: &str) -> Result<u32, DeedError> {
+    if let Ok(number) = name.parse() {
+        return Ok(number);
+    }
+    match nix::unistd::User::from_name(name) {
+        Ok(Some(user)) => Ok(user.uid.as_raw()),
+        Ok(None) => Err(trouble::local(format!("certctl.io/output-owner: no user {name}"))),
+        Err(error) => Err(trouble::local(format!("certctl.io/output-owner: {name}: {error}"))),
+    }
+}
+
+fn group_id(name: &str) -> Result<u32, DeedError> {
+    if let Ok(number) = name.parse() {
+        return Ok(number);
+    }
+    match nix::unistd::Group::from_name(name) {
+        Ok(Some(group)) => Ok(group.gid.as_raw()),
+        Ok(None) => Err(trouble::local(format!("certctl.io/output-group: no group {name}"))),
+        Err(error) => Err(trouble::local(format!("certctl.io/output-group: {name}: {error}"))),
+    }
+}
+
+fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), DeedError> {
+    let Some(output) = output_of(&snapshot.settings)? else { return Ok(()) };
+    let ours = leaf_of(files)?;
+    let may_replace = |there: &[u8]| match pki::leaf_facts(&String::from_utf8_lossy(there)) {
+        Ok(theirs) if theirs.not_before > ours.not_before => Err(format!(
+            "the certificate there is newer: it is valid from {}, the one to be written from {}",
+            theirs.not_before, ours.not_before
+        )),
+        Ok(_) | Err(_) => Ok(()),
+    };
+    let revision = snapshot.record.status.revision.unwrap_or_default();
+    output.write(revision, files, &may_replace).map_err(trouble::local)
+}
+
+fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, DeedError> {
+    let bytes = files.0.get("tls.crt").ok_or_else(|| trouble::local("there is no tls.crt"))?;
+    pki::leaf_facts(&String::from_utf8_lossy(bytes)).map_err(trouble::local)
+}
+
+const API_VERSION: &str = "certctl.io/v1";
+/// A hook that needs longer starts a service of its own.
+const LIMITS: Limits = Limits {
+    time: Duration::from_secs(60),
+    grace: Duration::from_secs(5),
+    linger: Duration::from_secs(1),
+};

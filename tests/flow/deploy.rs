@@ -1,0 +1,165 @@
+//! Issued is one thing, deployed another: outputs and hooks have a state of their own.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+use certctl::resource::DeployStep;
+use serde_json::Value;
+
+use crate::support::{CertificateYaml, World};
+
+/// Puts a hook into place: a shell script with `$W` for the world's folder.
+fn hook(world: &World, name: &str, script: &str) {
+    let folder = world.path("").display().to_string();
+    let text = format!("#!/bin/sh\nW={folder}\n{script}\n");
+    let path = world.write(&format!("config/hooks.d/{name}"), &text);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn read(world: &World, below: &str) -> String {
+    fs::read_to_string(world.path(below)).unwrap_or_default()
+}
+
+/// `web`, written to `out`, with a hook and a reload.
+fn web(world: &World) -> CertificateYaml {
+    CertificateYaml::new("web")
+        .annotation("certctl.io/output-dir", &world.path("out").display().to_string())
+        .annotation("certctl.io/output-mode", "0640")
+        .annotation("certctl.io/deploy-hook", "install")
+        .annotation("certctl.io/reload", "reload")
+}
+
+#[test]
+fn an_issued_pair_is_written_out_and_its_hooks_run_once() {
+    let world = World::start();
+    world.prepare(&[web(&world)]);
+    hook(
+        &world,
+        "install",
+        "cat > $W/event.json; env > $W/env; echo \"$@\" > $W/args; pwd > $W/pwd; umask > $W/umask",
+    );
+    hook(&world, "reload", "echo \"$@ $CERTCTL_CERTIFICATES\" >> $W/reloads");
+    world.issue().ends_in(0);
+    let live = world.state().published("web");
+    let key = world.path("out/tls.key");
+    let written = fs::read(&key).unwrap();
+    let kept = world.state().path("secrets/default/web-tls/tls.key");
+    assert_eq!(written, fs::read(kept).unwrap());
+    assert_eq!(fs::metadata(&key).unwrap().mode() & 0o777, 0o640);
+    let event: Value = serde_json::from_str(&read(&world, "event.json")).unwrap();
+    assert_eq!(event["kind"], "DeployEvent");
+    assert_eq!(event["fingerprintSHA256"], live.fingerprint);
+    assert_eq!(event["certificate"]["name"], "web");
+    assert_eq!(event["dnsNames"][0], "web.example.test");
+    assert_eq!((read(&world, "args"), read(&world, "umask")), ("deploy\n".into(), "0077\n".into()));
+    let environment = read(&world, "env");
+    assert!(environment.contains("CERTCTL_DNS_NAMES=web.example.test"), "{environment}");
+    assert!(!environment.contains("CERTCTL_STATE_DIR"), "nothing else is inherited");
+    assert!(!environment.contains("PRIVATE KEY"));
+    assert_eq!(read(&world, "reloads"), "reload default/web\n");
+    // The next run has nothing to do, and nothing is run again.
+    let before = world.state().everything();
+    world.issue().says_nothing();
+    assert_eq!(world.state().everything(), before);
+    assert_eq!(read(&world, "reloads").lines().count(), 1);
+    // A renewal deploys again.
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_ne!(fs::read(&key).unwrap(), written);
+    assert_eq!(read(&world, "reloads").lines().count(), 2);
+}
+
+#[test]
+fn ten_certificates_are_reloaded_once() {
+    let world = World::start();
+    let all: Vec<_> = (0..10)
+        .map(|number| {
+            CertificateYaml::new(&format!("c{number}")).annotation("certctl.io/reload", "reload")
+        })
+        .collect();
+    world.prepare(&all);
+    hook(&world, "reload", "echo $CERTCTL_CERTIFICATES >> $W/reloads");
+    world.issue().ends_in(0);
+    let reloads = read(&world, "reloads");
+    assert_eq!(reloads.lines().count(), 1, "{reloads}");
+    assert_eq!(reloads.split_whitespace().count(), 10, "{reloads}");
+    world.issue().says_nothing();
+    assert_eq!(read(&world, "reloads"), reloads);
+}
+
+#[test]
+fn a_hook_in_trouble_leaves_the_certificate_issued_and_is_tried_again() {
+    let flood = "yes 'a line of many' | head -c 3000000; echo no room >&2; exit 3";
+    let certctl =
+        format!("{} issue 2>&1 >/dev/null | tail -1 >&2; exit 4", env!("CARGO_BIN_EXE_certctl"));
+    let cases = [
+        ("echo 'cannot\treload' >&2; exit 7", "hooks.d/install: exit code 7: cannot reload"),
+        ("sleep 1000", "hooks.d/install was stopped after 1 s: it said nothing"),
+        (flood, "hooks.d/install: exit code 3: no room"),
+        ("kill -9 $$", "hooks.d/install: signal 9 (SIGKILL): it said nothing"),
+        (&certctl, "it must not call certctl issue"),
+    ];
+    for (script, said) in cases {
+        let world = World::start();
+        world.prepare(&[
+            CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")
+        ]);
+        hook(&world, "install", script);
+        let run = || world.run(&["issue", "--hook-timeout", "1s"]);
+        run().ends_in(6).says("issued but not deployed: deploy hook install: ").says(said);
+        let requests = world.ca.log().len();
+        let live = world.state().published("web").fingerprint;
+        let status = world.run(&["status"]);
+        assert!(status.stdout.contains("PENDING DEPLOY"), "{}", status.stdout);
+        run().ends_in(6);
+        let deployment = world.state().record("web").deployments.remove(0);
+        assert_eq!((deployment.step, deployment.failed_attempts), (DeployStep::Hook, 2));
+        // It waits now, and the run still says that something is wrong; `deploy` waits for nothing.
+        run().ends_in(6);
+        assert_eq!(world.state().record("web").deployments[0].failed_attempts, 2);
+        hook(&world, "install", "echo done > $W/done");
+        world.run(&["deploy", "web"]).ends_in(0);
+        assert_eq!(read(&world, "done"), "done\n");
+        run().says_nothing();
+        assert_eq!(world.ca.log().len(), requests, "nothing is issued again");
+        assert_eq!(world.state().published("web").fingerprint, live);
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_of_an_output_stays() {
+    let world = World::start();
+    world.prepare(&[web(&world)]);
+    hook(&world, "install", "echo ran > $W/ran");
+    hook(&world, "reload", "true");
+    world.write("out/tls.key", "somebody's");
+    world.issue().ends_in(6).says("is not certctl's");
+    assert_eq!(read(&world, "out/tls.key"), "somebody's");
+    assert_eq!(read(&world, "ran"), "", "what comes after an output waits for it");
+    fs::remove_file(world.path("out/tls.key")).unwrap();
+    world.issue().ends_in(0);
+    assert_eq!(read(&world, "ran"), "ran\n");
+}
+
+#[test]
+fn a_hook_that_others_could_write_is_not_run() {
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    hook(&world, "install", "echo ran > $W/ran");
+    let path = world.path("config/hooks.d/install");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    world.issue().ends_in(6).says("can be written by others");
+    assert_eq!(read(&world, "ran"), "");
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "absent")]);
+    world.issue().ends_in(6).says("hooks.d/absent");
+}
+
+#[test]
+fn a_rehearsal_writes_and_runs_nothing() {
+    let world = World::start();
+    world.prepare(&[web(&world)]);
+    hook(&world, "install", "echo ran > $W/ran");
+    hook(&world, "reload", "echo ran > $W/ran");
+    world.run(&["rehearse"]).ends_in(0);
+    assert!(!world.path("out").exists() && !world.path("ran").exists());
+}
