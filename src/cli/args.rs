@@ -67,6 +67,9 @@ pub enum Verb {
     /// Shows names, key, chain, trust and revocation. --exit-code ends in 8 when it is expired or
     /// revoked, or its key, its Certificate or the server differs.
     Inspect(InspectArgs),
+    /// Look at what issuing needs from the network; changes nothing.
+    #[command(subcommand)]
+    Check(CheckVerb),
     /// Run the whole flow against a built-in throw-away CA; touches no real state.
     Rehearse(RehearseArgs),
     /// Write pending outputs and run pending hooks again, without issuing.
@@ -135,6 +138,21 @@ pub struct InspectArgs {
     /// Ask nobody about revocation.
     #[arg(long)]
     pub offline: bool,
+}
+
+/// `certctl check`.
+#[derive(Debug, Subcommand)]
+pub enum CheckVerb {
+    /// Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records.
+    Dns(CheckDnsArgs),
+}
+
+/// `certctl check dns`.
+#[derive(Debug, Args)]
+pub struct CheckDnsArgs {
+    /// The domain; a leading `*.` does not matter.
+    #[arg(value_name = "NAME")]
+    pub name: String,
 }
 
 /// `certctl rehearse`.
@@ -206,6 +224,7 @@ mod tests {
                 "validate",
                 "status",
                 "inspect",
+                "check",
                 "rehearse",
                 "deploy",
                 "forget",

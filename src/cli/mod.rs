@@ -19,6 +19,7 @@ pub mod time;
 pub mod version;
 pub mod yaml;
 
+mod check;
 mod forget;
 mod inspect;
 mod issue;
@@ -99,6 +100,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Forget(args) => return forget::forget(&args, shell),
         Verb::Status(args) => return status::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
+        Verb::Check(verb) => return check::check(&verb, shell),
         Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
     }
     Ok(ExitCode::Done)

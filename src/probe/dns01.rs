@@ -36,7 +36,8 @@ use super::{Aliases, DnsError, Fault, LookupError, Resolver, doh};
 pub struct Dns01Request {
     /// The domain that is to be proven; `*.` does not matter.
     pub domain: String,
-    /// The TXT value that is expected.
+    /// The TXT value that is expected; an empty one is never found, so that the report tells what
+    /// there is instead.
     pub value: String,
     /// `dns01.nameservers` of the solver, `host:port` or the URL of a DNS-over-HTTPS service; when
     /// there are any, exactly these are asked.
@@ -256,12 +257,13 @@ impl Question<'_> {
             return Said::Code { code: code(answer.code) };
         }
         let found = texts(answer, &self.name);
-        let has_value = found.iter().any(|(text, _)| text.as_slice() == self.value.as_bytes());
+        let is_value = |text: &[u8]| !text.is_empty() && text == self.value.as_bytes();
+        let has_value = found.iter().any(|(text, _)| is_value(text));
         let is_authoritative = !is_authority || answer.is_authoritative;
         if !is_authoritative && !has_value {
             return Said::Lame;
         }
-        let others = found.iter().filter(|(text, _)| text.as_slice() != self.value.as_bytes());
+        let others = found.iter().filter(|(text, _)| !is_value(text));
         Said::Records {
             has_value,
             other_count: others.clone().count(),

@@ -27,6 +27,8 @@ pub(crate) enum Manner {
     Code(ResponseCode),
     /// Hears and never answers.
     Silent,
+    /// Does not hear a question the first time, and not over TCP.
+    Forgetful,
     /// An answer that is none.
     Garbled,
     /// Nothing fits into a datagram.
@@ -117,7 +119,7 @@ async fn listen(
         port = udp.local_addr().unwrap().port();
         let tcp = TcpListener::bind((host.ip, port)).await.ok()?;
         task.spawn(serve_udp(udp, host.clone(), Arc::clone(asked)));
-        if host.manner != Manner::OnlyTruncating {
+        if !matches!(host.manner, Manner::OnlyTruncating | Manner::Forgetful) {
             task.spawn(serve_tcp(tcp, host.clone(), Arc::clone(asked)));
         }
     }
@@ -199,12 +201,13 @@ impl Host {
         let (name, kind) = (question.name().to_lowercase(), question.query_type());
         let shown = name.to_ascii();
         let entry = format!("{} {} {kind} {protocol}", self.ip, shown.trim_end_matches('.'));
-        asked.lock().unwrap().insert(entry);
+        let is_first = asked.lock().unwrap().insert(entry);
         let mut answer = query.into_response();
         answer.metadata.authoritative = true;
         let is_recursive = self.manner == Manner::Recursive;
         match self.manner {
             Manner::Silent => return None,
+            Manner::Forgetful if is_first => return None,
             Manner::Garbled => {
                 return Some([&answer.metadata.id.to_be_bytes()[..], &[0x84; 12]].concat());
             }
@@ -217,6 +220,7 @@ impl Host {
             | Manner::Recursive
             | Manner::Truncating
             | Manner::OnlyTruncating
+            | Manner::Forgetful
             | Manner::Shouting => {
                 answer.metadata.authoritative = !is_recursive;
                 fill(&mut answer, &self.records.lock().unwrap(), &name, kind, is_recursive);

@@ -17,7 +17,7 @@ mod recursive;
 mod report;
 
 #[cfg(test)]
-mod lab;
+pub(crate) mod lab;
 #[cfg(test)]
 mod name_server;
 #[cfg(test)]

@@ -224,3 +224,21 @@ const RCODES: [(u16, &str); 11] = [
     (9, "NOTAUTH"),
     (10, "NOTZONE"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_way_is_told_apart_from_a_server_that_is_gone() {
+        let skips = |errno: Errno| matches!(no_connection(&errno.into()), Fault::NoRoute(_));
+        for errno in
+            [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT]
+        {
+            assert!(skips(errno), "{errno:?}");
+        }
+        for errno in [Errno::CONNREFUSED, Errno::ACCESS, Errno::MFILE] {
+            assert!(!skips(errno), "{errno:?}");
+        }
+    }
+}

@@ -166,3 +166,39 @@ pub(super) fn normal(name: &str) -> String {
 /// For everything that one check or one search may ask; 32 servers with both families of addresses
 /// and a long chain of CNAMEs need half of it.
 const MAX_QUERIES: usize = 250;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::ResolverOptions;
+    use crate::probe::lab::{Lab, Manner};
+
+    #[tokio::test]
+    async fn one_search_asks_only_so_often() {
+        let lines = vec!["com SOA".to_owned()];
+        let lab = Lab::start(vec![("127.0.0.1", Manner::Recursive, lines)]).await;
+        let options =
+            ResolverOptions { servers: vec![lab.at("127.0.0.1")], ..ResolverOptions::default() };
+        let resolver = Resolver::new(options).unwrap();
+        let left = AtomicUsize::new(2);
+        let recursive = Recursive { left, ..Recursive::new(&resolver) };
+        for expected in [true, true, false, false] {
+            let found = recursive.zone("www.example.com").await;
+            let refusal = LookupError::TooManyQueries { limit: MAX_QUERIES };
+            assert_eq!(found, if expected { Ok("com".to_owned()) } else { Err(refusal) });
+        }
+    }
+
+    #[test]
+    fn a_zone_ends_at_a_dot() {
+        for (name, zone, expected) in [
+            ("example.com", "example.com", true),
+            ("a.example.com", "example.com", true),
+            ("example.com", "", true),
+            ("badexample.com", "example.com", false),
+            ("com", "example.com", false),
+        ] {
+            assert_eq!(is_at_or_below(name, zone), expected, "{name} {zone}");
+        }
+    }
+}

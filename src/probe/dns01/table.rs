@@ -17,22 +17,8 @@ impl fmt::Display for Dns01Report {
         if let Some(zone) = &self.zone {
             write!(f, "\n  zone {zone}")?;
         }
-        let rows = self.rows();
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let head = HEAD.map(ToOwned::to_owned);
-        let rows: Vec<&Row> = std::iter::once(&head).chain(&rows).collect();
-        let width = |column: usize| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
-        };
-        for row in &rows {
-            let pad = |(column, cell)| format!("  {cell:<width$}", width = width(column));
-            let line: Vec<String> = row.iter().enumerate().map(pad).collect();
-            write!(f, "\n{}", line.concat().trim_end())?;
-        }
-        Ok(())
+        let table = self.table();
+        if table.is_empty() { Ok(()) } else { write!(f, "\n{table}") }
     }
 }
 
@@ -40,6 +26,28 @@ impl fmt::Display for Dns01Report {
 type Row = [String; 5];
 
 impl Dns01Report {
+    /// The name servers, a line for each address that was asked, below a line of headings; empty
+    /// when there are none.
+    pub fn table(&self) -> String {
+        let rows = self.rows();
+        if rows.is_empty() {
+            return String::new();
+        }
+        let head = HEAD.map(ToOwned::to_owned);
+        let rows: Vec<&Row> = std::iter::once(&head).chain(&rows).collect();
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+        };
+        let line = |row: &&Row| {
+            let pad = |(column, cell)| format!("  {cell:<width$}", width = width(column));
+            let cells: Vec<String> = row.iter().enumerate().map(pad).collect();
+            cells.concat().trim_end().to_owned()
+        };
+        let lines: Vec<String> = rows.iter().map(line).collect();
+        lines.join("\n")
+    }
+
     fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         for report in &self.servers {

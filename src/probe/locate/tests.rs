@@ -11,6 +11,8 @@ const WORLD: &[&str] = &[
     "_acme-challenge.deep.example.com A 192.0.2.1",
     "_acme-challenge.own.example.com SOA",
     "_acme-challenge.cname.example.com CNAME Target.Other.Test",
+    "sub.example.com SOA",
+    "_acme-challenge.sub.example.com CNAME www.example.com",
     "other.test SOA",
     "target.other.test CNAME end.other.test",
     "_acme-challenge.broken.example.com CNAME nowhere.invalid",
@@ -70,6 +72,8 @@ async fn the_record_belongs_where_the_cnames_lead_and_into_the_closest_zone() {
         ("unregistered.com", none, found("_acme-challenge.unregistered.com", "com", &[], false)),
         ("cname.example.com", none, found(&challenge("cname"), "example.com", &[], false)),
         ("cname.example.com", follow, found(end, "other.test", &[target, end], false)),
+        // What is said of the CNAME's target speaks of a zone above, too.
+        ("sub.example.com", none, found(&challenge("sub"), "sub.example.com", &[], false)),
         ("wild.example.com", none, found(&challenge("wild"), "example.com", &[], false)),
         ("wild.example.com", follow, found(&challenge("wild"), "example.com", &[target], true)),
         ("both.example.com", follow, found(end, "other.test", &[target, end], false)),

@@ -83,6 +83,10 @@ fn faults() -> Vec<Scenario> {
         // A second is long for a server in the same process, and has to pass for the silent one.
         Scenario { timeout: Duration::from_secs(1), ..silent },
         Scenario { resolver: (Manner::Silent, vec![]), ..slow },
+        Scenario {
+            timeout: Duration::from_secs(2),
+            ..scenario("a datagram is lost", vec![but(Manner::Forgetful)])
+        },
         scenario("truncated over UDP", vec![but(Manner::Truncating)]).asks(&["11 tcp", "11 udp"]),
         scenario("truncated over UDP, TCP is closed", vec![but(Manner::OnlyTruncating)])
             .fails(closed),

@@ -1,0 +1,210 @@
+//! `certctl check dns`: where the TXT record of a DNS-01 challenge belongs, what each name server
+//! has there now, and which CAs the domain allows.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::cli::Shell;
+use crate::cli::args::{CheckDnsArgs, Format};
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::output::escape;
+use crate::cli::run::{on_one_thread, resolver};
+use crate::cli::yaml;
+use crate::probe::{Caa, Dns01Report, Dns01Request, LookupError, Resolver, caa, check_dns01};
+use crate::resource::DnsName;
+
+/// `certctl check dns`.
+pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let format = shell.global.format();
+    let usage = |message: &dyn std::fmt::Display| CliError::new(ExitCode::Usage, message);
+    if matches!(format, Format::Name | Format::Prometheus) {
+        return Err(usage(&"check dns has no such format").hinted("-o json"));
+    }
+    let refused = |error| usage(&format_args!("{:?}: {error}", args.name));
+    let name: DnsName = args.name.parse().map_err(refused)?;
+    on_one_thread(async {
+        let resolver = resolver(shell, BTreeMap::new()).await?;
+        let findings = Findings::gather(&resolver, &name).await;
+        let text = match format {
+            Format::Json => format!("{:#}\n", findings.value()),
+            Format::Yaml => yaml::document(&findings.value())?,
+            Format::Text | Format::Wide | Format::Name | Format::Prometheus => findings.page(),
+        };
+        shell.output.data(&text)?;
+        Ok(ExitCode::Done)
+    })
+}
+
+struct Findings {
+    report: Dns01Report,
+    caa: Result<Caa, LookupError>,
+}
+
+impl Findings {
+    async fn gather(resolver: &Resolver, name: &DnsName) -> Self {
+        // No value is expected, so that the report tells what there is.
+        let request = Dns01Request::new(name.base(), "");
+        let asked =
+            futures_util::future::join(check_dns01(resolver, &request), caa(resolver, name.base()));
+        let (report, caa) = asked.await;
+        Self { report, caa }
+    }
+
+    /// Why no name server was asked.
+    fn trouble(&self) -> Option<&str> {
+        self.report.reason().filter(|_| self.report.servers.is_empty())
+    }
+
+    fn page(&self) -> String {
+        let report = &self.report;
+        let mut lines = vec![("domain", report.domain.clone())];
+        let first = format!("_acme-challenge.{}", report.domain);
+        let chain = [vec![first], report.aliases.chain.clone()].concat();
+        lines.push(("challenge", chain.join(" -> ")));
+        if report.aliases.is_wildcard {
+            lines.push(("write to", report.name.clone()));
+        }
+        lines.extend(report.zone.clone().map(|zone| ("zone", zone)));
+        lines.push(("CAA", self.caa_line()));
+        lines.extend(self.trouble().map(|why| ("trouble", why.to_owned())));
+        lines.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
+        let mut text = String::new();
+        for (label, value) in lines {
+            let label = format!("{label}:");
+            text = format!("{text}{label:<12}{}\n", escape(&value));
+        }
+        let table = report.table();
+        if table.is_empty() { text } else { format!("{text}\n{table}\n") }
+    }
+
+    fn caa_line(&self) -> String {
+        match &self.caa {
+            Ok(Caa { name: None, .. }) => "none, so every CA may issue".to_owned(),
+            Ok(Caa { name: Some(name), records }) => {
+                let record = |record: &crate::probe::CaaRecord| {
+                    let critical = if record.is_critical { ", critical" } else { "" };
+                    format!("{} \"{}\"{critical}", record.tag, record.value)
+                };
+                let records: Vec<String> = records.iter().map(record).collect();
+                format!("{} (of {name})", records.join("; "))
+            }
+            Err(error) => format!("unknown: {error}"),
+        }
+    }
+
+    fn value(&self) -> Value {
+        let report = &self.report;
+        let caa = match &self.caa {
+            Ok(caa) => json!(caa),
+            Err(error) => json!({ "trouble": error.to_string() }),
+        };
+        json!({
+            "apiVersion": "certctl.io/v1",
+            "kind": "DnsCheck",
+            "domain": report.domain,
+            "name": report.name,
+            "aliases": report.aliases,
+            "zone": report.zone,
+            "servers": report.servers,
+            "warnings": report.warnings(),
+            "trouble": self.trouble(),
+            "caa": caa,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::ResolverOptions;
+    use crate::probe::lab::{Lab, Manner};
+
+    const COMMON: [&str; 9] = [
+        "com SOA",
+        "net SOA",
+        "example.com SOA",
+        "example.com CAA issue letsencrypt.org",
+        "example.com CAA issuewild! ;",
+        "example.com NS ns1.example.net",
+        "example.com NS ns2.example.net",
+        "ns1.example.net A 127.0.0.11",
+        "ns2.example.net A 127.0.0.12",
+    ];
+
+    async fn findings(name: &str, more: &[&str]) -> (Findings, Lab) {
+        let lines: Vec<String> = COMMON.iter().chain(more).map(|&line| line.to_owned()).collect();
+        let lab = Lab::start(vec![
+            ("127.0.0.1", Manner::Recursive, lines.clone()),
+            ("127.0.0.11", Manner::Honest, lines),
+            ("127.0.0.12", Manner::Lame, vec![]),
+        ])
+        .await;
+        let resolver = Resolver::new(ResolverOptions {
+            servers: vec![lab.at("127.0.0.1")],
+            authoritative_port: lab.port,
+            ..ResolverOptions::default()
+        });
+        let found = Findings::gather(&resolver.unwrap(), &name.parse().unwrap()).await;
+        (found, lab)
+    }
+
+    #[tokio::test]
+    async fn the_page_shows_the_way_to_the_record_and_who_has_what() {
+        let more =
+            ["_acme-challenge.example.com CNAME target.example.com", "target.example.com TXT old"];
+        let (found, lab) = findings("*.example.com", &more).await;
+        let page = found.page().replace(&lab.port.to_string(), "12345");
+        let expected = "\
+domain:     example.com
+challenge:  _acme-challenge.example.com -> target.example.com
+zone:       example.com
+CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com)
+
+  NAME SERVER      ADDRESS           ANSWER  TTL  ERROR
+  ns1.example.net  127.0.0.11:12345  \"old\"   60
+  ns2.example.net  127.0.0.12:12345  -       -    not authoritative
+";
+        assert_eq!(page, expected);
+        let value = found.value();
+        let answer = json!([{
+            "address": format!("127.0.0.11:{}", lab.port),
+            "said": { "records": {
+                "hasValue": false,
+                "otherCount": 1,
+                "others": ["old"],
+                "ttl": 60,
+                "isAuthoritative": true,
+            } },
+        }]);
+        assert_eq!(value["servers"][0]["answers"], answer);
+        assert_eq!(value["caa"]["name"], "example.com");
+        assert_eq!(value["aliases"]["chain"], json!(["target.example.com"]));
+        assert_eq!((&value["zone"], &value["trouble"]), (&json!("example.com"), &Value::Null));
+    }
+
+    #[tokio::test]
+    async fn what_is_off_is_shown_and_is_no_error() {
+        let more = ["_acme-challenge.example.com CNAME _acme-challenge.example.com"];
+        let (found, _lab) = findings("example.com", &more).await;
+        let name = "_acme-challenge.example.com";
+        let expected = format!(
+            "\
+domain:     example.com
+challenge:  {name}
+CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com)
+trouble:    Found recursive CNAME record to \"{name}\" when looking up \"{name}\"
+"
+        );
+        assert_eq!(found.page(), expected);
+        let (found, _lab) = findings("example.invalid", &[]).await;
+        let expected = "\
+domain:     example.invalid
+challenge:  _acme-challenge.example.invalid
+CAA:        none, so every CA may issue
+trouble:    could not find the start of authority for \"_acme-challenge.example.invalid\"
+";
+        assert_eq!(found.page(), expected);
+    }
+}
