@@ -96,7 +96,7 @@ async fn start_ca(shell: &Shell, overrides: BTreeMap<String, Vec<IpAddr>>) -> Re
     let clock = Arc::new(|| SystemClock.now());
     let options = CaOptions {
         http01_port: shell.global.http01_check_port.unwrap_or(80),
-        ..CaOptions::new(clock, Resolver::Ask(Arc::new(lookup)))
+        ..CaOptions::new(clock, Resolver::ask(Arc::new(lookup)))
     };
     Ca::start(options).await.map_err(|error| CliError::new(ExitCode::Failed, error))
 }

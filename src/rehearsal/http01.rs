@@ -115,7 +115,7 @@ async fn resolve(shared: &Shared, target: &Target) -> Result<Vec<IpAddr>, Proble
     if let Ok(address) = target.host.parse() {
         return Ok(vec![address]);
     }
-    shared.options.resolver.resolve(&target.host).await.map_err(|error| {
+    shared.options.resolver.addresses(&target.host).await.map_err(|error| {
         let detail = format!("looking up A and AAAA for {}: {error}", target.host);
         Problem::new(ProblemType::Dns, detail)
     })

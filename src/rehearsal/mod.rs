@@ -12,6 +12,7 @@
 //! ```
 
 mod account;
+mod answer;
 mod authorization;
 mod certificate;
 mod challenge;
@@ -34,12 +35,15 @@ mod problem;
 mod random;
 mod redirect;
 mod reply;
+mod resolver;
 mod route;
 mod server;
 mod spoil;
 mod thread;
 mod validate;
 mod world;
+mod zone_writer;
+mod zones;
 
 #[cfg(test)]
 mod tests;
@@ -59,10 +63,12 @@ use tokio::task::{JoinHandle, JoinSet};
 pub use authorization::AuthorizationStatus;
 pub use faults::{Fault, Faults, Rule, WrongCertificate};
 pub use log::{LogEntry, RequestKind};
-pub use name_server::NameServer;
-pub use options::{CaOptions, Clock, Lookup, Resolver};
+pub use name_server::{NameServer, Question};
+pub use options::{CaOptions, Clock};
 pub use problem::ProblemType;
+pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
 pub use thread::CaThread;
+pub use zone_writer::ZoneWriter;
 
 use issue::Hierarchy;
 use log::Log;

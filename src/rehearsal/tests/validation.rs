@@ -101,7 +101,7 @@ async fn addresses_decide_too() {
     let six = IpAddr::V6(Ipv6Addr::LOCALHOST);
     let (ca, web, client) = stage(|options| {
         options.validation_timeout = Duration::from_millis(300);
-        options.resolver = Resolver::Ask(Arc::new(move |name| {
+        options.resolver = Resolver::ask(Arc::new(move |name| {
             async move {
                 match name.as_str() {
                     "both.example" => Ok(vec![four, six]),
