@@ -1,7 +1,7 @@
 //! A small ACME CA (RFC 8555) in-process: for `certctl rehearse`, the quick start and the tests.
 //!
 //! It serves HTTPS on a loopback port, checks requests as strictly as the RFC allows, really
-//! validates HTTP-01, and signs with a hierarchy that is made at the start and thrown away at the
+//! validates HTTP-01 and DNS-01, and signs with a hierarchy that is made at the start and thrown away at the
 //! end. Everything is held in memory and bounded. It reads no clock of its own for dates
 //! ([`CaOptions::clock`]), and misbehaves only as told ([`Faults`]).
 //!
@@ -19,6 +19,7 @@ mod challenge;
 mod csr;
 mod directory;
 mod dispatch;
+mod dns01;
 mod faults;
 mod finalize;
 mod http01;

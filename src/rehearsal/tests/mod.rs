@@ -2,6 +2,7 @@
 //! its name server, asked by the self-check's resolver and by hand.
 
 mod client;
+mod dns01;
 mod faults;
 mod flow;
 mod name_server;
