@@ -6,7 +6,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
 
 use super::*;
-use crate::probe::{Addresses, DnsError, Resolver as Asking, ResolverOptions};
+use crate::probe::{
+    Addresses, Aliases, DnsError, Located, Resolver as Asking, ResolverOptions, locate,
+};
+use crate::resource::CnameStrategy;
 
 fn ips(texts: &[&str]) -> Vec<IpAddr> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
@@ -179,6 +182,26 @@ async fn its_answers_are_those_of_an_authority() {
     }
     let answer = over_udp(&server, &query("WWW.example.COM.", RecordType::A)).await;
     assert_eq!(answer.answers[0].name.to_ascii(), "WWW.example.COM.");
+}
+
+#[tokio::test]
+async fn the_self_check_finds_its_zones() {
+    let server = server(&[("*.example.com", &["192.0.2.1"])]);
+    server.add_zone("example.co.uk");
+    server.set_cname("_acme-challenge.www.example.co.uk", "www.acme.example.net");
+    let options = ResolverOptions { servers: vec![server.address()], ..ResolverOptions::default() };
+    let asking = Asking::new(options).unwrap();
+    let alias = Aliases { chain: vec!["www.acme.example.net".into()], is_wildcard: false };
+    let cases = [
+        ("a.b.example.com", "_acme-challenge.a.b.example.com", "example.com", Aliases::default()),
+        ("example.com", "_acme-challenge.example.com", "example.com", Aliases::default()),
+        ("example.co.uk", "_acme-challenge.example.co.uk", "example.co.uk", Aliases::default()),
+        ("www.example.co.uk", "www.acme.example.net", "example.net", alias),
+    ];
+    for (domain, name, zone, aliases) in cases {
+        let expected = Located { name: name.into(), zone: zone.into(), aliases };
+        assert_eq!(locate(&asking, domain, CnameStrategy::Follow).await, Ok(expected), "{domain}");
+    }
 }
 
 #[tokio::test]
