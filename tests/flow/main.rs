@@ -23,6 +23,8 @@ mod orders;
 #[cfg(test)]
 mod permissions;
 #[cfg(test)]
+mod rehearse;
+#[cfg(test)]
 mod schemas;
 #[cfg(test)]
 mod side_by_side;
