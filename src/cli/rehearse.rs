@@ -74,6 +74,12 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
                  port that is asked: --http01-check-port, the one served: --http01-listen",
             );
         }
+        if !dns.questions().is_empty() {
+            shell.output.talk(
+                "DNS-01 went to a name server of certctl's own: the settings and credentials of \
+                 the DNS provider were read, not tried",
+            );
+        }
         shell.output.talk(&format!(
             "rehearsed {} certificates against the built-in CA, {} of them to the end; nothing \
              real was asked or changed",

@@ -120,8 +120,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         } else {
             (format!("_acme-challenge.{domain}"), String::new())
         };
+        let provider = match self.options.dns01.stand_in {
+            Some(_) => format!("the built-in name server, not {}", entry.name),
+            None => entry.name.to_owned(),
+        };
         Ok(Outcome::Located(Dns01Target {
-            provider: entry.name.to_owned(),
+            provider,
             solver_digest: digest_of_provider(&dns01.provider),
             zone,
             name,
