@@ -7,6 +7,8 @@ mod adoption;
 #[cfg(test)]
 mod challenges;
 #[cfg(test)]
+mod dns01;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod inspect;
