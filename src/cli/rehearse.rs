@@ -1,8 +1,10 @@
 //! `certctl rehearse`: the user's own manifests through the whole flow, against the built-in CA.
 //!
 //! Contract: no real CA is asked and no real state is touched. The manifests are used as they
-//! are, but for the issuers' server and caBundle; challenges are served and looked at where the
-//! real ones would be, or where `--resolve` says.
+//! are, but for the issuers' server and caBundle. HTTP-01 challenges are served and looked at where
+//! the real ones would be, or where `--resolve` says. DNS-01 records are written to a name server
+//! of its own, and looked for there; the real provider's settings and credentials are checked, and
+//! nothing is sent to it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,10 +24,10 @@ use super::report;
 use super::run::{Setting, on_one_thread, open_state, run_with};
 use super::work::{Wanted, gather};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{Ended, Ending, Observer, Task};
+use crate::engine::{Ended, Ending, Observer, StandIn, Task};
 use crate::probe;
-use crate::rehearsal::{Ca, CaOptions, Resolver};
-use crate::resource::{Event, EventType, NamespacedName};
+use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver};
+use crate::resource::{Event, EventType, NamespacedName, SolverKind};
 use crate::store::OpenMode;
 
 /// Rehearses the certificates of the manifests.
@@ -41,7 +43,8 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
     }
     let folder = Scratch::new()?;
     on_one_thread(async {
-        let ca = start_ca(shell, overrides.clone()).await?;
+        let dns = NameServer::start(BTreeMap::new()).map_err(failed)?;
+        let ca = start_ca(shell, overrides.clone(), &dns).await?;
         let tasks: Vec<Task> = work
             .tasks
             .iter()
@@ -52,7 +55,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         let setting = Setting {
             secrets: work.secrets,
             overrides,
-            dns01_stand_in: None,
+            dns01_stand_in: Some(stand_in(&dns)?),
             verb: "rehearse",
             at_most: PATIENCE,
         };
@@ -71,6 +74,12 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
                  port that is asked: --http01-check-port, the one served: --http01-listen",
             );
         }
+        if !dns.questions().is_empty() {
+            shell.output.talk(
+                "DNS-01 went to a name server of certctl's own: the settings and credentials of \
+                 the DNS provider were read, not tried",
+            );
+        }
         shell.output.talk(&format!(
             "rehearsed {} certificates against the built-in CA, {} of them to the end; nothing \
              real was asked or changed",
@@ -82,7 +91,11 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
     })
 }
 
-async fn start_ca(shell: &Shell, overrides: BTreeMap<String, Vec<IpAddr>>) -> Result<Ca, CliError> {
+async fn start_ca(
+    shell: &Shell,
+    overrides: BTreeMap<String, Vec<IpAddr>>,
+    dns: &NameServer,
+) -> Result<Ca, CliError> {
     let resolver = super::run::resolver(shell, overrides).await?;
     let resolver = Arc::new(resolver);
     let lookup = move |name: String| {
@@ -96,9 +109,24 @@ async fn start_ca(shell: &Shell, overrides: BTreeMap<String, Vec<IpAddr>>) -> Re
     let clock = Arc::new(|| SystemClock.now());
     let options = CaOptions {
         http01_port: shell.global.http01_check_port.unwrap_or(80),
-        ..CaOptions::new(clock, Resolver::Ask(Arc::new(lookup)))
+        ..CaOptions::new(clock, Resolver::ask(Arc::new(lookup)).with_txt(dns.txt_lookup()))
     };
-    Ca::start(options).await.map_err(|error| CliError::new(ExitCode::Failed, error))
+    Ca::start(options).await.map_err(failed)
+}
+
+/// The name server in the place of all providers and of all servers of their zones.
+fn stand_in(dns: &NameServer) -> Result<StandIn, CliError> {
+    let options = probe::ResolverOptions {
+        servers: vec![dns.address()],
+        authoritative_port: dns.address().port(),
+        ..probe::ResolverOptions::default()
+    };
+    let resolver = probe::Resolver::new(options).map_err(failed)?;
+    Ok(StandIn { provider: Rc::new(dns.provider()), resolver })
+}
+
+fn failed(error: impl std::fmt::Display) -> CliError {
+    CliError::new(ExitCode::Failed, error)
 }
 
 /// The task, with the built-in CA as its issuer's server. What only the real CA knows (accounts,
@@ -114,6 +142,13 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
     "rehearsal-account".clone_into(&mut acme.private_key_secret_ref.name);
     acme.profile.clear();
     acme.preferred_chain.clear();
+    for solver in &mut acme.solvers {
+        if let SolverKind::Dns01(dns01) = &mut solver.kind {
+            // The built-in name server is no other than itself, and at once what it will be.
+            dns01.nameservers.clear();
+            solver.wait_instead_of_self_check = None;
+        }
+    }
     // What is rehearsed is the issuance: nothing is adopted, written elsewhere or run.
     task.secret = None;
     for settings in [&mut task.certificate.settings, &mut task.issuer.settings] {

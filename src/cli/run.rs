@@ -16,12 +16,11 @@ use crate::acme::Limits;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{
-    Dns01Options, Ended, Ending, Engine, Observer, Options, Task, World, WorldOptions,
+    Dns01Options, Ended, Ending, Engine, Observer, Options, StandIn, Task, World, WorldOptions,
 };
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverOptions};
 use crate::resource::FailureClass;
-use crate::solver::dns01::DnsProvider;
 use crate::solver::http01::Hits;
 use crate::store::{OpenMode, StateDirectory};
 
@@ -77,8 +76,8 @@ pub(crate) struct Setting {
     pub(crate) secrets: SecretSource,
     /// Names that are not looked up.
     pub(crate) overrides: BTreeMap<String, Vec<IpAddr>>,
-    /// Written to instead of the solvers' own DNS providers.
-    pub(crate) dns01_stand_in: Option<Rc<dyn DnsProvider>>,
+    /// Used instead of the real DNS for DNS-01.
+    pub(crate) dns01_stand_in: Option<StandIn>,
     /// Which verb runs.
     pub(crate) verb: &'static str,
     /// The longest that one certificate may take, whatever `--timeout` says.

@@ -31,7 +31,7 @@ use crate::resource::NamespacedName;
 use crate::solver::dns01::Api;
 use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
 
-pub use dns01::Dns01Options;
+pub use dns01::{Dns01Options, StandIn};
 
 /// How the world is reached.
 pub struct WorldOptions {

@@ -4,6 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, HOST, LOCATION, USER_AGENT};
@@ -27,6 +28,12 @@ pub(super) async fn check(shared: &Shared, attempt: &Attempt) -> Verdict {
     let mut records = Vec::new();
     let result = follow(shared, attempt, &mut records).await;
     Verdict { records, result }
+}
+
+/// The answer did not come in time.
+pub(super) fn timeout(attempt: &Attempt, limit: Duration) -> Problem {
+    let detail = format!("{}: timeout during connect or read ({limit:?})", attempt.host);
+    Problem::new(ProblemType::Connection, detail)
 }
 
 async fn follow(
@@ -115,7 +122,7 @@ async fn resolve(shared: &Shared, target: &Target) -> Result<Vec<IpAddr>, Proble
     if let Ok(address) = target.host.parse() {
         return Ok(vec![address]);
     }
-    shared.options.resolver.resolve(&target.host).await.map_err(|error| {
+    shared.options.resolver.addresses(&target.host).await.map_err(|error| {
         let detail = format!("looking up A and AAAA for {}: {error}", target.host);
         Problem::new(ProblemType::Dns, detail)
     })

@@ -1,7 +1,7 @@
 //! A small ACME CA (RFC 8555) in-process: for `certctl rehearse`, the quick start and the tests.
 //!
 //! It serves HTTPS on a loopback port, checks requests as strictly as the RFC allows, really
-//! validates HTTP-01, and signs with a hierarchy that is made at the start and thrown away at the
+//! validates HTTP-01 and DNS-01, and signs with a hierarchy that is made at the start and thrown away at the
 //! end. Everything is held in memory and bounded. It reads no clock of its own for dates
 //! ([`CaOptions::clock`]), and misbehaves only as told ([`Faults`]).
 //!
@@ -12,12 +12,14 @@
 //! ```
 
 mod account;
+mod answer;
 mod authorization;
 mod certificate;
 mod challenge;
 mod csr;
 mod directory;
 mod dispatch;
+mod dns01;
 mod faults;
 mod finalize;
 mod http01;
@@ -34,12 +36,15 @@ mod problem;
 mod random;
 mod redirect;
 mod reply;
+mod resolver;
 mod route;
 mod server;
 mod spoil;
 mod thread;
 mod validate;
 mod world;
+mod zone_writer;
+mod zones;
 
 #[cfg(test)]
 mod tests;
@@ -59,10 +64,12 @@ use tokio::task::{JoinHandle, JoinSet};
 pub use authorization::AuthorizationStatus;
 pub use faults::{Fault, Faults, Rule, WrongCertificate};
 pub use log::{LogEntry, RequestKind};
-pub use name_server::NameServer;
-pub use options::{CaOptions, Clock, Lookup, Resolver};
+pub use name_server::{NameServer, Question};
+pub use options::{CaOptions, Clock};
 pub use problem::ProblemType;
+pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
 pub use thread::CaThread;
+pub use zone_writer::ZoneWriter;
 
 use issue::Hierarchy;
 use log::Log;

@@ -1,25 +1,30 @@
 //! A small authoritative name server on a loopback port, for tests, the quick start and
 //! rehearsals.
 //!
-//! Contract: A and AAAA come from the records, which can be changed while it runs; other types of
-//! a name that exists are an empty answer, names that do not exist NXDOMAIN. `*.example.com`
-//! stands for every name below `example.com` that is not listed itself (RFC 4592). UDP only:
-//! no answer it is given comes near the limit.
+//! Contract: it answers over UDP and TCP, with authority for every name: those of its records,
+//! which can be changed while it runs, have A, AAAA, TXT and CNAME; a zone has SOA and NS (which
+//! names are zones, and what `*.example.com` stands for: [`super::zones`]). Names and types that
+//! are not there are NXDOMAIN and an empty answer, each with the zone's SOA (RFC 2308). What does
+//! not fit into the client's UDP buffer (512 bytes without EDNS) is cut, and TC says so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use futures_util::FutureExt;
-use hickory_proto::op::{Message, MessageType, ResponseCode};
-use hickory_proto::rr::rdata::{A, AAAA};
-use hickory_proto::rr::{Name, RData, Record, RecordType};
-use tokio::net::UdpSocket;
+use futures_util::FutureExt as _;
+use hickory_proto::op::{Message, MessageType};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
-use super::{RehearsalError, Resolver, lock};
+use super::answer::{PAYLOAD, answer};
+use super::resolver::TxtLookup;
+use super::zones::{Node, Zones, normal};
+use super::{RehearsalError, Resolver, ZoneWriter, lock};
 
 /// A running name server with its own thread. Dropping it stops it and joins the thread.
 #[derive(Debug)]
@@ -32,8 +37,11 @@ pub struct NameServer {
 
 impl NameServer {
     /// Serves these records: names without a trailing dot, with their addresses.
-    pub fn start(records: BTreeMap<String, Vec<IpAddr>>) -> Result<Self, RehearsalError> {
-        let records = Records::new(records);
+    pub fn start(addresses: BTreeMap<String, Vec<IpAddr>>) -> Result<Self, RehearsalError> {
+        let records = Records::default();
+        for (name, addresses) in addresses {
+            records.set(&name, addresses);
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -43,8 +51,7 @@ impl NameServer {
         let served = records.clone();
         let run = move || {
             runtime.block_on(async move {
-                let bound = bind().await;
-                let (socket, address) = match bound {
+                let (udp, tcp, address) = match bind().await {
                     Ok(bound) => bound,
                     Err(error) => {
                         drop(started.send(Err(error)));
@@ -55,7 +62,8 @@ impl NameServer {
                 if started.send(Ok(address)).is_ok() {
                     tokio::select! {
                         _ = stopped => {}
-                        () = serve(socket, served) => {}
+                        () = serve_udp(udp, &served) => {}
+                        () = serve_tcp(tcp, &served) => {}
                     }
                 }
             });
@@ -69,28 +77,81 @@ impl NameServer {
         Ok(Self { address, records, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Where it listens, for UDP and TCP.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Gives a name these addresses from now on; none leaves a name that exists without any.
     pub fn set(&self, name: &str, addresses: Vec<IpAddr>) {
-        lock(&self.records.0).insert(name.to_ascii_lowercase(), addresses);
+        self.records.set(name, addresses);
     }
 
-    /// Lets a name be unknown from now on.
+    /// Lets a name be unknown from now on, with everything that stands at it.
     pub fn remove(&self, name: &str) {
-        lock(&self.records.0).remove(&name.to_ascii_lowercase());
+        self.records.zones(|zones| zones.change(name, |node| *node = Node::default()));
+    }
+
+    /// Adds a TXT record to those at a name. One that is there already stays alone.
+    pub fn add_txt(&self, name: &str, value: &str) {
+        self.add_txt_strings(name, &[value]);
+    }
+
+    /// Adds a TXT record of several strings, of up to 255 bytes each.
+    pub fn add_txt_strings(&self, name: &str, strings: &[&str]) {
+        self.records.add_txt(name, strings.iter().map(|&string| string.to_owned()).collect());
+    }
+
+    /// Removes the TXT records of a name with this value; the others stay.
+    pub fn remove_txt(&self, name: &str, value: &str) {
+        self.records.remove_txt(name, value);
+    }
+
+    /// The values of the TXT records of a name, oldest first, each record's strings joined.
+    pub fn txt(&self, name: &str) -> Vec<String> {
+        self.records.zones(|zones| zones.txt_at(name))
+    }
+
+    /// Lets a name be an alias of another; nothing else that stands there is seen.
+    pub fn set_cname(&self, name: &str, target: &str) {
+        let target = normal(target);
+        self.records.zones(|zones| zones.change(name, |node| node.alias = Some(target)));
+    }
+
+    /// Answers questions about a name with SERVFAIL, until it is removed.
+    pub fn set_broken(&self, name: &str) {
+        self.records.zones(|zones| zones.change(name, |node| node.is_broken = true));
+    }
+
+    /// Makes a name the apex of a zone. Without, the zone of a name is its last two labels.
+    pub fn add_zone(&self, zone: &str) {
+        self.records.zones(|zones| zones.add_zone(zone));
+    }
+
+    /// The newest questions (up to 10 000), oldest first.
+    pub fn questions(&self) -> Vec<Question> {
+        lock(&self.records.0.questions).iter().cloned().collect()
     }
 
     /// The same records for the CA, so that it looks where everybody else does.
     pub fn resolver(&self) -> Resolver {
         let records = self.records.clone();
-        Resolver::Ask(Arc::new(move |name| {
-            let found = records.find(&name).ok_or_else(|| "NXDOMAIN".to_owned());
+        let addresses = move |name: String| {
+            let found = records.zones(|zones| zones.addresses(&name));
             std::future::ready(found).boxed()
-        }))
+        };
+        Resolver::ask(Arc::new(addresses)).with_txt(self.txt_lookup())
+    }
+
+    /// Its TXT records alone, for a CA that finds addresses elsewhere.
+    pub fn txt_lookup(&self) -> TxtLookup {
+        let records = self.records.clone();
+        Arc::new(move |name| std::future::ready(records.zones(|zones| zones.txt(&name))).boxed())
+    }
+
+    /// A DNS-01 provider that writes here.
+    pub fn provider(&self) -> ZoneWriter {
+        ZoneWriter::new(self.records.clone())
     }
 }
 
@@ -104,127 +165,136 @@ impl Drop for NameServer {
     }
 }
 
-/// The records, shared with the thread that serves them.
-#[derive(Clone, Debug)]
-struct Records(Arc<Mutex<BTreeMap<String, Vec<IpAddr>>>>);
+/// A question that was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// In lower case, without a trailing dot.
+    pub name: String,
+    /// The type, such as `TXT`.
+    pub record: String,
+    /// Whether it came over TCP.
+    pub over_tcp: bool,
+}
+
+/// The records and the log, shared with the thread that serves them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    zones: Mutex<Zones>,
+    questions: Mutex<VecDeque<Question>>,
+}
 
 impl Records {
-    fn new(records: BTreeMap<String, Vec<IpAddr>>) -> Self {
-        let lower = |(name, ips): (String, Vec<IpAddr>)| (name.to_ascii_lowercase(), ips);
-        Self(Arc::new(Mutex::new(records.into_iter().map(lower).collect())))
+    pub(super) fn add_txt(&self, name: &str, strings: Vec<String>) {
+        self.zones(|zones| {
+            zones.change(name, |node| {
+                if !node.txt.contains(&strings) {
+                    node.txt.push(strings);
+                }
+            });
+        });
     }
 
-    /// The addresses of a name; `None` when there is no such name.
-    fn find(&self, name: &str) -> Option<Vec<IpAddr>> {
-        let records = lock(&self.0);
-        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-        if let Some(found) = records.get(&name) {
-            return Some(found.clone());
+    pub(super) fn remove_txt(&self, name: &str, value: &str) {
+        self.zones(|zones| {
+            zones.change(name, |node| node.txt.retain(|strings| strings.concat() != value));
+        });
+    }
+
+    fn set(&self, name: &str, addresses: Vec<IpAddr>) {
+        self.zones(|zones| zones.change(name, |node| node.addresses = Some(addresses)));
+    }
+
+    fn zones<T>(&self, work: impl FnOnce(&mut Zones) -> T) -> T {
+        work(&mut lock(&self.0.zones))
+    }
+
+    /// The answer to a message, as long as the client takes one; none to what is no query.
+    fn reply(&self, bytes: &[u8], over_tcp: bool) -> Option<Vec<u8>> {
+        let query = Message::from_vec(bytes).ok()?;
+        if query.metadata.message_type != MessageType::Query {
+            return None;
         }
-        let mut rest = name.as_str();
-        while let Some((_, parent)) = rest.split_once('.') {
-            if let Some(found) = records.get(&format!("*.{parent}")) {
-                return Some(found.clone());
+        for question in &query.queries {
+            let mut questions = lock(&self.0.questions);
+            if questions.len() >= QUESTIONS {
+                questions.pop_front();
             }
-            rest = parent;
+            questions.push_back(Question {
+                name: normal(&question.name().to_ascii()),
+                record: question.query_type().to_string(),
+                over_tcp,
+            });
         }
-        None
+        let answer = self.zones(|zones| answer(&query, zones));
+        let whole = answer.to_vec().ok()?;
+        let limit = if over_tcp { u16::MAX } else { query.max_payload().min(PAYLOAD) };
+        if whole.len() > usize::from(limit) { answer.truncate().to_vec().ok() } else { Some(whole) }
     }
 }
 
-async fn bind() -> Result<(UdpSocket, SocketAddr), RehearsalError> {
+/// A port that is free for UDP and TCP.
+async fn bind() -> Result<(UdpSocket, TcpListener, SocketAddr), RehearsalError> {
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let failed = |source| RehearsalError::Bind { address: wanted, source };
-    let socket = UdpSocket::bind(wanted).await.map_err(failed)?;
-    let address = socket.local_addr().map_err(failed)?;
-    Ok((socket, address))
+    let mut tries = 0;
+    loop {
+        let tcp = TcpListener::bind(wanted).await.map_err(failed)?;
+        let address = tcp.local_addr().map_err(failed)?;
+        tries += 1;
+        match UdpSocket::bind(address).await {
+            Ok(udp) => return Ok((udp, tcp, address)),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries < TRIES => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
 }
 
-async fn serve(socket: UdpSocket, records: Records) {
+async fn serve_udp(socket: UdpSocket, records: &Records) {
     let mut buffer = [0; 4096];
     loop {
         // An error belongs to one datagram, such as a client that has gone; the next one counts.
         let Ok((size, peer)) = socket.recv_from(&mut buffer).await else { continue };
-        let query = buffer.get(..size).map(Message::from_vec);
-        let Some(Ok(query)) = query else { continue };
-        if let Some(Ok(answer)) = answer(query, &records).map(|answer| answer.to_vec()) {
+        if let Some(answer) = buffer.get(..size).and_then(|query| records.reply(query, false)) {
             drop(socket.send_to(&answer, peer).await);
         }
     }
 }
 
-fn answer(query: Message, records: &Records) -> Option<Message> {
-    if query.metadata.message_type != MessageType::Query {
-        return None;
-    }
-    let question = query.queries.first()?.clone();
-    let mut answer = query.into_response();
-    answer.metadata.authoritative = true;
-    match records.find(&question.name().to_ascii()) {
-        Some(ips) => answer.answers = addresses(question.name(), question.query_type(), &ips),
-        None => answer.metadata.response_code = ResponseCode::NXDomain,
-    }
-    Some(answer)
-}
-
-/// The addresses of the family that was asked for.
-fn addresses(name: &Name, kind: RecordType, ips: &[IpAddr]) -> Vec<Record> {
-    let data = ips.iter().map(|ip| match ip {
-        IpAddr::V4(v4) => RData::A(A(*v4)),
-        IpAddr::V6(v6) => RData::AAAA(AAAA(*v6)),
-    });
-    let asked = data.filter(|data| data.record_type() == kind);
-    asked.map(|data| Record::from_rdata(name.clone(), TTL, data)).collect()
-}
-
-/// Records may change at any time, so nobody is to keep them.
-const TTL: u32 = 0;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::probe::{Addresses, DnsError, Resolver as Asking, ResolverOptions};
-
-    #[tokio::test]
-    async fn it_answers_as_its_records_say() {
-        let ips = |texts: &[&str]| -> Vec<IpAddr> {
-            texts.iter().map(|text| text.parse().unwrap()).collect()
-        };
-        let server = NameServer::start(BTreeMap::from([
-            ("web.Example.com".to_owned(), ips(&["192.0.2.1", "2001:db8::1"])),
-            ("*.example.com".to_owned(), ips(&["192.0.2.2"])),
-            ("bare.example.com".to_owned(), ips(&[])),
-        ]))
-        .unwrap();
-        let address = server.address();
-        let options = ResolverOptions { servers: vec![address], ..ResolverOptions::default() };
-        let asking = Asking::new(options).unwrap();
-        let found = |v4: &[&str], v6: &[&str]| {
-            Ok(Addresses {
-                v4: v4.iter().map(|ip| ip.parse().unwrap()).collect(),
-                v6: v6.iter().map(|ip| ip.parse().unwrap()).collect(),
-                trouble: None,
-            })
-        };
-        let unknown =
-            |name: &str| Err(DnsError::NxDomain { name: name.to_owned(), server: address });
-        let bare = DnsError::NoAddress { name: "bare.example.com".into(), server: address };
-        let cases = [
-            ("WEB.example.com", found(&["192.0.2.1"], &["2001:db8::1"])),
-            ("a.b.example.com", found(&["192.0.2.2"], &[])),
-            ("bare.example.com", Err(bare)),
-            ("example.com", unknown("example.com")),
-            ("example.net", unknown("example.net")),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(asking.addresses(name).await, expected, "{name}");
+async fn serve_tcp(listener: TcpListener, records: &Records) {
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        if connections.len() >= MAX_CONNECTIONS {
+            drop(connections.join_next().await);
         }
-        server.set("example.NET", ips(&["192.0.2.3"]));
-        server.remove("*.example.com");
-        assert_eq!(asking.addresses("example.net").await, found(&["192.0.2.3"], &[]));
-        assert_eq!(asking.addresses("a.example.com").await, unknown("a.example.com"));
-        let ca = server.resolver();
-        assert_eq!(ca.resolve("example.net").await, Ok(ips(&["192.0.2.3"])));
-        assert_eq!(ca.resolve("a.example.com").await, Err("NXDOMAIN".to_owned()));
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let records = records.clone();
+        connections.spawn(async move {
+            // The client hears of an error by the end of the connection.
+            drop(tokio::time::timeout(PATIENCE, converse(stream, &records)).await);
+        });
     }
 }
+
+/// Messages with their lengths before them (RFC 1035 section 4.2.2).
+async fn converse(mut stream: TcpStream, records: &Records) -> io::Result<()> {
+    loop {
+        let size = stream.read_u16().await?;
+        let mut query = vec![0; usize::from(size)];
+        stream.read_exact(&mut query).await?;
+        let Some(answer) = records.reply(&query, true) else { return Ok(()) };
+        let size = u16::try_from(answer.len()).map_err(io::Error::other)?;
+        stream.write_all(&[&size.to_be_bytes(), answer.as_slice()].concat()).await?;
+    }
+}
+
+const QUESTIONS: usize = 10_000;
+const TRIES: usize = 16;
+const MAX_CONNECTIONS: usize = 64;
+const PATIENCE: Duration = Duration::from_secs(30);

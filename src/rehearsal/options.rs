@@ -2,52 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
 use super::faults::Faults;
+use super::resolver::Resolver;
 
 /// Where the CA takes its time from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// A lookup of the caller's: all addresses of a name, or why there are none.
-pub type Lookup =
-    Arc<dyn Fn(String) -> BoxFuture<'static, Result<Vec<IpAddr>, String>> + Send + Sync>;
-
-/// How HTTP-01 validation finds the addresses of a name.
-#[derive(Clone)]
-pub enum Resolver {
-    /// Every name has these addresses.
-    Everywhere(Vec<IpAddr>),
-    /// These names have these addresses; others do not exist.
-    Names(BTreeMap<String, Vec<IpAddr>>),
-    /// Whatever this says.
-    Ask(Lookup),
-}
-
-impl Resolver {
-    pub(super) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, String> {
-        match self {
-            Self::Everywhere(addresses) => Ok(addresses.clone()),
-            Self::Names(names) => names.get(name).cloned().ok_or_else(|| "NXDOMAIN".to_owned()),
-            Self::Ask(lookup) => lookup(name.to_owned()).await,
-        }
-    }
-}
-
-impl fmt::Debug for Resolver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Everywhere(addresses) => f.debug_tuple("Everywhere").field(addresses).finish(),
-            Self::Names(names) => f.debug_tuple("Names").field(names).finish(),
-            Self::Ask(_) => f.write_str("Ask(..)"),
-        }
-    }
-}
 
 /// The options; begin with [`CaOptions::new`] and change fields.
 #[derive(Clone)]
@@ -56,7 +21,7 @@ pub struct CaOptions {
     pub bind: SocketAddr,
     /// The CA's time.
     pub clock: Clock,
-    /// Addresses for HTTP-01.
+    /// Where names are looked up.
     pub resolver: Resolver,
     /// The port that stands for 80 in HTTP-01.
     pub http01_port: u16,

@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::Shared;
 use super::authorization::ChallengeKind;
+use super::dns01;
 use super::faults::Fault;
 use super::http01;
 use super::log::RequestKind;
-use super::problem::{Problem, ProblemType};
+use super::problem::Problem;
 
 /// What is to be validated.
 #[derive(Debug)]
@@ -25,7 +26,8 @@ pub(super) struct Attempt {
 /// What was found.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// The `validationRecord` of the challenge: one entry per address asked.
+    /// The `validationRecord` of the challenge: for http-01 one entry per address
+    /// asked.
     pub(super) records: Vec<Value>,
     pub(super) result: Result<(), Problem>,
 }
@@ -48,24 +50,15 @@ pub(super) async fn validate(shared: &Shared, attempt: &Attempt) -> Verdict {
     if let Some(problem) = refusal {
         return problem.into();
     }
-    match attempt.kind {
-        ChallengeKind::Http01 => in_time(shared, attempt, http01::check(shared, attempt)).await,
-        ChallengeKind::Dns01 => Problem::new(
-            ProblemType::Dns,
-            format!("{}: this CA cannot validate dns-01 yet", attempt.name),
-        )
-        .into(),
-    }
-}
-
-async fn in_time(
-    shared: &Shared,
-    attempt: &Attempt,
-    check: impl Future<Output = Verdict>,
-) -> Verdict {
     let limit = shared.options.validation_timeout;
-    tokio::time::timeout(limit, check).await.unwrap_or_else(|_| {
-        let detail = format!("{}: timeout during connect or read ({limit:?})", attempt.host);
-        Problem::new(ProblemType::Connection, detail).into()
-    })
+    match attempt.kind {
+        ChallengeKind::Http01 => {
+            let check = tokio::time::timeout(limit, http01::check(shared, attempt));
+            check.await.unwrap_or_else(|_| http01::timeout(attempt, limit).into())
+        }
+        ChallengeKind::Dns01 => {
+            let check = tokio::time::timeout(limit, dns01::check(shared, attempt));
+            check.await.unwrap_or_else(|_| dns01::timeout(attempt).into())
+        }
+    }
 }

@@ -9,6 +9,8 @@ mod challenges;
 #[cfg(test)]
 mod deploy;
 #[cfg(test)]
+mod dns01;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod inspect;
@@ -24,6 +26,8 @@ mod metrics;
 mod orders;
 #[cfg(test)]
 mod permissions;
+#[cfg(test)]
+mod rehearse;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]

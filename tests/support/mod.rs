@@ -7,9 +7,10 @@ mod state;
 mod web_server;
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -89,6 +90,12 @@ impl World {
         path
     }
 
+    /// Writes an entry of a Secret of the namespace `default`, for its owner alone.
+    pub(crate) fn write_secret(&self, name: &str, key: &str, text: &str) {
+        let path = self.write(&format!("config/secrets/default/{name}/{key}"), text);
+        std::fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+    }
+
     /// What certctl has written.
     pub(crate) fn state(&self) -> State {
         State::new(self.path("state"))
@@ -113,6 +120,7 @@ impl World {
             .env("CERTCTL_CONFIG_DIR", self.path("config"))
             .env("CERTCTL_STATE_DIR", self.path("state"))
             .env("CERTCTL_RESOLVERS", self.dns.address().to_string())
+            .env("CERTCTL_DNS01_AUTHORITATIVE_PORT", self.dns.address().port().to_string())
             .env("CERTCTL_HTTP01_LISTEN", self.port.address().to_string())
             .current_dir(self.folder.path())
             .stdin(Stdio::null())

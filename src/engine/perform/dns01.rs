@@ -13,7 +13,7 @@ use crate::acme;
 use crate::controller::{CheckSeen, DeedError, DeedErrorKind, Outcome, Snapshot};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store, SystemClock};
-use crate::probe::{self, Dns01Request};
+use crate::probe::{self, Dns01Request, Resolver};
 use crate::resource::{
     Challenge, ChallengeSpec, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
     SolverKind,
@@ -29,9 +29,18 @@ pub struct Dns01Options {
     pub solvers_dir: PathBuf,
     /// Ask the resolver instead of the authoritative servers in the self-check.
     pub recursive_nameservers_only: bool,
+    /// Used instead of the real DNS.
+    pub stand_in: Option<StandIn>,
+}
+
+/// A DNS of one's own, for rehearsals.
+pub struct StandIn {
     /// Written to instead of every solver's own provider; those are opened all the same, so that
     /// a mistake in them is found.
-    pub stand_in: Option<Rc<dyn DnsProvider>>,
+    pub provider: Rc<dyn DnsProvider>,
+    /// Looks into what the provider writes: for zones, CNAMEs and TXT records, not for the
+    /// addresses of hosts.
+    pub resolver: Resolver,
 }
 
 /// The providers that were opened in this run, by namespace and digest of their settings.
@@ -79,9 +88,16 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             },
         );
         let opened: Rc<dyn DnsProvider> = Rc::from(opened.map_err(|error| deed_error(&error))?);
-        let provider = self.options.dns01.stand_in.as_ref().map_or(opened, Rc::clone);
+        let stand_in = self.options.dns01.stand_in.as_ref();
+        let provider = stand_in.map_or(opened, |stand_in| Rc::clone(&stand_in.provider));
         self.providers.borrow_mut().insert(key, Rc::clone(&provider));
         Ok(provider)
+    }
+
+    /// Looks up what DNS-01 is about.
+    pub(super) fn zone_resolver(&self) -> &Resolver {
+        let stand_in = self.options.dns01.stand_in.as_ref();
+        stand_in.map_or(&self.resolver, |stand_in| &stand_in.resolver)
     }
 
     /// Finds where the answer belongs. Nothing is written.
@@ -98,14 +114,18 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.provider(snapshot, &dns01.provider)?;
         let strategy = dns01.cname_strategy.unwrap_or(CnameStrategy::None);
         let (name, zone) = if entry.needs_zone {
-            let found = probe::locate(&self.resolver, &domain, strategy).await;
+            let found = probe::locate(self.zone_resolver(), &domain, strategy).await;
             let found = found.map_err(trouble::local)?;
             (found.name, found.zone)
         } else {
             (format!("_acme-challenge.{domain}"), String::new())
         };
+        let provider = match self.options.dns01.stand_in {
+            Some(_) => format!("the built-in name server, not {}", entry.name),
+            None => entry.name.to_owned(),
+        };
         Ok(Outcome::Located(Dns01Target {
-            provider: entry.name.to_owned(),
+            provider,
             solver_digest: digest_of_provider(&dns01.provider),
             zone,
             name,
@@ -136,7 +156,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         // A provider that needs no zone writes where it says, not where the CNAMEs lead from.
         let target = challenge.target.as_ref().filter(|target| !target.zone.is_empty());
         request.written = target.map(|target| target.name.clone());
-        let report = probe::check_dns01(&self.resolver, &request).await;
+        let report = probe::check_dns01(self.zone_resolver(), &request).await;
         let summary = match report.reason() {
             Some(reason) => reason.to_owned(),
             None => report.warnings().join("; "),

@@ -197,7 +197,7 @@ async fn the_alternate_chain_is_linked_and_ends_in_the_second_root() {
 #[test]
 fn a_ca_on_its_own_thread_ends_with_its_handle() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let resolver = Resolver::Names(BTreeMap::new());
+    let resolver = Resolver::names(BTreeMap::new());
     let ca = CaThread::start(CaOptions::new(Arc::new(now), resolver)).unwrap();
     let client = Client::new(&ca);
     let directory = runtime.block_on(client.get(&ca.directory_url())).unwrap();

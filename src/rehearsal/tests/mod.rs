@@ -1,8 +1,11 @@
-//! The CA, driven over the wire: by a signing client of the tests' own, and by instant-acme.
+//! The CA, driven over the wire: by a signing client of the tests' own, and by instant-acme; and
+//! its name server, asked by the self-check's resolver and by hand.
 
 mod client;
+mod dns01;
 mod faults;
 mod flow;
+mod name_server;
 mod orders;
 mod requests;
 mod validation;
@@ -25,7 +28,7 @@ fn now() -> Timestamp {
 
 /// A CA at a fixed time that finds every name at 127.0.0.1, on the web server's port.
 fn options(web: &Web) -> CaOptions {
-    let resolver = Resolver::Everywhere(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+    let resolver = Resolver::everywhere(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]);
     let mut options = CaOptions::new(Arc::new(now), resolver);
     options.http01_port = web.port();
     options

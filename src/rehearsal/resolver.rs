@@ -1,0 +1,77 @@
+//! Where validation looks names up.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+/// A lookup of the caller's: all addresses of a name, or why there are none.
+pub type Lookup =
+    Arc<dyn Fn(String) -> BoxFuture<'static, Result<Vec<IpAddr>, String>> + Send + Sync>;
+
+/// A lookup of the caller's: what stands at a name for a TXT question, or why nobody can say
+/// (such as `NXDOMAIN` or `SERVFAIL`).
+pub type TxtLookup =
+    Arc<dyn Fn(String) -> BoxFuture<'static, Result<TxtAnswer, String>> + Send + Sync>;
+
+/// What stands at a name for a TXT question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TxtAnswer {
+    /// The values, the strings of each record joined; none is an empty answer.
+    Values(Vec<String>),
+    /// A CNAME to this name. The CA follows it.
+    Alias(String),
+}
+
+/// How HTTP-01 validation finds the addresses of a name, and DNS-01 its TXT records.
+#[derive(Clone)]
+pub struct Resolver {
+    addresses: Lookup,
+    txt: Option<TxtLookup>,
+}
+
+impl Resolver {
+    /// Every name has these addresses.
+    pub fn everywhere(addresses: Vec<IpAddr>) -> Self {
+        Self::ask(Arc::new(move |_| std::future::ready(Ok(addresses.clone())).boxed()))
+    }
+
+    /// These names have these addresses; others do not exist.
+    pub fn names(names: BTreeMap<String, Vec<IpAddr>>) -> Self {
+        Self::ask(Arc::new(move |name| {
+            let found = names.get(&name).cloned().ok_or_else(|| "NXDOMAIN".to_owned());
+            std::future::ready(found).boxed()
+        }))
+    }
+
+    /// Addresses are what this says.
+    pub fn ask(addresses: Lookup) -> Self {
+        Self { addresses, txt: None }
+    }
+
+    /// The same addresses, and TXT records as this says. Without it there are none.
+    #[must_use]
+    pub fn with_txt(self, txt: TxtLookup) -> Self {
+        Self { txt: Some(txt), ..self }
+    }
+
+    pub(super) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, String> {
+        (self.addresses)(name.to_owned()).await
+    }
+
+    pub(super) async fn txt(&self, name: &str) -> Result<TxtAnswer, String> {
+        match &self.txt {
+            Some(lookup) => lookup(name.to_owned()).await,
+            None => Err("NXDOMAIN".to_owned()),
+        }
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resolver").field("txt", &self.txt.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,212 @@
+//! What the name server holds: names, their records, and the zones they are in.
+//!
+//! Contract: names are in lower case and without a trailing dot ([`normal`]). Every name is in a
+//! zone: the longest one that was added and holds it, else the last two labels. A zone has an
+//! apex and a name server `ns.<zone>`, listed or not. Wildcards are those of RFC 4592: a name that
+//! exists, also as nothing but the parent of another, is not covered by one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::resolver::TxtAnswer;
+
+/// Names and zones.
+#[derive(Debug, Default)]
+pub(super) struct Zones {
+    nodes: BTreeMap<String, Node>,
+    added: BTreeSet<String>,
+    serial: u32,
+}
+
+/// What stands at one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Node {
+    /// None, not even an empty list: the name is not listed for its addresses.
+    pub(super) addresses: Option<Vec<IpAddr>>,
+    /// The strings of each TXT record.
+    pub(super) txt: Vec<Vec<String>>,
+    /// Where a CNAME leads; whatever else stands here is then not seen.
+    pub(super) alias: Option<String>,
+    /// Whether questions about the name fail.
+    pub(super) is_broken: bool,
+}
+
+impl Node {
+    /// The values of the TXT records, each record's strings joined (RFC 8555 section 8.4).
+    pub(super) fn txt_values(&self) -> Vec<String> {
+        self.txt.iter().map(|strings| strings.concat()).collect()
+    }
+}
+
+impl Zones {
+    /// Changes what stands at a name; a name with nothing left is unknown again.
+    pub(super) fn change(&mut self, name: &str, change: impl FnOnce(&mut Node)) {
+        let name = normal(name);
+        let mut node = self.nodes.remove(&name).unwrap_or_default();
+        change(&mut node);
+        if node != Node::default() {
+            self.nodes.insert(name, node);
+        }
+        self.serial = self.serial.wrapping_add(1);
+    }
+
+    /// Makes the name the apex of a zone.
+    pub(super) fn add_zone(&mut self, zone: &str) {
+        self.added.insert(normal(zone));
+    }
+
+    /// Counts the changes.
+    pub(super) fn serial(&self) -> u32 {
+        self.serial
+    }
+
+    /// The apex of the zone that a name is in.
+    pub(super) fn zone_of<'a>(&'a self, name: &'a str) -> &'a str {
+        let added = ancestors(name).find(|ancestor| self.added.contains(*ancestor));
+        added.unwrap_or_else(|| {
+            let short = |ancestor: &&str| ancestor.split('.').count() <= 2;
+            ancestors(name).find(short).unwrap_or(name)
+        })
+    }
+
+    /// What answers for a name: itself, or a wildcard. `None` when there is no such name.
+    pub(super) fn find(&self, name: &str) -> Option<Node> {
+        if let Some(node) = self.nodes.get(name) {
+            return Some(node.clone());
+        }
+        if name_server(self.zone_of(name)) == name {
+            let here = Some(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+            return Some(Node { addresses: here, ..Node::default() });
+        }
+        if self.exists(name) {
+            return Some(Node::default());
+        }
+        // The closest encloser: the lowest name above that exists. The apex always does.
+        let encloser = ancestors(name).skip(1).find(|ancestor| self.exists(ancestor))?;
+        self.nodes.get(&format!("*.{encloser}")).cloned()
+    }
+
+    /// All addresses of a name, CNAMEs followed, or the response code.
+    pub(super) fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, String> {
+        let mut name = normal(name);
+        for _ in 0..=MAX_ALIASES {
+            let node = self.find(&name).ok_or_else(|| "NXDOMAIN".to_owned())?;
+            match node.alias {
+                _ if node.is_broken => return Err("SERVFAIL".to_owned()),
+                Some(target) => name = target,
+                None => return Ok(node.addresses.unwrap_or_default()),
+            }
+        }
+        Err("SERVFAIL".to_owned())
+    }
+
+    /// What a TXT question about a name is answered, or the response code.
+    pub(super) fn txt(&self, name: &str) -> Result<TxtAnswer, String> {
+        let node = self.find(&normal(name)).ok_or_else(|| "NXDOMAIN".to_owned())?;
+        match &node.alias {
+            _ if node.is_broken => Err("SERVFAIL".to_owned()),
+            Some(target) => Ok(TxtAnswer::Alias(target.clone())),
+            None => Ok(TxtAnswer::Values(node.txt_values())),
+        }
+    }
+
+    /// The values of the TXT records that stand at the name itself.
+    pub(super) fn txt_at(&self, name: &str) -> Vec<String> {
+        self.nodes.get(&normal(name)).map(Node::txt_values).unwrap_or_default()
+    }
+
+    /// Whether the name is listed, an apex, or the parent of one that is.
+    fn exists(&self, name: &str) -> bool {
+        let below = format!(".{name}");
+        let listed = |known: &String| known == name || known.ends_with(&below);
+        self.zone_of(name) == name || self.nodes.keys().any(listed) || self.added.iter().any(listed)
+    }
+}
+
+/// The name of a zone's one name server.
+pub(super) fn name_server(zone: &str) -> String {
+    format!("ns.{zone}")
+}
+
+/// A name as it is compared and kept.
+pub(super) fn normal(name: &str) -> String {
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+}
+
+/// The name, and the names above it.
+fn ancestors(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, parent)| parent))
+}
+
+/// How many CNAMEs are followed, one after another.
+pub(super) const MAX_ALIASES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(names: &[&str]) -> Zones {
+        let mut zones = Zones::default();
+        for (number, name) in names.iter().enumerate() {
+            zones.change(name, |node| node.txt = vec![vec![number.to_string()]]);
+        }
+        zones
+    }
+
+    #[test]
+    fn every_name_is_in_a_zone() {
+        let mut zones = Zones::default();
+        zones.add_zone("example.co.UK.");
+        zones.add_zone("sub.example.com");
+        let cases = [
+            ("a.b.example.com", "example.com"),
+            ("example.com", "example.com"),
+            ("sub.example.com", "sub.example.com"),
+            ("a.sub.example.com", "sub.example.com"),
+            ("asub.example.com", "example.com"),
+            ("_acme-challenge.www.example.co.uk", "example.co.uk"),
+            ("www.other.co.uk", "co.uk"),
+            ("com", "com"),
+        ];
+        for (name, zone) in cases {
+            assert_eq!(zones.zone_of(name), zone, "{name}");
+        }
+    }
+
+    #[test]
+    fn wildcards_cover_names_that_do_not_exist() {
+        let names = ["*.example.com", "_acme-challenge.www.example.com", "*.sub.example.com"];
+        let mut zones = listed(&names);
+        zones.add_zone("zone.example.com");
+        // The TXT value that tells which record answers; empty for a name without records.
+        let cases = [
+            ("a.example.com", Some("0")),
+            ("a.b.example.com", Some("0")),
+            ("_acme-challenge.www.example.com", Some("1")),
+            ("www.example.com", Some("")),
+            ("a.www.example.com", None),
+            ("sub.example.com", Some("")),
+            ("a.sub.example.com", Some("2")),
+            ("a.b.sub.example.com", Some("2")),
+            ("example.com", Some("")),
+            ("zone.example.com", Some("")),
+            ("a.zone.example.com", None),
+            ("example.net", Some("")),
+            ("a.example.net", None),
+        ];
+        for (name, expected) in cases {
+            let found = zones.find(name).map(|node| node.txt_values().concat());
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_nothing_left_is_unknown() {
+        let mut zones = listed(&["a.example.com"]);
+        zones.change("A.example.com.", |node| node.txt.clear());
+        assert_eq!(zones.find("a.example.com"), None);
+        zones.change("a.example.com", |node| node.addresses = Some(Vec::new()));
+        let bare = Node { addresses: Some(Vec::new()), ..Node::default() };
+        assert_eq!(zones.find("a.example.com"), Some(bare));
+    }
+}

@@ -1,0 +1,126 @@
+//! DNS-01 from the manifest to the certificate, through a program of the operator's.
+
+use std::fs::{OpenOptions, Permissions};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread::{self, JoinHandle};
+
+use certctl::rehearsal::{RequestKind, ZoneWriter};
+use certctl::solver::dns01::{DnsProvider as _, TxtRecord};
+use futures_util::FutureExt as _;
+
+use crate::support::{CertificateYaml, World, until};
+
+/// A program in `solvers.d` that speaks cert-manager's ChallengePayload, and the service that it
+/// writes to: the world's name server, behind a pipe.
+struct Service {
+    pipe: PathBuf,
+    thread: Option<JoinHandle<Vec<String>>>,
+}
+
+impl Service {
+    /// The solver `acme.example.org`, `my-dns`.
+    fn start(world: &World) -> Self {
+        let pipe = world.path("requests");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let program = format!(
+            "#!/bin/sh\nset -e\npayload=$(cat)\nfield() {{\n  printf '%s' \"$payload\" | sed \
+             's/.*\"'\"$1\"'\":\"\\([^\"]*\\)\".*/\\1/'\n}}\necho \"$(field action) $(field \
+             resolvedFQDN) $(field resolvedZone) $(field key) $1\" > '{}'\n",
+            pipe.display()
+        );
+        let path = world.write("config/solvers.d/acme.example.org/my-dns", &program);
+        std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        // Open for both, so that neither this nor a program waits for the other to come.
+        let requests = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        let writer = world.dns.provider();
+        let serve = move || {
+            let lines = BufReader::new(requests).lines().map(Result::unwrap);
+            lines.take_while(|line| line != END).inspect(|line| obey(&writer, line)).collect()
+        };
+        Self { pipe, thread: Some(thread::spawn(serve)) }
+    }
+
+    /// Everything it was asked, without the values.
+    fn finish(mut self) -> Vec<String> {
+        let mut pipe = OpenOptions::new().write(true).open(&self.pipe).unwrap();
+        writeln!(pipe, "{END}").unwrap();
+        let lines = self.thread.take().unwrap().join().unwrap();
+        let words = |line: &String| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let without_value = |mut words: Vec<String>| {
+            assert_eq!(words.remove(3).len(), 43);
+            words.join(" ")
+        };
+        lines.iter().map(words).map(without_value).collect()
+    }
+}
+
+/// Does what a line asks for: action, name, zone, value, argument.
+fn obey(writer: &ZoneWriter, line: &str) {
+    let [action, name, zone, value, _argument] =
+        line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+    let bare = |name: &str| name.strip_suffix('.').unwrap().to_owned();
+    let record = TxtRecord {
+        domain: String::new(),
+        name: bare(name),
+        zone: bare(zone),
+        value: value.to_owned(),
+    };
+    let deed = if action == "Present" { writer.present(&record) } else { writer.clean_up(&record) };
+    deed.now_or_never().unwrap().unwrap();
+}
+
+const END: &str = "end";
+
+#[test]
+fn a_wildcard_is_issued_through_a_program_of_the_operators() {
+    let world = World::start();
+    let solver = "    - dns01:\n        cnameStrategy: Follow\n        webhook:\n          groupName: \
+                  acme.example.org\n          solverName: my-dns\n";
+    world.write("config/issuer.yaml", &world.issuer().solvers(solver));
+    let names = ["example.test", "*.example.test", "www.example.test"];
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&names));
+    // The last one is looked after elsewhere.
+    world.dns.set_cname("_acme-challenge.www.example.test", "www.acme.example.net");
+    let service = Service::start(&world);
+    world.issue().ends_in(0);
+    world.state().published("web");
+    assert_eq!(world.ca.created(RequestKind::NewOrder), 1);
+
+    let places = ["_acme-challenge.example.test", "www.acme.example.net"];
+    for place in places {
+        until("nothing is left behind", || world.dns.txt(place).is_empty());
+        let looked = |question: &certctl::rehearsal::Question| {
+            question.name == place && question.record == "TXT"
+        };
+        assert!(world.dns.questions().iter().any(looked), "{place}");
+    }
+    let mut asked = service.finish();
+    asked.sort();
+    let deed = |action, name, zone, argument| format!("{action} {name}. {zone}. {argument}");
+    let on = |action, argument| {
+        let apex = deed(action, places[0], "example.test", argument);
+        [apex.clone(), apex, deed(action, places[1], "example.net", argument)]
+    };
+    assert_eq!(asked, [on("CleanUp", "cleanup"), on("Present", "present")].concat());
+}
+
+#[test]
+fn a_program_that_fails_is_said_and_nothing_is_accepted() {
+    let world = World::start();
+    let solver = "    - dns01:\n        webhook:\n          groupName: certctl.io\n          \
+                  solverName: exec\n          config:\n            command: my-dns\n";
+    world.write("config/issuer.yaml", &world.issuer().solvers(solver));
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
+    let run = world.issue().ends_in(3);
+    assert!(run.stderr.contains("solvers.d/certctl.io/my-dns"), "{}", run.stderr);
+    assert_eq!(world.ca.created(RequestKind::NewOrder), 0);
+
+    let path = world.write("config/solvers.d/my-dns", "#!/bin/sh\necho no such zone >&2\nexit 1\n");
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    let said = "solvers.d/my-dns answered exit code 1: no such zone";
+    world.run(&["issue", "--timeout", "2s"]).ends_in(75).says(said);
+    assert_eq!(world.sent(RequestKind::Challenge), 0);
+}
