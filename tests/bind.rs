@@ -42,9 +42,9 @@ fn single_values_come_and_go_with_every_algorithm_over_both_transports() {
 fn comes_and_goes(bind: &Bind, zone: &str, provider: &dyn DnsProvider) {
     let name = format!("_acme-challenge.{zone}");
     let (one, two) = (record(zone, &name, 'a'), record(zone, &name, 'b'));
-    let foreign = || (60, "foreign".to_owned());
+    let foreign = || (3600, "foreign".to_owned());
     let there = |values: &[&TxtRecord]| {
-        let ours = values.iter().map(|record| (60, record.value.clone()));
+        let ours = values.iter().map(|record| (3600, record.value.clone()));
         let mut all: Vec<_> = ours.chain([foreign()]).collect();
         all.sort();
         assert_eq!(bind.values(&name), all);

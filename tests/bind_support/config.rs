@@ -24,7 +24,7 @@ pub(crate) fn key_of(algorithm: &str) -> String {
 /// Writes `named.conf` and the zones.
 ///
 /// * `example.test`: every key may change TXT records. There is a foreign value at
-///   `_acme-challenge`.
+///   `_acme-challenge`, with a TTL of its own.
 /// * `open.test`: whoever asks from this machine may change it; a foreign value too.
 /// * `other.test`: only the key `only-other` may change it.
 /// * `alias.test`: nobody may change it; `_acme-challenge` leads to `x.other.test`.
@@ -64,7 +64,7 @@ pub(super) fn write(folder: &Path, port: u16, mark: &str) {
 /// Nothing is to be kept by anybody: a test looks at once after a change.
 const HEAD: &str = "$TTL 60\n@ 60 SOA ns root 1 3600 600 86400 0\n@ NS ns\n@ A 127.0.0.1\n\
                     ns A 127.0.0.1\nwww A 127.0.0.1\n";
-const EXAMPLE: &str = "_acme-challenge TXT \"foreign\"\n";
+const EXAMPLE: &str = "_acme-challenge 3600 TXT \"foreign\"\n";
 
 #[expect(clippy::disallowed_methods, reason = "a file of a test")]
 fn write_file(path: &Path, text: &str) {
