@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
 
 mod bind_support;
+#[path = "bind/issuing.rs"]
+mod issuing;
 #[expect(dead_code, unused_imports, reason = "tests/pebble.rs uses the rest")]
 mod pebble_support;
 
@@ -17,6 +19,8 @@ use zeroize::Zeroizing;
 
 use bind_support::{ALGORITHMS, Bind, SECRET, key_of};
 use pebble_support::block_on;
+
+const CERTCTL: &str = env!("CARGO_BIN_EXE_certctl");
 
 #[test]
 fn single_values_come_and_go_with_every_algorithm_over_both_transports() {
@@ -178,7 +182,10 @@ fn a_check_tells_an_authoritative_server_that_knows_the_key() {
     );
     assert_eq!(
         check(known, "foreign.test"),
-        format!("{at} answered REFUSED: it does not answer for the zone foreign.test")
+        format!(
+            "{at} has no zone for _acme-challenge.foreign.test: it knows no zone foreign.test; . \
+             is above it"
+        )
     );
     assert_eq!(
         check(Settings { secret: "d3Jvbmc=", ..known }, "example.test"),

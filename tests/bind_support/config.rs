@@ -28,13 +28,16 @@ pub(crate) fn key_of(algorithm: &str) -> String {
 /// * `open.test`: whoever asks from this machine may change it; a foreign value too.
 /// * `other.test`: only the key `only-other` may change it.
 /// * `alias.test`: nobody may change it; `_acme-challenge` leads to `x.other.test`.
+///
+/// It is a recursive server too, or else it would not follow that alias for Pebble; the root is its
+/// own, so that it asks nobody.
 pub(super) fn write(folder: &Path, port: u16, mark: &str) {
     let place = folder.display();
     let mut config = format!(
         "options {{ directory \"{place}\"; pid-file \"{place}/pid\"; lock-file none;\n\
          session-keyfile \"{place}/session.key\"; managed-keys-directory \"{place}\";\n\
          listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n\
-         recursion no; dnssec-validation no; notify no; empty-zones-enable no;\n\
+         recursion yes; dnssec-validation no; notify no; empty-zones-enable no;\n\
          allow-transfer {{ any; }}; }};\ncontrols {{ }};\n"
     );
     let mut grants = String::new();
@@ -51,6 +54,7 @@ pub(super) fn write(folder: &Path, port: u16, mark: &str) {
         ("open.test", "allow-update { 127.0.0.1; };".to_owned(), EXAMPLE),
         ("other.test", "allow-update { key \"only-other\"; };".to_owned(), ""),
         ("alias.test", String::new(), "_acme-challenge CNAME x.other.test.\n"),
+        (".", String::new(), ""),
         ("who-is-it", String::new(), &format!("mark TXT \"{mark}\"\n")),
     ];
     for (zone, policy, records) in zones {

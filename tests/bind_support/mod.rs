@@ -81,7 +81,13 @@ impl Bind {
 
     /// The TXT records at a name: TTL and value.
     pub(crate) fn values(&self, name: &str) -> Vec<(u32, String)> {
-        let answer = block_on(asking::ask(self.address, name, RecordType::TXT, true)).unwrap();
+        block_on(self.values_now(name))
+    }
+
+    /// The same, in a future.
+    pub(crate) async fn values_now(&self, name: &str) -> Vec<(u32, String)> {
+        let asked = asking::ask(self.address, name, RecordType::TXT, true);
+        let answer = asked.await.unwrap();
         let texts = answer.answers.iter().filter(|it| it.record_type() == RecordType::TXT);
         let mut texts: Vec<_> = texts.map(|it| (it.ttl, it.data.to_string())).collect();
         texts.sort();

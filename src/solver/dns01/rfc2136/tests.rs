@@ -386,7 +386,7 @@ async fn a_check_says_what_the_server_is_to_the_zone() {
         (
             (ResponseCode::NXDomain, "test", true),
             "SERVER has no zone for _acme-challenge.example.test: it knows no zone example.test; \
-             it holds test",
+             test. is above it",
         ),
         (
             (ResponseCode::NoError, "", true),
