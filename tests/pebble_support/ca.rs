@@ -1,6 +1,7 @@
 //! Pebble.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -24,12 +25,17 @@ pub(crate) struct Options {
     pub(crate) external_account_keys: BTreeMap<String, String>,
     /// Names that it refuses to order.
     pub(crate) blocked: Vec<String>,
+    /// Who it and the binary ask for names, with all zones of its own; a DNS server of its own
+    /// when `None`.
+    pub(crate) name_server: Option<SocketAddr>,
 }
 
 /// A running Pebble with a DNS server of its own.
 pub(crate) struct Ca {
-    /// The DNS server it asks.
+    /// The DNS server it asks, unless it was told another.
     pub(crate) dns: Dns,
+    /// See [`Options`].
+    pub(crate) name_server: Option<SocketAddr>,
     /// The port it validates HTTP-01 on.
     pub(crate) http_port: u16,
     bundle: String,
@@ -72,7 +78,9 @@ impl Ca {
         let config_path = folder.path().join("config.json");
         write(&config_path, &config.to_string());
         let mut command = Command::new(tool::find("pebble").unwrap());
-        command.arg("-config").arg(&config_path).args(["-dnsserver", &dns.address()]);
+        let name_server = options.name_server;
+        let asked = name_server.map_or_else(|| dns.address(), |server| server.to_string());
+        command.arg("-config").arg(&config_path).args(["-dnsserver", &asked]);
         command
             .env_clear()
             .env("PEBBLE_VA_NOSLEEP", "1")
@@ -80,7 +88,9 @@ impl Ca {
             .env("PEBBLE_AUTHZREUSE", options.reuse_authorizations.to_string())
             .env("PEBBLE_ALTERNATE_ROOTS", options.alternate_roots.to_string());
         let server = Server::start(&mut command, &folder.path().join("log"));
-        let mut ca = Self { dns, http_port, bundle, port, management, _folder: folder, server };
+        let _folder = folder;
+        let mut ca =
+            Self { dns, name_server, http_port, bundle, port, management, _folder, server };
         block_on(ca.prove()).then_some(ca)
     }
 

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// A running server; killed by its process id when dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     log: PathBuf,
 }
 
 impl Server {
     /// Starts it; all it says goes to `log`.
-    pub(super) fn start(command: &mut Command, log: &Path) -> Self {
+    pub(crate) fn start(command: &mut Command, log: &Path) -> Self {
         let file = File::create(log).unwrap();
         let errors = file.try_clone().unwrap();
         let child = command.stdin(Stdio::null()).stdout(file).stderr(errors).spawn();
@@ -21,12 +21,12 @@ impl Server {
     }
 
     /// What it has said.
-    pub(super) fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned()
     }
 
     /// Whether it has not ended.
-    pub(super) fn runs(&mut self) -> bool {
+    pub(crate) fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 }

@@ -57,7 +57,10 @@ pub(crate) struct Work<'a> {
 impl<'a> Work<'a> {
     /// An empty one, for runs of `program` against `ca`.
     pub(crate) fn new(ca: &'a Ca, program: impl Into<PathBuf>) -> Self {
-        let resolver = ca.dns.address();
+        let resolver = match ca.name_server {
+            Some(server) => server.to_string(),
+            None => ca.dns.address(),
+        };
         Self { ca, program: program.into(), resolver, folder: tempfile::tempdir().unwrap() }
     }
 
@@ -155,6 +158,9 @@ impl<'a> Work<'a> {
         command.args(words).args(["--timeout", "60s"]);
         command.args(["--state-dir", "state", "--config-dir", "config"]);
         command.args(["--resolver", &self.resolver]);
+        if let Some(server) = self.ca.name_server {
+            command.env("CERTCTL_DNS01_AUTHORITATIVE_PORT", server.port().to_string());
+        }
         command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
         command.args(["--http01-check-port", &port.to_string()]);
         command.stdin(Stdio::null());

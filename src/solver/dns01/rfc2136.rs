@@ -1,7 +1,8 @@
 //! `rfc2136`: dynamic updates (RFC 2136), signed with a shared key (TSIG, RFC 8945) if there is one.
 //!
 //! One value is added or removed per message; the server does that as a whole or not at all. The
-//! zone is the one whose SOA was found. Nothing is waited for: a server that says NOERROR serves
+//! others at the name keep their TTL, which is asked for first: it becomes that of the new value.
+//! The zone is the one whose SOA was found. Nothing is waited for: a server that says NOERROR serves
 //! the new content.
 
 mod exchange;
@@ -81,6 +82,26 @@ impl Updates {
         })
     }
 
+    async fn add(&self, record: &TxtRecord) -> Result<(), ProviderError> {
+        let ttl = self.ttl(name(&record.name)?).await?;
+        self.change(Change::Add { ttl }, record).await
+    }
+
+    /// The TTL that the values at a name have. All of them have one (RFC 2181 section 5.2), so
+    /// that another one with the new value would stay with the others when that is long gone.
+    async fn ttl(&self, name: Name) -> Result<u32, ProviderError> {
+        let request = Request::question(name.clone(), RecordType::TXT);
+        let answer = match self.ask(&request).await {
+            Ok((_, answer)) => answer,
+            Err(error @ ProviderError::Unreachable { .. }) => return Err(error),
+            // A server that does not say takes the change all the same, or says why not.
+            Err(_) => return Ok(TTL),
+        };
+        let mut texts = answer.message.answers.iter();
+        let text = texts.find(|it| it.record_type() == RecordType::TXT && it.name == name);
+        Ok(text.map_or(TTL, |text| text.ttl))
+    }
+
     async fn change(&self, change: Change, record: &TxtRecord) -> Result<(), ProviderError> {
         let (zone, name) = (name(&record.zone)?, name(&record.name)?);
         let request = Request::change(change, zone, name, &record.value);
@@ -148,7 +169,7 @@ impl Updates {
 
 impl DnsProvider for Updates {
     fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        self.change(Change::Add, record).boxed_local()
+        self.add(record).boxed_local()
     }
 
     fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
@@ -198,5 +219,7 @@ fn settings(reason: impl Into<String>) -> ProviderError {
     ProviderError::Settings { provider: PROVIDER, reason: reason.into() }
 }
 
+/// Of a value that is alone at its name, in seconds; cert-manager's.
+const TTL: u32 = 60;
 const PROVIDER: &str = "rfc2136";
 const SECRET: &str = "tsigSecretSecretRef";

@@ -15,7 +15,10 @@ use super::tsig::{FUDGE, Found, Key, Signed};
 /// What becomes of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    Add,
+    /// With this TTL, in seconds.
+    Add {
+        ttl: u32,
+    },
     Remove,
 }
 
@@ -31,7 +34,7 @@ impl Request {
         message.metadata.op_code = OpCode::Update;
         message.add_query(Query::query(zone, RecordType::SOA));
         let (class, ttl) = match change {
-            Change::Add => (DNSClass::IN, TTL),
+            Change::Add { ttl } => (DNSClass::IN, ttl),
             Change::Remove => (DNSClass::NONE, 0),
         };
         let data = RData::TXT(TXT::new(vec![value.to_owned()]));
@@ -173,6 +176,3 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Message, Option<Found>), DecodeError
     });
     Ok((message, found))
 }
-
-/// Of the value, in seconds; cert-manager's.
-const TTL: u32 = 60;

@@ -2,7 +2,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use hickory_proto::op::{Message, ResponseCode};
-use hickory_proto::rr::rdata::SOA;
+use hickory_proto::rr::rdata::{SOA, TXT};
 use hickory_proto::rr::{RData, Record};
 
 use super::responder::{Asked, Responder, TIME};
@@ -68,7 +68,7 @@ fn one_value_is_added_and_removed() {
         bytes.extend(record().value.as_bytes());
         bytes
     };
-    assert_eq!(request(Change::Add), change(1, 60));
+    assert_eq!(request(Change::Add { ttl: 60 }), change(1, 60));
     assert_eq!(request(Change::Remove), change(254, 0));
 }
 
@@ -181,6 +181,34 @@ async fn what_else_the_server_says_is_said_in_words() {
 }
 
 #[tokio::test]
+async fn the_values_at_a_name_keep_their_ttl() {
+    for (owner, kind_of_error, ttl) in [
+        ("_acme-challenge.www.example.test", ResponseCode::NoError, 3600),
+        // Where a CNAME leads to is another name.
+        ("elsewhere.example.test", ResponseCode::NoError, 60),
+        ("", ResponseCode::NXDomain, 60),
+        ("", ResponseCode::Refused, 60),
+    ] {
+        let server = Responder::start(move |asked| {
+            let mut message = Message::from_vec(&asked.answer(ResponseCode::NoError)).unwrap();
+            if message.queries[0].query_type() == RecordType::TXT {
+                message.metadata.response_code = kind_of_error;
+                let text = RData::TXT(TXT::new(vec!["foreign".to_owned()]));
+                let text = Record::from_rdata(name(owner).unwrap(), 3600, text);
+                message.answers.extend((!owner.is_empty()).then_some(text));
+            }
+            vec![asked.sign(&message.to_vec().unwrap(), FINE)]
+        })
+        .await;
+        assert_eq!(updates(&server).present(&record()).await, Ok(()));
+        let asked = server.asked();
+        assert_eq!(asked.len(), 2);
+        let (update, _) = message::read(&asked[1].bytes).unwrap();
+        assert_eq!(update.authorities[0].ttl, ttl, "{owner} {kind_of_error}");
+    }
+}
+
+#[tokio::test]
 async fn a_forged_answer_is_not_heard_and_the_true_one_is() {
     let forge: [fn(&Asked) -> Vec<u8>; 6] = [
         |asked| {
@@ -244,11 +272,11 @@ async fn tcp_is_used_where_udp_is_too_small_and_where_the_manifest_says_so() {
     };
     let server = Responder::start(answer).await;
     assert_eq!(updates(&server).present(&record()).await, Ok(()));
-    assert_eq!(transports(&server), [false, true]);
+    assert_eq!(transports(&server), [false, true, false, true]);
 
     let server = Responder::start(answer).await;
     let over_tcp = Updates { tcp: true, ..updates(&server) };
-    assert_eq!(over_tcp.present(&record()).await, Ok(()));
+    assert_eq!(over_tcp.clean_up(&record()).await, Ok(()));
     assert_eq!(transports(&server), [true]);
 
     let server = Responder::start(answer).await;
@@ -258,7 +286,7 @@ async fn tcp_is_used_where_udp_is_too_small_and_where_the_manifest_says_so() {
         Key::new(&name(&long.name).unwrap(), Algorithm::Sha512, Zeroizing::new(b"secret".to_vec()));
     let large = Updates { key: Some(key), ..updates(&server) };
     // It is signed with another key then, which does not matter here.
-    assert!(large.present(&long).await.is_err());
+    assert!(large.clean_up(&long).await.is_err());
     assert_eq!(transports(&server), [true]);
 
     // A server that truncates over TCP too, and one that hangs up.
@@ -358,7 +386,7 @@ async fn a_check_says_what_the_server_is_to_the_zone() {
         (
             (ResponseCode::NXDomain, "test", true),
             "SERVER has no zone for _acme-challenge.example.test: it knows no zone example.test; \
-             it holds test",
+             test. is above it",
         ),
         (
             (ResponseCode::NoError, "", true),
@@ -394,8 +422,9 @@ async fn without_a_key_nothing_is_signed() {
             server.address
         )
     );
-    let asked = server.asked();
-    assert!(message::read(&asked[0].bytes).unwrap().1.is_none());
+    for asked in server.asked() {
+        assert!(message::read(&asked.bytes).unwrap().1.is_none());
+    }
 }
 
 #[test]

@@ -60,10 +60,10 @@ impl Place<'_> {
         });
         let Some(serial) = serial else {
             let above = message.authorities.iter();
-            let above = above.filter(|record| record.record_type() == RecordType::SOA);
-            let held = above.map(|record| format!("; it holds {}", bare(&record.name))).next();
-            let held = held.unwrap_or_default();
-            return Err(self.no_zone(format!("it knows no zone {zone}{held}")));
+            let mut above = above.filter(|it| it.record_type() == RecordType::SOA);
+            let above = above.next().map(|it| format!("; {} is above it", it.name));
+            let above = above.unwrap_or_default();
+            return Err(self.no_zone(format!("it knows no zone {zone}{above}")));
         };
         if !message.metadata.authoritative {
             return Err(self.no_zone(format!("it is not authoritative for the zone {zone}")));

@@ -1,0 +1,76 @@
+//! The configuration of BIND: keys, and zones with who may change what in them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// As in a manifest, and as BIND has it; each has a key of its own: [`key_of`].
+pub(crate) const ALGORITHMS: [(&str, &str); 6] = [
+    ("HMACMD5", "hmac-md5"),
+    ("HMACSHA1", "hmac-sha1"),
+    ("HMACSHA224", "hmac-sha224"),
+    ("HMACSHA256", "hmac-sha256"),
+    ("HMACSHA384", "hmac-sha384"),
+    ("HMACSHA512", "hmac-sha512"),
+];
+
+/// Of all keys, in base64.
+pub(crate) const SECRET: &str = "Y2VydGN0bCB0ZXN0cyBzaWduIHRoZWlyIHVwZGF0ZXMgd2l0aCB0aGlzIQ==";
+
+/// The name of the key of an algorithm, as in a manifest.
+pub(crate) fn key_of(algorithm: &str) -> String {
+    format!("Certctl-{algorithm}.Test")
+}
+
+/// Writes `named.conf` and the zones.
+///
+/// * `example.test`: every key may change TXT records. There is a foreign value at
+///   `_acme-challenge`, with a TTL of its own.
+/// * `open.test`: whoever asks from this machine may change it; a foreign value too.
+/// * `other.test`: only the key `only-other` may change it.
+/// * `alias.test`: nobody may change it; `_acme-challenge` leads to `x.other.test`.
+///
+/// It is a recursive server too, or else it would not follow that alias for Pebble; the root is its
+/// own, so that it asks nobody.
+pub(super) fn write(folder: &Path, port: u16, mark: &str) {
+    let place = folder.display();
+    let mut config = format!(
+        "options {{ directory \"{place}\"; pid-file \"{place}/pid\"; lock-file none;\n\
+         session-keyfile \"{place}/session.key\"; managed-keys-directory \"{place}\";\n\
+         listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n\
+         recursion yes; dnssec-validation no; notify no; empty-zones-enable no;\n\
+         allow-transfer {{ any; }}; }};\ncontrols {{ }};\n"
+    );
+    let mut grants = String::new();
+    for (word, algorithm) in ALGORITHMS {
+        let key = key_of(word);
+        writeln!(config, "key \"{key}\" {{ algorithm {algorithm}; secret \"{SECRET}\"; }};")
+            .unwrap();
+        write!(grants, "grant \"{key}\" zonesub TXT; ").unwrap();
+    }
+    writeln!(config, "key \"only-other\" {{ algorithm hmac-sha256; secret \"{SECRET}\"; }};")
+        .unwrap();
+    let zones = [
+        ("example.test", format!("update-policy {{ {grants}}};"), EXAMPLE),
+        ("open.test", "allow-update { 127.0.0.1; };".to_owned(), EXAMPLE),
+        ("other.test", "allow-update { key \"only-other\"; };".to_owned(), ""),
+        ("alias.test", String::new(), "_acme-challenge CNAME x.other.test.\n"),
+        (".", String::new(), ""),
+        ("who-is-it", String::new(), &format!("mark TXT \"{mark}\"\n")),
+    ];
+    for (zone, policy, records) in zones {
+        let file = format!("{zone}.zone");
+        writeln!(config, "zone \"{zone}\" {{ type master; file \"{file}\"; {policy} }};").unwrap();
+        write_file(&folder.join(file), &format!("{HEAD}{records}"));
+    }
+    write_file(&folder.join("named.conf"), &config);
+}
+
+/// Nothing is to be kept by anybody: a test looks at once after a change.
+const HEAD: &str = "$TTL 60\n@ 60 SOA ns root 1 3600 600 86400 0\n@ NS ns\n@ A 127.0.0.1\n\
+                    ns A 127.0.0.1\nwww A 127.0.0.1\n";
+const EXAMPLE: &str = "_acme-challenge 3600 TXT \"foreign\"\n";
+
+#[expect(clippy::disallowed_methods, reason = "a file of a test")]
+fn write_file(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+}
