@@ -1,6 +1,8 @@
 //! The providers of this build.
 
-use super::{Context, DnsProvider, ProviderError, acme_dns, cloudflare, digital_ocean, rfc2136};
+use super::{
+    Context, DnsProvider, ProviderError, acme_dns, cloudflare, digital_ocean, rfc2136, webhook,
+};
 use crate::resource::Dns01Provider;
 
 /// Makes a provider of its settings.
@@ -20,7 +22,7 @@ pub struct Entry {
 
 /// All of them, a line each.
 pub const PROVIDERS: &[Entry] =
-    &[acme_dns::ENTRY, cloudflare::ENTRY, digital_ocean::ENTRY, rfc2136::ENTRY];
+    &[acme_dns::ENTRY, cloudflare::ENTRY, digital_ocean::ENTRY, rfc2136::ENTRY, webhook::ENTRY];
 
 /// The provider that a solver's settings are for.
 pub fn entry_of(provider: &Dns01Provider) -> Option<&'static Entry> {
