@@ -2,7 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::Empty;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use super::*;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context};
@@ -309,4 +315,50 @@ async fn a_provider_of_this_build_can_be_named() {
     });
     let entry = entry_of(&provider).unwrap();
     assert_eq!((entry.name, entry.needs_zone), ("webhook", true));
+}
+
+/// A server on 127.0.0.1 that says yes to everything, and its certificate as a caBundle.
+async fn start_tls() -> (String, String, JoinSet<()>) {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let configuration = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.unwrap())
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(configuration));
+    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = socket.local_addr().unwrap();
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        loop {
+            let (stream, _) = socket.accept().await.unwrap();
+            let Ok(stream) = acceptor.accept(stream).await else { continue };
+            let serve = service_fn(async |_| {
+                let response = hyper::Response::builder().status(204).header("connection", "close");
+                response.body(Empty::<bytes::Bytes>::new())
+            });
+            let http = hyper::server::conn::http1::Builder::new();
+            drop(http.serve_connection(TokioIo::new(stream), serve).await);
+        }
+    });
+    (address.to_string(), STANDARD.encode(made.cert.pem()), task)
+}
+
+#[tokio::test]
+async fn a_ca_bundle_is_trusted_and_nothing_else_is() {
+    let (service, bundle, _server) = start_tls().await;
+    let (_, stranger, _other) = start_tls().await;
+    let present = async |bundle: &str| {
+        let config = json!({"url": format!("https://{service}/"), "caBundle": bundle});
+        opened("http", Some(config)).unwrap().present(&record("v")).await
+    };
+    // The stranger has the same name and another key.
+    let refused = present(&stranger).await.unwrap_err().to_string();
+    let why =
+        "error sending request: client error (Connect): invalid peer certificate: BadSignature";
+    assert_eq!(refused, format!("{service} cannot be reached: {why}"));
+    present(&bundle).await.unwrap();
 }
