@@ -43,15 +43,28 @@ fn open(
     }
 }
 
+/// The provider that the settings of a webhook name.
+pub(super) fn named(provider: &Dns01Provider) -> Option<&'static Entry> {
+    let Dns01Provider::Webhook(settings) = provider else { return None };
+    (settings.group_name == OWN_GROUP).then(|| entry_named(&settings.solver_name)).flatten()
+}
+
+fn entry_named(name: &str) -> Option<&'static Entry> {
+    others().find(|entry| entry.name == name)
+}
+
+fn others() -> impl Iterator<Item = &'static Entry> {
+    PROVIDERS.iter().filter(|entry| entry.name != NAME)
+}
+
 /// A provider by its name.
 fn open_named(
     name: &str,
     settings: &Webhook,
     context: &Context<'_>,
 ) -> Result<Box<dyn DnsProvider>, ProviderError> {
-    let others = PROVIDERS.iter().filter(|entry| entry.name != NAME);
-    let Some(entry) = others.clone().find(|entry| entry.name == name) else {
-        let known: Vec<&str> = others.map(|entry| entry.name).collect();
+    let Some(entry) = entry_named(name) else {
+        let known: Vec<&str> = others().map(|entry| entry.name).collect();
         let reason = format!(
             "solverName: groupName {OWN_GROUP} has no `{}`; there are exec, http, {}",
             shown(name),

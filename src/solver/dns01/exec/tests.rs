@@ -196,7 +196,7 @@ async fn why_a_program_failed_is_said_in_its_own_words() {
         ("printf 'a\\033[31mb\\tc\\n' >&2; exit 1", "exit code 1: a\\u{1b}[31mb c"),
         ("printf '\\377\\n' >&2; exit 1", "exit code 1: \u{fffd}"),
         ("kill -KILL $$", "signal 9 (SIGKILL): it said no more"),
-        ("echo bye >&2; kill -USR1 $$", "signal 10: bye"),
+        ("echo bye >&2; kill -TERM $$", "signal 15 (SIGTERM): bye"),
         (flood, "exit code 4: last"),
         (&long, &format!("exit code 1: {}…", "x".repeat(300))),
     ];
@@ -219,24 +219,27 @@ async fn why_a_program_failed_is_said_in_its_own_words() {
 #[tokio::test]
 async fn a_program_that_does_not_end_is_stopped_with_all_it_started() {
     let folder = solvers(&[
-        ("deaf", "trap '' TERM; echo waiting >&2; sleep 1000 > held & sleep 1000"),
-        ("polite", "trap 'echo stopping >&2; exit 0' TERM; sleep 1000 > held & wait"),
+        ("deaf", "exec 3> deaf.held; trap '' TERM; echo waiting >&2; sleep 1000 & sleep 1000"),
+        ("polite", "exec 3> polite.held; trap 'echo bye >&2; exit' TERM; sleep 1000 & wait"),
     ]);
-    let fifo = folder.path().join("held");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    for (name, said) in [("deaf", "waiting"), ("polite", "stopping")] {
+    let stopped = async |name: &str, grace: Duration, said: &str| {
+        let fifo = folder.path().join(format!("{name}.held"));
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let mut reader = pipe::OpenOptions::new().open_receiver(&fifo).unwrap();
-        // A second is enough to start, and what ends it is never the sleep.
-        let limits = Limits { time: Duration::from_secs(1), ..QUICK };
+        // Long enough to start on a busy machine; what ends it is never the sleep.
+        let limits = Limits { time: Duration::from_secs(3), grace, ..QUICK };
         let exec = Exec { limits, ..exec(&folder, name) };
         let error = exec.present(&record("v")).await.unwrap_err().to_string();
-        let expected = format!("solvers.d/{name} has not finished: stopped after 1 s: {said}");
+        let expected = format!("solvers.d/{name} has not finished: stopped after 3 s: {said}");
         assert_eq!(error, expected);
         // It ends when the last process that holds it has ended.
         let mut rest = Vec::new();
         let end = tokio::time::timeout(Duration::from_secs(10), reader.read_to_end(&mut rest));
         end.await.unwrap().unwrap();
-    }
+    };
+    let deaf = stopped("deaf", QUICK.grace, "waiting");
+    let polite = stopped("polite", Duration::from_secs(30), "bye");
+    futures_util::future::join(deaf, polite).await;
 }
 
 #[tokio::test]

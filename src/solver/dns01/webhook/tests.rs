@@ -279,6 +279,7 @@ fn settings_of_a_webhook_are_checked_before_anything_is_sent() {
 async fn a_provider_of_this_build_can_be_named() {
     let token = json!({"tokenSecretRef": {"name": "good", "key": "k"}});
     assert!(opened("digitalocean", Some(token)).is_ok());
+    assert!(opened("rfc2136", Some(json!({"nameserver": "192.0.2.1:53"}))).is_ok());
     let cases = [
         ("digitalocean", None, "digitalocean: config: missing field `tokenSecretRef`"),
         (
@@ -308,13 +309,19 @@ async fn a_provider_of_this_build_can_be_named() {
         );
         assert_eq!(said, expected);
     }
-    let provider = Dns01Provider::Webhook(Webhook {
-        group_name: "acme.example.com".to_owned(),
-        solver_name: "x".to_owned(),
-        config: None,
-    });
-    let entry = entry_of(&provider).unwrap();
-    assert_eq!((entry.name, entry.needs_zone), ("webhook", true));
+    let cases = [
+        (OWN_GROUP, "acmeDNS", ("acmeDNS", false)),
+        (OWN_GROUP, "cloudflare", ("cloudflare", true)),
+        (OWN_GROUP, "http", (NAME, true)),
+        (OWN_GROUP, "webhook", (NAME, true)),
+        ("acme.example.com", "acmeDNS", (NAME, true)),
+    ];
+    for (group, solver, expected) in cases {
+        let (group_name, solver_name) = (group.to_owned(), solver.to_owned());
+        let webhook = Webhook { group_name, solver_name, config: None };
+        let entry = entry_of(&Dns01Provider::Webhook(webhook)).unwrap();
+        assert_eq!((entry.name, entry.needs_zone), expected);
+    }
 }
 
 /// A server on 127.0.0.1 that says yes to everything, and its certificate as a caBundle.
