@@ -174,6 +174,12 @@ impl Api {
         Self { user_agent, tls, client: OnceCell::new() }
     }
 
+    /// The same, with other authorities.
+    #[must_use]
+    pub fn with_tls(&self, tls: Tls) -> Self {
+        Self::new(self.user_agent.clone(), tls)
+    }
+
     /// Sends a request and reads its whole answer, whatever its status is. 429 and 503 are tried
     /// again, three times in all, as long as the service asks for no more than ten seconds.
     pub async fn send(&self, call: Call) -> Result<Reply, ProviderError> {
@@ -228,7 +234,8 @@ impl Api {
         let answer = answer
             .unwrap_or_else(|_| Err(format!("no answer within {} s", call.timeout.as_secs())));
         let answer = answer.map_err(unreachable);
-        let (method, url) = (&call.method, &call.url);
+        // The path of an address that the operator wrote may be what lets one in.
+        let (method, url) = (&call.method, if call.plain { &service } else { &call.url });
         match &answer {
             Ok(reply) => {
                 tracing::debug!(target: "certctl::dns01", %method, url, status = reply.status);

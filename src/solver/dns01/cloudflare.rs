@@ -1,7 +1,7 @@
 //! Cloudflare: API v4, with an API token, or an account's email and Global API Key.
 //!
-//! The zone is looked for from the name upwards, so that the DNS need not be asked. Records are
-//! told apart by their content: two challenges at one name do not touch each other.
+//! The zone is the one that the DNS shows, or else what is above the name. Records are told apart
+//! by their content: two challenges at one name do not touch each other.
 
 mod answer;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use crate::resource::Dns01Provider;
 
 pub(super) const ENTRY: Entry = Entry {
     name: NAME,
-    needs_zone: false,
+    needs_zone: true,
     is_for: |provider| matches!(provider, Dns01Provider::Cloudflare(_)),
     open,
 };

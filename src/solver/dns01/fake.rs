@@ -161,6 +161,17 @@ pub(super) fn in_context<T>(
     variables: &[(&str, &str)],
     with: impl FnOnce(&Context<'_>) -> T,
 ) -> T {
+    let nowhere = std::path::Path::new("/nonexistent/solvers.d");
+    in_context_at(nowhere, secrets, variables, with)
+}
+
+/// The same, with the operator's programs in a folder.
+pub(super) fn in_context_at<T>(
+    solvers_dir: &std::path::Path,
+    secrets: &[(&str, &str)],
+    variables: &[(&str, &str)],
+    with: impl FnOnce(&Context<'_>) -> T,
+) -> T {
     let secret: &ReadSecret<'_> = &|selector| {
         let wanted = format!("{}/{}", selector.name, selector.key);
         let found = secrets.iter().find(|(name, _)| *name == wanted);
@@ -177,7 +188,7 @@ pub(super) fn in_context<T>(
         environment: &environment,
         allow_ambient: true,
         namespace: "default",
-        solvers_dir: std::path::Path::new("/nonexistent/solvers.d"),
+        solvers_dir,
         api: api(),
         lookup: Rc::new(|host| Box::pin(async move { Err(format!("{host} is not looked up")) })),
         now: Rc::new(move || now),

@@ -1,6 +1,8 @@
 //! The providers of this build.
 
-use super::{Context, DnsProvider, ProviderError, acme_dns, cloudflare, digital_ocean, rfc2136};
+use super::{
+    Context, DnsProvider, ProviderError, acme_dns, cloudflare, digital_ocean, rfc2136, webhook,
+};
 use crate::resource::Dns01Provider;
 
 /// Makes a provider of its settings.
@@ -20,10 +22,14 @@ pub struct Entry {
 
 /// All of them, a line each.
 pub const PROVIDERS: &[Entry] =
-    &[acme_dns::ENTRY, cloudflare::ENTRY, digital_ocean::ENTRY, rfc2136::ENTRY];
+    &[acme_dns::ENTRY, cloudflare::ENTRY, digital_ocean::ENTRY, rfc2136::ENTRY, webhook::ENTRY];
 
-/// The provider that a solver's settings are for.
+/// The provider that a solver's settings are for; of a webhook that names one, that one.
 pub fn entry_of(provider: &Dns01Provider) -> Option<&'static Entry> {
+    webhook::named(provider).or_else(|| owner_of(provider))
+}
+
+fn owner_of(provider: &Dns01Provider) -> Option<&'static Entry> {
     PROVIDERS.iter().find(|entry| (entry.is_for)(provider))
 }
 
@@ -32,7 +38,7 @@ pub fn open(
     provider: &Dns01Provider,
     context: &Context<'_>,
 ) -> Result<Box<dyn DnsProvider>, ProviderError> {
-    match entry_of(provider) {
+    match owner_of(provider) {
         Some(entry) => (entry.open)(provider, context),
         None => Err(ProviderError::Settings {
             provider: "dns01",

@@ -10,11 +10,13 @@ mod cloudflare;
 mod context;
 mod digital_ocean;
 mod error;
+mod exec;
 #[cfg(test)]
 mod fake;
 mod list;
 mod rfc2136;
 mod txt;
+mod webhook;
 
 use futures_util::future::LocalBoxFuture;
 

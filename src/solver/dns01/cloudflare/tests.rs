@@ -51,9 +51,10 @@ impl World {
             ("GET", ["zones", zone, "dns_records"]) => {
                 let name = asked.query("name").unwrap();
                 let found = self.records.iter().filter(|r| r.1 == *zone && r.2 == name);
-                let found = found.map(
-                    |r| json!({"id": format!("r{}", r.0), "type": "TXT", "name": r.2, "content": r.3}),
-                );
+                let found = found.map(|r| {
+                    let id = format!("r{}", r.0);
+                    json!({"id": id, "type": "TXT", "name": r.2, "content": r.3})
+                });
                 page(asked, &found.collect::<Vec<_>>())
             }
             ("POST", ["zones", zone, "dns_records"]) => {

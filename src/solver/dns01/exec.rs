@@ -1,0 +1,151 @@
+//! A solver that is a program of the operator's, in `solvers.d`.
+//!
+//! A manifest names it and nothing more. With `groupName: certctl.io`, `solverName: exec` its
+//! `config` is `command`, a file in `solvers.d/certctl.io` or `solvers.d`; `mode`; and `config`,
+//! for the program. Any other pair is the program `solvers.d/<groupName>/<solverName>`, which gets
+//! the webhook's `config`, so that a manifest for a cluster works unchanged.
+//!
+//! | mode | arguments | standard input |
+//! | --- | --- | --- |
+//! | `payload` (the default) | `present` or `cleanup` | cert-manager's ChallengePayload, JSON |
+//! | `lego` | `present` or `cleanup`, the name with a trailing dot, the value | nothing |
+//!
+//! lego's RAW mode is not there: it wants the challenge's token. In both modes the environment is
+//! `PATH`, `HOME`, `LANG`, `TZ` and `CERTCTL_ACTION`, `CERTCTL_DOMAIN`, `CERTCTL_FQDN` and
+//! `CERTCTL_ZONE` (with a trailing dot), `CERTCTL_VALUE`; the folder is that of the program. Exit
+//! code 0 is success; the last line of standard error says why it is not.
+
+mod process;
+mod program;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use self::process::{Limits, Run};
+use self::program::Program;
+use super::webhook::{Action, Payload, decoded, rooted};
+use super::{Context, Deed, DnsProvider, ProviderError, TxtRecord};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    command: String,
+    #[serde(default)]
+    mode: Option<String>,
+    #[serde(default)]
+    config: Option<Value>,
+}
+
+/// `solverName: exec`.
+pub(super) fn open_command(
+    config: Option<&Value>,
+    context: &Context<'_>,
+) -> Result<Box<dyn DnsProvider>, ProviderError> {
+    let none = Value::Object(Map::new());
+    let settings: Settings = decoded(NAME, config.unwrap_or(&none))?;
+    let mode = match settings.mode.as_deref() {
+        None | Some("payload") => Mode::Payload,
+        Some("lego") => Mode::Lego,
+        Some(_) => return Err(fault("config.mode: use payload or lego".to_owned())),
+    };
+    let program = Program::command(context.solvers_dir, &settings.command).map_err(fault)?;
+    Ok(Box::new(Exec::new(program, mode, settings.config.as_ref(), context)))
+}
+
+/// A solver of another group.
+pub(super) fn open_solver(
+    group: &str,
+    solver: &str,
+    config: Option<&Value>,
+    context: &Context<'_>,
+) -> Result<Box<dyn DnsProvider>, ProviderError> {
+    let program = Program::solver(context.solvers_dir, group, solver).map_err(fault)?;
+    Ok(Box::new(Exec::new(program, Mode::Payload, config, context)))
+}
+
+/// What the program is told, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Payload,
+    Lego,
+}
+
+/// See the module.
+#[derive(Debug)]
+struct Exec {
+    program: Program,
+    mode: Mode,
+    payload: Payload,
+    environment: Vec<(&'static str, String)>,
+    limits: Limits,
+}
+
+impl Exec {
+    fn new(program: Program, mode: Mode, config: Option<&Value>, context: &Context<'_>) -> Self {
+        let inherited = INHERITED.iter().filter_map(|name| {
+            let value = (context.environment)(name);
+            value.map(|value| (*name, value))
+        });
+        let payload = Payload::new(context, config);
+        Self { program, mode, payload, environment: inherited.collect(), limits: LIMITS }
+    }
+
+    async fn run(&self, action: Action, record: &TxtRecord) -> Result<(), ProviderError> {
+        self.program.check().map_err(fault)?;
+        let (name, zone) = (rooted(&record.name), rooted(&record.zone));
+        let mut arguments = vec![action.in_arguments().to_owned()];
+        let mut input = Vec::new();
+        match self.mode {
+            Mode::Payload => {
+                input = self.payload.of(action, record).0.to_string().into_bytes();
+                input.push(b'\n');
+            }
+            Mode::Lego => arguments.extend([name.clone(), record.value.clone()]),
+        }
+        let mut environment = self.environment.clone();
+        environment.extend([
+            ("CERTCTL_ACTION", action.in_arguments().to_owned()),
+            ("CERTCTL_DOMAIN", record.domain.clone()),
+            ("CERTCTL_FQDN", name),
+            ("CERTCTL_ZONE", zone),
+            ("CERTCTL_VALUE", record.value.clone()),
+        ]);
+        let run = Run { program: &self.program, arguments, environment, input };
+        run.to_the_end(&self.limits).await
+    }
+}
+
+impl DnsProvider for Exec {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+        Box::pin(self.run(Action::Present, record))
+    }
+
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+        Box::pin(self.run(Action::CleanUp, record))
+    }
+
+    /// There is no question that changes nothing, so that the program is not run.
+    fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> Deed<'a, String> {
+        Box::pin(async move {
+            self.program.check().map_err(fault)?;
+            let name = self.program.shown();
+            Ok(format!("exec: {name} may be run; what it may write is not known"))
+        })
+    }
+}
+
+fn fault(reason: String) -> ProviderError {
+    ProviderError::Settings { provider: NAME, reason }
+}
+
+const NAME: &str = "exec";
+const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
+const LIMITS: Limits = Limits {
+    time: Duration::from_mins(1),
+    grace: Duration::from_secs(5),
+    linger: Duration::from_secs(1),
+};

@@ -1,0 +1,245 @@
+//! One run of a program: no shell, little environment, its own process group, an end.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{Error, ErrorKind};
+use std::os::unix::process::ExitStatusExt as _;
+use std::pin::Pin;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use futures_util::future::{FusedFuture, FutureExt as _, join3};
+use rustix::fs::Mode;
+use rustix::process::{Pid, Signal, kill_process_group, umask};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, Command};
+
+use super::program::Program;
+use crate::solver::dns01::ProviderError;
+use crate::solver::dns01::error::shown;
+
+/// How long what is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The whole run.
+    pub(super) time: Duration,
+    /// From SIGTERM to SIGKILL.
+    pub(super) grace: Duration,
+    /// For the rest of its output when it has ended: what it left behind may hold that open.
+    pub(super) linger: Duration,
+}
+
+/// See the module.
+pub(super) struct Run<'a> {
+    pub(super) program: &'a Program,
+    pub(super) arguments: Vec<String>,
+    pub(super) environment: Vec<(&'static str, String)>,
+    pub(super) input: Vec<u8>,
+}
+
+impl Run<'_> {
+    /// Runs it, and says why it failed.
+    pub(super) async fn to_the_end(&self, limits: &Limits) -> Result<(), ProviderError> {
+        let mut child = self.start().await.map_err(|error| {
+            let missing = error.kind() == ErrorKind::NotFound;
+            let help =
+                if missing { "; is the interpreter that its first line names there?" } else { "" };
+            let reason = format!("{} cannot be run: {error}{help}", self.program.path().display());
+            ProviderError::Settings { provider: super::NAME, reason }
+        })?;
+        let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+        let said = Said::default();
+        let talk = join3(
+            write(child.stdin.take(), &self.input),
+            read(child.stdout.take(), &said.out, Keep::First),
+            read(child.stderr.take(), &said.err, Keep::Last),
+        );
+        let mut talk = std::pin::pin!(talk.fuse());
+        let end = wait(&mut child, talk.as_mut(), limits.linger);
+        let ended = tokio::time::timeout(limits.time, end).await;
+        let Ok(status) = ended else {
+            group.signal(Signal::TERM);
+            let end = wait(&mut child, talk, limits.linger);
+            let in_time = tokio::time::timeout(limits.grace, end).await.is_ok();
+            group.signal(Signal::KILL);
+            if !in_time {
+                drop(tokio::time::timeout(limits.grace, child.wait()).await);
+            }
+            group.disband();
+            let reason = format!("stopped after {} s: {}", limits.time.as_secs(), said.words());
+            return Err(ProviderError::Unfinished { service: self.program.to_string(), reason });
+        };
+        group.disband();
+        let service = self.program.to_string();
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => {
+                let (status, reason) = (words_of(status), said.words());
+                Err(ProviderError::Refused { service, status, reason })
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                Err(ProviderError::Unreachable { service, reason })
+            }
+        }
+    }
+
+    async fn start(&self) -> Result<Child, Error> {
+        let mut tries = 1;
+        loop {
+            match self.spawn() {
+                // Whoever writes the file has it open still.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && tries < TRIES => {
+                    tries += 1;
+                    tokio::time::sleep(BUSY_WAIT).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn spawn(&self) -> Result<Child, Error> {
+        let mut command = Command::new(self.program.path());
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(self.program.folder())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        // The umask belongs to the whole process, and a stricter one harms nobody meanwhile.
+        let guard = UMASK.lock();
+        let before = umask(Mode::from_raw_mode(0o077));
+        let child = command.spawn();
+        umask(before);
+        drop(guard);
+        child
+    }
+}
+
+/// The end of the program, and what it said until then.
+async fn wait<T>(
+    child: &mut Child,
+    mut talk: Pin<&mut impl FusedFuture<Output = T>>,
+    linger: Duration,
+) -> Result<ExitStatus, Error> {
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status?,
+            _ = talk.as_mut(), if !talk.is_terminated() => {}
+        }
+    };
+    if !talk.is_terminated() {
+        drop(tokio::time::timeout(linger, talk).await);
+    }
+    Ok(status)
+}
+
+/// A program need not read what it is told.
+async fn write(pipe: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut pipe) = pipe {
+        drop(pipe.write_all(input).await);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Keep {
+    First,
+    Last,
+}
+
+/// Reads to the end and keeps a part: a program that says much is not stopped by a full pipe.
+async fn read(pipe: Option<impl AsyncRead + Unpin>, kept: &RefCell<VecDeque<u8>>, keep: Keep) {
+    let Some(mut pipe) = pipe else { return };
+    let mut buffer = vec![0; 8192];
+    while let Ok(length) = pipe.read(&mut buffer).await {
+        let Some(new) = buffer.get(..length).filter(|new| !new.is_empty()) else { return };
+        let mut kept = kept.borrow_mut();
+        match keep {
+            Keep::First => {
+                let room = KEPT.saturating_sub(kept.len());
+                kept.extend(new.iter().take(room));
+            }
+            Keep::Last => {
+                kept.extend(new);
+                let surplus = kept.len().saturating_sub(KEPT);
+                drop(kept.drain(..surplus));
+            }
+        }
+    }
+}
+
+/// The first of standard output, the last of standard error.
+#[derive(Default)]
+struct Said {
+    out: RefCell<VecDeque<u8>>,
+    err: RefCell<VecDeque<u8>>,
+}
+
+impl Said {
+    /// The last line of standard error, or else the first of standard output.
+    fn words(&self) -> String {
+        let text = |kept: &RefCell<VecDeque<u8>>| {
+            let bytes: Vec<u8> = kept.borrow().iter().copied().collect();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let (out, err) = (text(&self.out), text(&self.err));
+        let filled = |line: &&str| !line.trim().is_empty();
+        let line = err.lines().rfind(filled).or_else(|| out.lines().find(filled));
+        shown(line.unwrap_or_default())
+    }
+}
+
+fn words_of(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => {
+            let name = SIGNALS.iter().find(|(number, _)| *number == signal);
+            let name = name.map_or_else(String::new, |(_, name)| format!(" ({name})"));
+            format!("signal {signal}{name}")
+        }
+        (None, None) => status.to_string(),
+    }
+}
+
+/// The processes of a run; they do not outlive the wait for them.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.0 {
+            // That nobody is left to hear it is fine.
+            kill_process_group(pid, signal).ok();
+        }
+    }
+
+    fn disband(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.signal(Signal::TERM);
+    }
+}
+
+static UMASK: Mutex<()> = Mutex::new(());
+/// Bytes of each output that are kept.
+const KEPT: usize = 64 << 10;
+const TRIES: u32 = 20;
+const BUSY_WAIT: Duration = Duration::from_millis(50);
+const SIGNALS: [(i32, &str); 9] = [
+    (1, "SIGHUP"),
+    (2, "SIGINT"),
+    (3, "SIGQUIT"),
+    (6, "SIGABRT"),
+    (9, "SIGKILL"),
+    (11, "SIGSEGV"),
+    (13, "SIGPIPE"),
+    (14, "SIGALRM"),
+    (15, "SIGTERM"),
+];

@@ -1,0 +1,218 @@
+//! A webhook over HTTP: cert-manager's ChallengePayload, posted to a URL.
+//!
+//! `config`: `url`; `caBundle` (base64 of PEM); `headers`, from a header's name to the `name` and
+//! `key` of a Secret's entry that is its value; `timeout` (30s unless said); `config`, which goes
+//! with every request. The answer is a ChallengePayload with a `response`; a success without a body
+//! is one too.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+use std::time::Duration;
+
+use http::header::HeaderName;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+use super::payload::{Action, Payload};
+use super::{NAME, authorities, decoded, fault};
+use crate::resource::{GoDuration, SecretKeySelector};
+use crate::solver::dns01::{
+    Api, Call, Context, Deed, DnsProvider, ProviderError, Reply, TxtRecord,
+};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Settings {
+    url: String,
+    #[serde(default)]
+    ca_bundle: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, SecretKeySelector>,
+    #[serde(default)]
+    timeout: Option<GoDuration>,
+    #[serde(default)]
+    config: Option<Value>,
+}
+
+pub(super) fn open(
+    config: Option<&Value>,
+    context: &Context<'_>,
+) -> Result<Box<dyn DnsProvider>, ProviderError> {
+    let none = Value::Object(Map::new());
+    let settings: Settings = decoded(NAME, config.unwrap_or(&none))?;
+    let url = reqwest::Url::parse(&settings.url)
+        .map_err(|error| fault(format!("config.url: {error}")))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(fault("config.url: this is no http:// or https:// address"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(fault("config.url: credentials belong into config.headers, not here"));
+    }
+    let timeout = match settings.timeout {
+        None => DEFAULT_TIMEOUT,
+        Some(GoDuration(asked)) => Duration::try_from(asked)
+            .ok()
+            .filter(|asked| (SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(asked))
+            .ok_or_else(|| fault("config.timeout: use 1s to 5m"))?,
+    };
+    let mut headers = Vec::new();
+    for (name, selector) in &settings.headers {
+        let name = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| fault(format!("config.headers: `{name}` is no name of a header")))?;
+        headers.push((name, context.text(NAME, "config.headers", selector)?));
+    }
+    let api = match settings.ca_bundle {
+        None => Rc::clone(&context.api),
+        Some(bundle) => {
+            let tls = authorities::trusting(&bundle)
+                .map_err(|reason| fault(format!("config.caBundle: {reason}")))?;
+            Rc::new(context.api.with_tls(Box::new(move || Ok(tls.clone()))))
+        }
+    };
+    let payload = Payload::new(context, settings.config.as_ref());
+    Ok(Box::new(Http { api, url: url.into(), headers, timeout, payload }))
+}
+
+/// See the module.
+struct Http {
+    api: Rc<Api>,
+    url: String,
+    headers: Vec<(HeaderName, Zeroizing<String>)>,
+    timeout: Duration,
+    payload: Payload,
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&HeaderName> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Http").field("headers", &names).finish_non_exhaustive()
+    }
+}
+
+impl DnsProvider for Http {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+        Box::pin(self.ask(Action::Present, record))
+    }
+
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+        Box::pin(self.ask(Action::CleanUp, record))
+    }
+
+    /// There is no question that changes nothing; whether somebody is there can be seen.
+    fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> Deed<'a, String> {
+        Box::pin(async move {
+            let reply = self.send(Call::new(Method::GET, self.url.clone())).await?;
+            match reply.status {
+                401 | 403 => Err(reply.refused(&said_in(&reply))),
+                _ => Ok(format!(
+                    "webhook: {} answers; what it may write is not known",
+                    reply.service
+                )),
+            }
+        })
+    }
+}
+
+impl Http {
+    async fn ask(&self, action: Action, record: &TxtRecord) -> Result<(), ProviderError> {
+        let (document, uid) = self.payload.of(action, record);
+        let reply = self.send(Call::new(Method::POST, self.url.clone()).json(&document)).await?;
+        verdict(&reply, &uid)
+    }
+
+    async fn send(&self, call: Call) -> Result<Reply, ProviderError> {
+        let mut call = call.plain().within(self.timeout);
+        for (name, value) in &self.headers {
+            call = call.credential(name.clone(), "", value)?;
+        }
+        self.api.send(call).await
+    }
+}
+
+fn verdict(reply: &Reply, uid: &str) -> Result<(), ProviderError> {
+    if !reply.is_success() {
+        return Err(reply.refused(&said_in(reply)));
+    }
+    if reply.body.trim_ascii().is_empty() {
+        return Ok(());
+    }
+    let Some(response) = reply.json::<Document>()?.response else {
+        return Err(reply.garbled(&"there is no `response` in it"));
+    };
+    if !response.uid.is_empty() && response.uid != uid {
+        return Err(reply.garbled(&"`response.uid` is not that of the request"));
+    }
+    if response.success {
+        return Ok(());
+    }
+    let status = response.status.unwrap_or_default();
+    // A Status carries the code that the webhook met.
+    if StatusCode::from_u16(status.code).is_ok_and(|code| !code.is_success()) {
+        let reply = Reply {
+            service: reply.service.clone(),
+            status: status.code,
+            headers: reply.headers.clone(),
+            body: Vec::new(),
+        };
+        return Err(reply.refused(&status.words()));
+    }
+    Err(ProviderError::Refused {
+        service: reply.service.clone(),
+        status: "`success: false`".to_owned(),
+        reason: crate::solver::dns01::error::shown(&status.words()),
+    })
+}
+
+/// What an answer that is no success says: a `response`, or a Status of Kubernetes, or any text.
+fn said_in(reply: &Reply) -> String {
+    let Ok(document) = reply.json::<Document>() else { return reply.text() };
+    let inner = document.response.and_then(|response| response.status).map(|s| s.words());
+    let outer = Status { message: document.message, reason: document.reason, code: 0 }.words();
+    inner.into_iter().chain([outer]).find(|words| !words.is_empty()).unwrap_or_else(|| reply.text())
+}
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    response: Option<Response>,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    #[serde(default)]
+    uid: String,
+    success: bool,
+    #[serde(default)]
+    status: Option<Status>,
+}
+
+#[derive(Default, Deserialize)]
+struct Status {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    code: u16,
+}
+
+impl Status {
+    fn words(&self) -> String {
+        match (self.message.as_str(), self.reason.as_str()) {
+            (message, "") => message.to_owned(),
+            ("", reason) => reason.to_owned(),
+            (message, reason) => format!("{message} ({reason})"),
+        }
+    }
+}
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
+const LONGEST_TIMEOUT: Duration = Duration::from_mins(5);

@@ -1,0 +1,371 @@
+//! Webhooks over HTTP, and what the names of a webhook lead to.
+
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::Empty;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context};
+use crate::solver::dns01::{TxtRecord, entry_of};
+
+const CANARY: &str = "canary-7f3a9";
+
+/// A webhook that keeps values per name.
+#[derive(Default)]
+struct World {
+    values: Vec<(String, String)>,
+    instead: Option<(u16, String)>,
+}
+
+impl World {
+    fn answer(&mut self, asked: &Asked) -> Answer {
+        if let Some((status, body)) = &self.instead {
+            return Answer::new(*status, body.clone()).with("retry-after", "60");
+        }
+        if asked.header("x-api-key") != CANARY {
+            return Answer::new(401, format!("{} is wrong", asked.header("x-api-key")));
+        }
+        if asked.method == "GET" {
+            return Answer::new(405, "");
+        }
+        let request = asked.json()["request"].clone();
+        let text = |field: &str| request[field].as_str().unwrap().to_owned();
+        let entry = (text("resolvedFQDN"), text("key"));
+        match text("action").as_str() {
+            "Present" if self.values.contains(&entry) => {}
+            "Present" => self.values.push(entry),
+            "CleanUp" => self.values.retain(|value| *value != entry),
+            other => return refusal(&format!("unknown action {other}"), "BadRequest", 400),
+        }
+        let response = json!({"uid": request["uid"], "success": true});
+        let kind = "ChallengePayload";
+        Answer::json(200, &json!({"kind": kind, "response": response}))
+    }
+}
+
+fn refusal(message: &str, reason: &str, code: u16) -> Answer {
+    Answer::new(200, response(message, reason, code))
+}
+
+fn response(message: &str, reason: &str, code: u16) -> String {
+    let status = json!({"message": message, "reason": reason, "code": code});
+    json!({"response": {"uid": "", "success": false, "status": status}}).to_string()
+}
+
+async fn start() -> (Arc<Mutex<World>>, Fake) {
+    let world = Arc::new(Mutex::new(World::default()));
+    let shared = Arc::clone(&world);
+    let fake = Fake::start(move |asked| shared.lock().unwrap().answer(asked)).await;
+    (world, fake)
+}
+
+fn opened(solver: &str, config: Option<Value>) -> Result<Box<dyn DnsProvider>, ProviderError> {
+    let settings =
+        Webhook { group_name: OWN_GROUP.to_owned(), solver_name: solver.to_owned(), config };
+    let provider = Dns01Provider::Webhook(settings);
+    let secrets = [("good/k", CANARY), ("wrong/k", "canary-other")];
+    in_context(&secrets, &[], |context| super::super::open(&provider, context))
+}
+
+fn config(url: &str, secret: &str) -> Value {
+    json!({"url": url, "headers": {"X-Api-Key": {"name": secret, "key": "k"}}})
+}
+
+fn record(value: &str) -> TxtRecord {
+    TxtRecord {
+        domain: "www.example.com".to_owned(),
+        name: "_acme-challenge.www.example.com".to_owned(),
+        zone: "example.com".to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn values_come_and_go_one_by_one() {
+    let (world, fake) = start().await;
+    world.lock().unwrap().values.push(("_acme-challenge.www.example.com.".into(), "x".into()));
+    let hook = opened("http", Some(config(&(fake.url() + "/hook?a=b"), "good"))).unwrap();
+    let values = || {
+        let world = world.lock().unwrap();
+        world.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()
+    };
+    hook.present(&record("one")).await.unwrap();
+    hook.present(&record("two")).await.unwrap();
+    hook.present(&record("two")).await.unwrap();
+    assert_eq!(values(), ["x", "one", "two"]);
+    hook.clean_up(&record("one")).await.unwrap();
+    hook.clean_up(&record("one")).await.unwrap();
+    assert_eq!(values(), ["x", "two"]);
+    hook.present(&record("one")).await.unwrap();
+    assert_eq!(values(), ["x", "two", "one"]);
+    assert_eq!(fake.log(), ["POST /hook?a=b"; 6]);
+}
+
+#[tokio::test]
+async fn the_request_is_cert_manager_s_payload() {
+    let (_world, fake) = start().await;
+    let mut config = config(&fake.url(), "good");
+    config["config"] = json!({"a": 1});
+    let hook = opened("http", Some(config)).unwrap();
+    hook.clean_up(&TxtRecord { zone: String::new(), ..record("one") }).await.unwrap();
+    let asked = &fake.asked()[0];
+    let mut document = asked.json();
+    let uid = document["request"]["uid"].take();
+    let parts: Vec<usize> = uid.as_str().unwrap().split('-').map(str::len).collect();
+    assert_eq!(parts, [8, 4, 4, 4, 12], "{uid}");
+    let expected = json!({
+        "apiVersion": "webhook.acme.cert-manager.io/v1alpha1",
+        "kind": "ChallengePayload",
+        "request": {
+            "uid": null, "action": "CleanUp", "type": "dns-01", "dnsName": "www.example.com",
+            "key": "one", "resourceNamespace": "default",
+            "resolvedFQDN": "_acme-challenge.www.example.com.", "resolvedZone": "",
+            "allowAmbientCredentials": true, "config": {"a": 1},
+        },
+    });
+    assert_eq!(document, expected);
+    assert_eq!(asked.header("content-type"), "application/json");
+}
+
+#[tokio::test]
+async fn an_answer_says_whether_it_worked() {
+    let cases = [
+        (200, String::new(), None),
+        (204, String::new(), None),
+        (200, " \n".to_owned(), None),
+        (201, r#"{"response":{"uid":"","success":true}}"#.to_owned(), None),
+        (200, r#"{"response":{"success":true}}"#.to_owned(), None),
+        (200, response("no such zone", "", 0), Some("{} answered `success: false`: no such zone")),
+        (200, response("no", "Forbidden", 403), Some("{} refuses the credentials: no (Forbidden)")),
+        (200, response("", "Conflict", 409), Some("{} answered 409: Conflict")),
+        (
+            200,
+            response("slowly", "", 429),
+            Some("{} limits the rate of requests and asks to wait 60 s"),
+        ),
+        (
+            200,
+            r#"{"response":{"uid":"x","success":true}}"#.to_owned(),
+            Some("{} answered what cannot be used: `response.uid` is not that of the request"),
+        ),
+        (
+            200,
+            r#"{"kind":"ChallengePayload"}"#.to_owned(),
+            Some("{} answered what cannot be used: there is no `response` in it"),
+        ),
+        (
+            200,
+            r#"{"response":{"success":"yes"}}"#.to_owned(),
+            Some(
+                "{} answered what cannot be used: invalid type: string \"yes\", expected a boolean \
+                 at line 1 column 28",
+            ),
+        ),
+        (
+            200,
+            "ok".to_owned(),
+            Some("{} answered what cannot be used: expected value at line 1 column 1"),
+        ),
+        (500, response("canary-7f3a9 failed", "", 0), Some("{} answered 500: *** failed")),
+        (
+            403,
+            json!({"kind": "Status", "message": "not you", "reason": "Forbidden"}).to_string(),
+            Some("{} refuses the credentials: not you (Forbidden)"),
+        ),
+        (502, "<html>bad</html>".to_owned(), Some("{} answered 502: <html>bad</html>")),
+        (302, String::new(), Some("{} answered 302: it said no more")),
+        (429, String::new(), Some("{} limits the rate of requests and asks to wait 60 s")),
+    ];
+    for (status, body, expected) in cases {
+        let (world, fake) = start().await;
+        world.lock().unwrap().instead = Some((status, body));
+        let hook = opened("http", Some(config(&fake.url(), "good"))).unwrap();
+        let expected = expected.map(|text| text.replacen("{}", &fake.address.to_string(), 1));
+        for result in [hook.present(&record("v")).await, hook.clean_up(&record("v")).await] {
+            assert!(!format!("{result:?}").contains("canary"), "{result:?}");
+            assert_eq!(result.err().map(|error| error.to_string()), expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_check_changes_nothing_and_hears_of_wrong_credentials() {
+    let (world, fake) = start().await;
+    let check = async |secret: &str| {
+        let hook = opened("http", Some(config(&fake.url(), secret))).unwrap();
+        hook.check("_acme-challenge.www.example.com", "example.com").await
+    };
+    let service = fake.address;
+    let said = check("good").await.unwrap();
+    assert_eq!(said, format!("webhook: {service} answers; what it may write is not known"));
+    let said = check("wrong").await.unwrap_err();
+    assert_eq!(said.to_string(), format!("{service} refuses the credentials: *** is wrong"));
+    assert!(world.lock().unwrap().values.is_empty());
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_silent_is_given_up() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let service = silent.local_addr().unwrap();
+    let config = json!({"url": format!("http://{service}"), "timeout": "1s"});
+    let hook = opened("http", Some(config)).unwrap();
+    let said = hook.present(&record("v")).await.unwrap_err().to_string();
+    assert_eq!(said, format!("{service} cannot be reached: no answer within 1 s"));
+}
+
+#[test]
+fn settings_of_a_webhook_are_checked_before_anything_is_sent() {
+    let url = "https://hook.test/";
+    let cases = [
+        (json!({"url": url}), None),
+        (json!({"url": "http://hook.test/", "timeout": "5m"}), None),
+        (json!({}), Some("config: missing field `url`")),
+        (json!({"url": "hook"}), Some("config.url: relative URL without a base")),
+        (
+            json!({"url": "file:///etc/passwd"}),
+            Some("config.url: this is no http:// or https:// address"),
+        ),
+        (
+            json!({"url": "https://canary:canary@hook.test"}),
+            Some("config.url: credentials belong into config.headers, not here"),
+        ),
+        (json!({"url": url, "timeout": "0s"}), Some("config.timeout: use 1s to 5m")),
+        (json!({"url": url, "timeout": "6m"}), Some("config.timeout: use 1s to 5m")),
+        (json!({"url": url, "timeout": "-1s"}), Some("config.timeout: use 1s to 5m")),
+        (
+            json!({"url": url, "headers": {"a b": {"name": "good", "key": "k"}}}),
+            Some("config.headers: `a b` is no name of a header"),
+        ),
+        (
+            json!({"url": url, "headers": {"x-key": {"name": "none", "key": "k"}}}),
+            Some("config.headers: secret default/none has no `k`"),
+        ),
+        (
+            json!({"url": url, "headers": {"x-key": "canary"}}),
+            Some("config: a string stands where SecretKeySelector is expected"),
+        ),
+        (json!({"url": url, "caBundle": "!"}), Some("config.caBundle: this is not base64")),
+        (
+            json!({"url": url, "caBundle": "-----BEGIN CERTIFICATE-----"}),
+            Some("config.caBundle: this is not base64 of the PEM text"),
+        ),
+        (
+            json!({"url": url, "caBundle": "AAAA"}),
+            Some("config.caBundle: there is no PEM certificate in it"),
+        ),
+        (
+            json!({"url": url, "skipTLSVerify": true}),
+            Some(
+                "config: unknown field `skipTLSVerify`, expected one of `url`, `caBundle`, \
+                 `headers`, `timeout`, `config`",
+            ),
+        ),
+    ];
+    for (config, expected) in cases {
+        let error = opened("http", Some(config)).err();
+        assert!(!format!("{error:?}").contains("canary"), "{error:?}");
+        let said = error.map(|error| error.to_string());
+        assert_eq!(said, expected.map(|text| format!("webhook: {text}")));
+    }
+}
+
+#[tokio::test]
+async fn a_provider_of_this_build_can_be_named() {
+    let token = json!({"tokenSecretRef": {"name": "good", "key": "k"}});
+    assert!(opened("digitalocean", Some(token)).is_ok());
+    assert!(opened("rfc2136", Some(json!({"nameserver": "192.0.2.1:53"}))).is_ok());
+    let cases = [
+        ("digitalocean", None, "digitalocean: config: missing field `tokenSecretRef`"),
+        (
+            "digitalocean",
+            Some(json!({"tokenSecretRef": "canary"})),
+            "digitalocean: config: a string stands where SecretKeySelector is expected",
+        ),
+        (
+            "acmeDNS",
+            Some(json!({"host": "a", "accountSecretRef": {"name": "none", "key": "k"}})),
+            "acmeDNS: accountSecretRef: secret default/none has no `k`",
+        ),
+    ];
+    for (name, config, expected) in cases {
+        let error = opened(name, config).err().unwrap();
+        assert!(!format!("{error:?}").contains("canary"), "{error:?}");
+        assert_eq!(error.to_string(), expected);
+    }
+    let known: Vec<&str> = PROVIDERS.iter().map(|entry| entry.name).collect();
+    let others: Vec<&str> = known.iter().copied().filter(|name| *name != NAME).collect();
+    for name in ["webhook", "nothing"] {
+        let said = opened(name, None).err().unwrap().to_string();
+        let list = others.join(", ");
+        let expected = format!(
+            "webhook: solverName: groupName certctl.io has no `{name}`; there are exec, http, \
+             {list}"
+        );
+        assert_eq!(said, expected);
+    }
+    let cases = [
+        (OWN_GROUP, "acmeDNS", ("acmeDNS", false)),
+        (OWN_GROUP, "cloudflare", ("cloudflare", true)),
+        (OWN_GROUP, "http", (NAME, true)),
+        (OWN_GROUP, "webhook", (NAME, true)),
+        ("acme.example.com", "acmeDNS", (NAME, true)),
+    ];
+    for (group, solver, expected) in cases {
+        let (group_name, solver_name) = (group.to_owned(), solver.to_owned());
+        let webhook = Webhook { group_name, solver_name, config: None };
+        let entry = entry_of(&Dns01Provider::Webhook(webhook)).unwrap();
+        assert_eq!((entry.name, entry.needs_zone), expected);
+    }
+}
+
+/// A server on 127.0.0.1 that says yes to everything, and its certificate as a caBundle.
+async fn start_tls() -> (String, String, JoinSet<()>) {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let configuration = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.unwrap())
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(configuration));
+    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = socket.local_addr().unwrap();
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        loop {
+            let (stream, _) = socket.accept().await.unwrap();
+            let Ok(stream) = acceptor.accept(stream).await else { continue };
+            let serve = service_fn(async |_| {
+                let response = hyper::Response::builder().status(204).header("connection", "close");
+                response.body(Empty::<bytes::Bytes>::new())
+            });
+            let http = hyper::server::conn::http1::Builder::new();
+            drop(http.serve_connection(TokioIo::new(stream), serve).await);
+        }
+    });
+    (address.to_string(), STANDARD.encode(made.cert.pem()), task)
+}
+
+#[tokio::test]
+async fn a_ca_bundle_is_trusted_and_nothing_else_is() {
+    let (service, bundle, _server) = start_tls().await;
+    let (_, stranger, _other) = start_tls().await;
+    let present = async |bundle: &str| {
+        let config = json!({"url": format!("https://{service}/"), "caBundle": bundle});
+        opened("http", Some(config)).unwrap().present(&record("v")).await
+    };
+    // The stranger has the same name and another key.
+    let refused = present(&stranger).await.unwrap_err().to_string();
+    let why =
+        "error sending request: client error (Connect): invalid peer certificate: BadSignature";
+    assert_eq!(refused, format!("{service} cannot be reached: {why}"));
+    present(&bundle).await.unwrap();
+}
