@@ -22,6 +22,9 @@ _certctl() {
             certctl,completion)
                 cmd="certctl__subcmd__completion"
                 ;;
+            certctl,deploy)
+                cmd="certctl__subcmd__deploy"
+                ;;
             certctl,forget)
                 cmd="certctl__subcmd__forget"
                 ;;
@@ -67,6 +70,9 @@ _certctl() {
             certctl__subcmd__help,completion)
                 cmd="certctl__subcmd__help__subcmd__completion"
                 ;;
+            certctl__subcmd__help,deploy)
+                cmd="certctl__subcmd__help__subcmd__deploy"
+                ;;
             certctl__subcmd__help,forget)
                 cmd="certctl__subcmd__help__subcmd__forget"
                 ;;
@@ -104,7 +110,7 @@ _certctl() {
 
     case "${cmd}" in
         certctl)
-            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew validate status inspect check rehearse forget version completion help"
+            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew validate status inspect check rehearse deploy forget version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -182,6 +188,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --http01-listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -214,7 +224,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__check)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help dns help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help dns help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -292,6 +302,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --http01-listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -324,7 +338,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__check__subcmd__dns)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -399,6 +413,10 @@ _certctl() {
                     return 0
                     ;;
                 --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -476,7 +494,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__completion)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help bash elvish fish powershell zsh"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -551,6 +569,124 @@ _certctl() {
                     return 0
                     ;;
                 --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-check-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__deploy)
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-concurrent-challenges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -586,7 +722,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__forget)
-            opts="-f -n -o -v -q -A -l -h --secret --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --secret --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -664,6 +800,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --http01-listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -696,7 +836,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help)
-            opts="issue renew validate status inspect check rehearse forget version completion help"
+            opts="issue renew validate status inspect check rehearse deploy forget version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -738,6 +878,20 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help__subcmd__completion)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__help__subcmd__deploy)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -878,7 +1032,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__inspect)
-            opts="-f -n -o -v -q -A -l -h --offline --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --offline --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -953,6 +1107,10 @@ _certctl() {
                     return 0
                     ;;
                 --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -988,7 +1146,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__issue)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1066,6 +1224,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --http01-listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1098,7 +1260,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__rehearse)
-            opts="-f -n -o -v -q -A -l -h --resolve --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --resolve --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1180,6 +1342,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --http01-listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1212,7 +1378,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__renew)
-            opts="-f -n -o -v -q -A -l -h --all --new-key --new-order --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --all --new-key --new-order --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1287,6 +1453,10 @@ _certctl() {
                     return 0
                     ;;
                 --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1322,7 +1492,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__status)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1397,6 +1567,10 @@ _certctl() {
                     return 0
                     ;;
                 --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1432,7 +1606,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__validate)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1507,6 +1681,10 @@ _certctl() {
                     return 0
                     ;;
                 --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1542,7 +1720,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__version)
-            opts="-f -n -o -v -q -A -l -h --short --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --short --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1617,6 +1795,10 @@ _certctl() {
                     return 0
                     ;;
                 --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_certctl_global_optspecs
-    string join \n f/filename= n/namespace= o/output= v/verbose q/quiet A/all-namespaces l/selector= config-dir= state-dir= log-format= color= progress= parallel= max-concurrent-challenges= timeout= lock-timeout= self-check-interval= http01-listen= http01-check-port= resolver= dns01-recursive-nameservers-only dns01-authoritative-port= cluster-resource-namespace= metrics-file= exit-code V/version h/help
+    string join \n f/filename= n/namespace= o/output= v/verbose q/quiet A/all-namespaces l/selector= config-dir= state-dir= log-format= color= progress= parallel= max-concurrent-challenges= timeout= lock-timeout= self-check-interval= hook-timeout= http01-listen= http01-check-port= resolver= dns01-recursive-nameservers-only dns01-authoritative-port= cluster-resource-namespace= metrics-file= exit-code V/version h/help
 end
 
 function __fish_certctl_needs_command
@@ -48,6 +48,7 @@ complete -c certctl -n "__fish_certctl_needs_command" -l max-concurrent-challeng
 complete -c certctl -n "__fish_certctl_needs_command" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_needs_command" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -68,6 +69,7 @@ complete -c certctl -n "__fish_certctl_needs_command" -f -a "status" -d 'Show al
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
+complete -c certctl -n "__fish_certctl_needs_command" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "completion" -d 'Print a completion script for a shell'
@@ -96,6 +98,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -l max-concurrent
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -132,6 +135,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -l max-concurrent
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -171,6 +175,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -l max-concurr
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand validate" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -207,6 +212,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -l max-concurren
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand status" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -243,6 +249,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l max-concurre
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -280,6 +287,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_se
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -318,6 +326,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_s
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -357,6 +366,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l max-concurr
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -369,6 +379,43 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s A -l all-na
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s n -l namespace -d 'Only objects of this namespace' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
@@ -393,6 +440,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -l max-concurren
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand forget" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -430,6 +478,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -l max-concurre
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand version" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -467,6 +516,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -l max-concu
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l timeout -d 'Time for one certificate, from its first challenge on' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand completion" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
@@ -479,15 +529,16 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -s A -l all-
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "validate" -d 'Check manifests, offline'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "status" -d 'Show all certificates, or one in detail'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "completion" -d 'Print a completion script for a shell'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse forget version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "validate" -d 'Check manifests, offline'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "status" -d 'Show all certificates, or one in detail'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'

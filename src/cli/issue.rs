@@ -56,7 +56,7 @@ fn work_on(
     verb: &'static str,
     adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
-    if let Some(event) = std::env::var_os("CERTCTL_EVENT") {
+    if let Some(event) = shell.environment.value("CERTCTL_EVENT") {
         let message = format!(
             "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
             event.display()

@@ -29,7 +29,7 @@ pub(crate) async fn clean_up(
     for (name, orders) in owing {
         match tasks.iter().find(|task| task.certificate.metadata.key() == *name) {
             Some(task) => {
-                mine.push(Task { only: Some(Only::CleanUp), force: None, ..task.clone() })
+                mine.push(Task { only: Some(Only::CleanUp), force: None, ..task.clone() });
             }
             None => tell(shell, name, &orders),
         }

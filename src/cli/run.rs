@@ -140,6 +140,7 @@ async fn world<'a>(
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
     let config = config.map(|config| config.path).unwrap_or_default();
     let solvers_dir = config.join("solvers.d");
+    let environment = shell.environment.clone();
     let options = WorldOptions {
         http01_listen: listen,
         http01_check_port: shell.global.http01_check_port.unwrap_or(80),
@@ -148,6 +149,9 @@ async fn world<'a>(
         limits: Limits::default(),
         verb: setting.verb,
         hooks_dir: config.join("hooks.d"),
+        environment: Box::new(move |name| {
+            environment.value(name).map(|value| value.to_string_lossy().into_owned())
+        }),
         hook_timeout: shell.global.hook_timeout.0.unsigned_abs(),
         dns01: Dns01Options {
             solvers_dir,

@@ -43,16 +43,10 @@ pub fn reload(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
 pub fn wanted(settings: &Settings) -> Vec<(DeployStep, String)> {
     let mut wanted = Vec::new();
     if let Some(folder) = &settings.output_dir {
-        let mut target = folder.clone();
-        for (word, value) in [("owner", &settings.output_owner), ("group", &settings.output_group)]
-        {
-            if let Some(value) = value {
-                target.push_str(&format!(" {word} {value}"));
-            }
-        }
-        if let Some(mode) = settings.output_mode {
-            target.push_str(&format!(" mode {mode:04o}"));
-        }
+        let owner = settings.output_owner.iter().map(|owner| format!(" owner {owner}"));
+        let group = settings.output_group.iter().map(|group| format!(" group {group}"));
+        let mode = settings.output_mode.iter().map(|mode| format!(" mode {mode:04o}"));
+        let target = [folder.clone()].into_iter().chain(owner).chain(group).chain(mode).collect();
         wanted.push((DeployStep::Output, target));
     }
     wanted.extend(settings.deploy_hook.clone().map(|name| (DeployStep::Hook, name)));

@@ -27,7 +27,7 @@ use crate::resource::{Event, NamespacedName};
 
 pub use ending::{Ended, Ending, Issued};
 pub use gather::published_pair;
-pub use perform::{Dns01Options, StandIn, World, WorldOptions};
+pub use perform::{Dns01Options, Environment, StandIn, World, WorldOptions};
 use ports::{Clock, Store};
 use schedule::Schedule;
 pub use session::{Force, Only, Task};

@@ -33,6 +33,9 @@ use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
 
 pub use dns01::{Dns01Options, StandIn};
 
+/// Looks a variable of the environment up.
+pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
+
 /// How the world is reached.
 pub struct WorldOptions {
     /// Where the HTTP-01 listener listens, unless an annotation says otherwise.
@@ -49,6 +52,8 @@ pub struct WorldOptions {
     pub verb: &'static str,
     /// The operator's hooks: `hooks.d`.
     pub hooks_dir: PathBuf,
+    /// The environment's variables, for the credentials of clouds and for the operator's programs.
+    pub environment: Environment,
     /// How long a hook may take.
     pub hook_timeout: Duration,
     /// DNS-01.

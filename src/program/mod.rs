@@ -65,5 +65,5 @@ fn shown(text: &str) -> String {
     if text.chars().nth(LONGEST).is_some() {
         line.push('…');
     }
-    if line.is_empty() { "it said nothing".to_owned() } else { line }
+    if line.is_empty() { "it said no more".to_owned() } else { line }
 }

@@ -83,7 +83,7 @@ impl Output {
         }
         let live = self.live(&folder)?;
         if let Some(live) = &live
-            && let Some(there) = self.read(&folder, live, "tls.crt")
+            && let Some(there) = Self::read(&folder, live, "tls.crt")
         {
             may_replace(&there).map_err(|reason| OutputError::Newer {
                 path: self.folder.join("tls.crt"),
@@ -123,9 +123,9 @@ impl Output {
                 Err(Errno::NOENT) if index + 1 == parts.len() => {
                     let mode = Mode::from_raw_mode(0o755);
                     rustix::fs::mkdirat(&handle, *part, mode).map_err(|e| failed("create", e))?;
-                    let made = open().map_err(|e| failed("open", e))?;
-                    rustix::fs::fchmod(&made, mode).map_err(|e| failed("change", e))?;
-                    made
+                    let new = open().map_err(|e| failed("open", e))?;
+                    rustix::fs::fchmod(&new, mode).map_err(|e| failed("change", e))?;
+                    new
                 }
                 Err(Errno::LOOP | Errno::NOTDIR) if is_root => {
                     return Err(OutputError::Link { path: walked });
@@ -164,7 +164,7 @@ impl Output {
         }
     }
 
-    fn read(&self, folder: &OwnedFd, set: &str, name: &str) -> Option<Vec<u8>> {
+    fn read(folder: &OwnedFd, set: &str, name: &str) -> Option<Vec<u8>> {
         use std::io::Read as _;
         let set = rustix::fs::openat(folder, set, FOLDER | OFlags::NOFOLLOW, Mode::empty()).ok()?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -336,17 +336,21 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_stays() {
-        let cases: [(&str, fn(&Path)); 4] = [
-            ("tls.key", |folder| fs::write(folder.join("tls.key"), "mine").unwrap()),
-            ("tls.key", |folder| symlink("/etc/passwd", folder.join("tls.key")).unwrap()),
-            ("..data", |folder| symlink("/etc", folder.join("..data")).unwrap()),
-            ("..data", |folder| fs::create_dir(folder.join("..data")).unwrap()),
+        let cases = [
+            ("tls.key", None),
+            ("tls.key", Some("/etc/passwd")),
+            ("..data", None),
+            ("..data", Some("/etc")),
         ];
-        for (name, put) in cases {
+        for (name, link) in cases {
             let scratch = tempfile::tempdir().unwrap();
             let output = output(scratch.path());
             fs::create_dir(&output.folder).unwrap();
-            put(&output.folder);
+            let place = output.folder.join(name);
+            match link {
+                Some(target) => symlink(target, place).unwrap(),
+                None => fs::create_dir(place).unwrap(),
+            }
             let error = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
             assert!(matches!(error, OutputError::Foreign { .. }), "{error}");
             assert_eq!(names(&output.folder), [name], "nothing else is left");

@@ -66,6 +66,17 @@ pub(crate) fn readiness(case: &Case) -> Value {
     found
 }
 
+/// Where a record goes.
+fn place() -> Dns01Target {
+    Dns01Target {
+        provider: "rfc2136".to_owned(),
+        solver_digest: String::new(),
+        zone: "example.com".to_owned(),
+        name: "_acme-challenge.example.com".to_owned(),
+        value: "value".to_owned(),
+    }
+}
+
 /// Drives one challenge with the answers of the case.
 fn played(given: &Value) -> Value {
     let mut stage = on_stage(given);
@@ -78,13 +89,7 @@ fn played(given: &Value) -> Value {
                 cleaned = true;
                 worked(&given["cleanup"], Outcome::CleanedUp)
             }
-            Effect::Locate { .. } => Some(Outcome::Located(Dns01Target {
-                provider: "rfc2136".to_owned(),
-                solver_digest: String::new(),
-                zone: "example.com".to_owned(),
-                name: "_acme-challenge.example.com".to_owned(),
-                value: "value".to_owned(),
-            })),
+            Effect::Locate { .. } => Some(Outcome::Located(place())),
             Effect::Present { .. } if given["presented"] == true => Some(Outcome::Presented),
             Effect::Present { .. } => worked(&given["present"], Outcome::Presented),
             Effect::SelfCheck { .. } => {

@@ -153,6 +153,7 @@ pub(crate) fn idle() -> Snapshot {
             status: CertificateStatus::default(),
         },
         secret: None,
+        files_digest: None,
         current_request: None,
         next_request: None,
         next_key: None,

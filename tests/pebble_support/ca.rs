@@ -88,9 +88,8 @@ impl Ca {
             .env("PEBBLE_AUTHZREUSE", options.reuse_authorizations.to_string())
             .env("PEBBLE_ALTERNATE_ROOTS", options.alternate_roots.to_string());
         let server = Server::start(&mut command, &folder.path().join("log"));
-        let _folder = folder;
         let mut ca =
-            Self { dns, name_server, http_port, bundle, port, management, _folder, server };
+            Self { dns, name_server, http_port, bundle, port, management, _folder: folder, server };
         block_on(ca.prove()).then_some(ca)
     }
 

@@ -94,8 +94,7 @@ impl World {
             }
             Effect::Locate { url } => Ok(Outcome::Located(place(&challenge(snapshot, url)))),
             Effect::Present { url } => {
-                let spec = challenge(snapshot, url).spec;
-                self.outside.borrow_mut().insert(spec.token.clone(), spec.key.clone());
+                self.put_out(&challenge(snapshot, url));
                 Ok(Outcome::Presented)
             }
             Effect::SelfCheck { url } => Ok(Outcome::Checked(CheckSeen {
@@ -125,7 +124,7 @@ impl World {
                 self.disk.log_issuance(&chain.leaf().serial).await.unwrap();
                 Ok(Outcome::Published(Box::new(chain.leaf().clone())))
             }
-            Effect::Rewrite => unreachable!("nothing asks for other formats here"),
+            Effect::Deploy { .. } | Effect::Rewrite => unreachable!("nothing asks for it here"),
             Effect::FindAccount
             | Effect::RegisterAccount
             | Effect::UpdateContacts
@@ -197,6 +196,11 @@ impl World {
             }
             other => panic!("{other:?} is not a deed at the CA"),
         }
+    }
+
+    fn put_out(&self, challenge: &Challenge) {
+        let spec = &challenge.spec;
+        self.outside.borrow_mut().insert(spec.token.clone(), spec.key.clone());
     }
 
     fn is_answered(&self, challenge: &Challenge) -> bool {

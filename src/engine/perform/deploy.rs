@@ -96,7 +96,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
-        let kept = INHERITED.iter().filter_map(|name| Some((*name, std::env::var(name).ok()?)));
+        let kept =
+            INHERITED.iter().filter_map(|name| Some((*name, (self.options.environment)(name)?)));
         kept.chain([("CERTCTL_EVENT", event.to_owned())]).collect()
     }
 
@@ -170,7 +171,7 @@ fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, DeedError> {
 const API_VERSION: &str = "certctl.io/v1";
 /// A hook that needs longer starts a service of its own.
 const LIMITS: Limits = Limits {
-    time: Duration::from_secs(60),
+    time: Duration::from_mins(1),
     grace: Duration::from_secs(5),
     linger: Duration::from_secs(1),
 };

@@ -78,7 +78,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 secret: &|selector| {
                     self.secret(snapshot, selector).map_err(|error| error.to_string())
                 },
-                environment: &|name| std::env::var(name).ok(),
+                environment: &|name| (self.options.environment)(name),
                 allow_ambient: snapshot.issuer.metadata.namespace.is_empty(),
                 namespace: &namespace,
                 solvers_dir: &self.options.dns01.solvers_dir,

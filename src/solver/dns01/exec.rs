@@ -15,8 +15,6 @@
 //! `CERTCTL_ZONE` (with a trailing dot), `CERTCTL_VALUE`; the folder is that of the program. Exit
 //! code 0 is success; the last line of standard error says why it is not.
 
-mod process;
-mod program;
 #[cfg(test)]
 mod tests;
 
@@ -25,10 +23,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use self::process::{Limits, Run};
-use self::program::Program;
+use std::path::Path;
+
+use super::error::shown;
 use super::webhook::{Action, Payload, decoded, rooted};
 use super::{Context, Deed, DnsProvider, ProviderError, TxtRecord};
+use crate::manifest::is_secret_key;
+use crate::program::{INHERITED, Limits, Program, ProgramError, Run};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,7 +53,7 @@ pub(super) fn open_command(
         Some("lego") => Mode::Lego,
         Some(_) => return Err(fault("config.mode: use payload or lego".to_owned())),
     };
-    let program = Program::command(context.solvers_dir, &settings.command).map_err(fault)?;
+    let program = command_of(context.solvers_dir, &settings.command).map_err(fault)?;
     Ok(Box::new(Exec::new(program, mode, settings.config.as_ref(), context)))
 }
 
@@ -63,7 +64,7 @@ pub(super) fn open_solver(
     config: Option<&Value>,
     context: &Context<'_>,
 ) -> Result<Box<dyn DnsProvider>, ProviderError> {
-    let program = Program::solver(context.solvers_dir, group, solver).map_err(fault)?;
+    let program = solver_program(context.solvers_dir, group, solver).map_err(fault)?;
     Ok(Box::new(Exec::new(program, Mode::Payload, config, context)))
 }
 
@@ -115,7 +116,7 @@ impl Exec {
             ("CERTCTL_VALUE", record.value.clone()),
         ]);
         let run = Run { program: &self.program, arguments, environment, input };
-        run.to_the_end(&self.limits).await
+        run.to_the_end(&self.limits).await.map_err(ended)
     }
 }
 
@@ -132,9 +133,53 @@ impl DnsProvider for Exec {
     fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> Deed<'a, String> {
         Box::pin(async move {
             self.program.check().map_err(fault)?;
-            let name = self.program.shown();
+            let name = &self.program;
             Ok(format!("exec: {name} may be run; what it may write is not known"))
         })
+    }
+}
+
+/// `solvers.d/certctl.io/<command>`, or `solvers.d/<command>`.
+fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
+    let name = component("config.command", command)?;
+    let own = ["certctl.io", name];
+    match Program::look(solvers, &own)? {
+        Some(_) => Program::find(solvers, &own),
+        None if Program::look(solvers, &[name])?.is_some() => Program::find(solvers, &[name]),
+        None => {
+            let solvers = solvers.display();
+            Err(format!("there is neither {solvers}/certctl.io/{name} nor {solvers}/{name}"))
+        }
+    }
+}
+
+/// `solvers.d/<group>/<solver>`.
+fn solver_program(solvers: &Path, group: &str, solver: &str) -> Result<Program, String> {
+    Program::find(solvers, &[component("groupName", group)?, component("solverName", solver)?])
+}
+
+/// One step of a path: no `/`, no `..`, nothing hidden, nothing that looks like an option.
+fn component<'a>(field: &str, text: &'a str) -> Result<&'a str, String> {
+    let fine = is_secret_key(text) && !text.starts_with(['.', '-']);
+    fine.then_some(text).ok_or_else(|| {
+        let text = if text.is_empty() { String::new() } else { shown(text) };
+        format!(
+            "{field}: `{text}` is no name of a file in solvers.d, made of letters, digits, '-', \
+             '_' and '.'"
+        )
+    })
+}
+
+fn ended(error: ProgramError) -> ProviderError {
+    match error {
+        ProgramError::Unusable { reason } => fault(reason),
+        ProgramError::Stopped { program, seconds, said } => ProviderError::Unfinished {
+            service: program,
+            reason: format!("stopped after {seconds} s: {said}"),
+        },
+        ProgramError::Failed { program, status, said } => {
+            ProviderError::Refused { service: program, status, reason: said }
+        }
     }
 }
 
@@ -143,7 +188,6 @@ fn fault(reason: String) -> ProviderError {
 }
 
 const NAME: &str = "exec";
-const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 const LIMITS: Limits = Limits {
     time: Duration::from_mins(1),
     grace: Duration::from_secs(5),

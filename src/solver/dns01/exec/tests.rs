@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -68,7 +67,7 @@ fn opened(
 }
 
 fn exec(folder: &TempDir, command: &str) -> Exec {
-    let program = Program::command(folder.path(), command).unwrap();
+    let program = command_of(folder.path(), command).unwrap();
     in_context_at(folder.path(), &[], &[("PATH", "/usr/bin:/bin")], |context| {
         Exec::new(program, Mode::Payload, None, context)
     })
@@ -319,17 +318,17 @@ fn only_what_is_the_operator_s_is_run() {
         ),
     ];
     for (name, expected) in cases {
-        assert_eq!(Program::command(folder.path(), name).err(), expected, "{name}");
+        assert_eq!(command_of(folder.path(), name).err(), expected, "{name}");
     }
-    let open = Program::solver(folder.path(), "shared.d", "one").err();
+    let open = solver_program(folder.path(), "shared.d", "one").err();
     let expected =
         format!("{0} can be written by others (mode 0777): chmod o-w {0}", path("shared.d"));
     assert_eq!(open, Some(expected));
-    assert_eq!(Program::solver(folder.path(), "plain.d", "one").err(), None);
+    assert_eq!(solver_program(folder.path(), "plain.d", "one").err(), None);
     if rustix::process::geteuid().is_root() {
         let other = rustix::fs::Uid::from_raw(1000);
         rustix::fs::chown(at("fine"), Some(other), None).unwrap();
-        let owned = Program::command(folder.path(), "fine").err();
+        let owned = command_of(folder.path(), "fine").err();
         let expected =
             format!("{0} is owned by user 1000, not by root: chown root:root {0}", path("fine"));
         assert_eq!(owned, Some(expected));
