@@ -22,7 +22,11 @@ fn a_wildcard_is_rehearsed_without_a_word_to_its_provider() {
     let end = "rehearsed 1 certificates against the built-in CA, 1 of them to the end; nothing \
                real was asked or changed";
     assert!(run.stderr.contains(end), "{}", run.stderr);
-    assert!(run.stderr.contains("(the built-in name server, not cloudflare)"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("(zone example.test, the built-in name server, not cloudflare)"),
+        "{}",
+        run.stderr
+    );
     assert!(run.stderr.contains("were read, not tried\n"), "{}", run.stderr);
     assert_eq!(world.ca.requests(), 0);
     assert!(!world.path("state").exists());
