@@ -254,7 +254,7 @@ pub fn parked(mut order: Order) -> Order {
 pub fn withdrawn(mut order: Order) -> Order {
     for challenge in &mut order.challenges {
         match challenge.phase {
-            Phase::Presenting | Phase::SelfChecking | Phase::Accepting => {
+            Phase::Requeued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => {
                 challenge.phase = Phase::Queued;
             }
             Phase::Queued | Phase::Accepted | Phase::Final => {}

@@ -103,9 +103,13 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         snapshot: &mut Snapshot,
     ) -> Result<Look, StoreError> {
         let now = self.clock.now();
-        let released = self.take_in(certificate, snapshot.current_order(), snapshot, now);
-        if self.must_write(certificate, now) {
+        let (has_changed, released) =
+            self.take_in(certificate, snapshot.current_order(), snapshot, now);
+        if self.must_write(now) {
             self.write(Some(certificate)).await?;
+        } else if has_changed {
+            // It is written a little later, by whoever comes first.
+            self.wake_one_that_waits(certificate);
         }
         let until = self.hand_out(certificate, snapshot, self.clock.now());
         Ok(Look { released, until })
@@ -139,18 +143,19 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         state.members.get(certificate).map(|member| Rc::clone(&member.woken)).unwrap_or_default()
     }
 
-    /// Takes in what a certificate wants. Returns the identifiers whose slots are given back.
+    /// Takes in what a certificate wants. Returns whether that is something else than before, and
+    /// the identifiers whose slots are given back.
     fn take_in(
         &self,
         certificate: &NamespacedName,
         order: Option<&Order>,
         snapshot: &Snapshot,
         now: Timestamp,
-    ) -> Vec<String> {
+    ) -> (bool, Vec<String>) {
         let mut state = self.state.borrow_mut();
         let challenges = order.map(|order| needy(order, snapshot)).unwrap_or_default();
         if challenges.is_empty() && !state.members.contains_key(certificate) {
-            return Vec::new();
+            return (false, Vec::new());
         }
         let member = state.members.entry(certificate.clone()).or_default();
         let mut old = std::mem::take(&mut member.turns);
@@ -173,20 +178,14 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         let released: Vec<String> = gone.map(|turn| turn.entry.identifier.to_string()).collect();
         state.crowd = state.crowd.saturating_sub(released.len() + again);
         state.is_unwritten |= changed;
-        released
+        (changed, released)
     }
 
-    /// Whether the queue is to be read, and written, now. When there is something to be written
-    /// a little later, somebody who waits for a slot does it if this certificate does not.
-    fn must_write(&self, certificate: &NamespacedName, now: Timestamp) -> bool {
+    /// Whether the queue is to be read, and written, now.
+    fn must_write(&self, now: Timestamp) -> bool {
         let state = self.state.borrow();
-        let may = state.write_after.is_none_or(|time| time <= now);
         if state.is_unwritten {
-            if !may {
-                drop(state);
-                self.wake_one_that_waits(certificate);
-            }
-            return may;
+            return state.write_after.is_none_or(|time| time <= now);
         }
         if state.next_look().is_none_or(|time| time > now) {
             return false;
