@@ -14,6 +14,8 @@
 //! Presenting and SelfChecking become Requeued when the turn is over: the answer stays out.
 //! Everything that can move moves in one step: one record, then all deeds side by side.
 
+mod between_runs;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
@@ -24,6 +26,8 @@ use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Identifier, Order,
     OrderState, Phase, Reason,
 };
+
+pub use between_runs::{left_unanswered, parked, resumed, withdrawn};
 
 /// Between two looks at a challenge whose slot others wait for.
 const LOOK: SignedDuration = SignedDuration::from_secs(1);
@@ -199,68 +203,6 @@ fn waiting_for(order: &Order, now: Timestamp) -> String {
 fn waiting_instead(challenge: &Challenge, wait: GoDuration) -> String {
     let kind = challenge.spec.kind.as_str().to_uppercase();
     format!("Waiting {wait} before accepting {kind} challenge without self-check")
-}
-
-/// A challenge as it is when found by a run that did not present it itself: an HTTP-01 answer is
-/// put out again, and whether the CA was told to look is read from the CA.
-pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
-    let mut unsure = Vec::new();
-    for challenge in &mut order.challenges {
-        match (challenge.phase, &challenge.spec.kind) {
-            (Phase::SelfChecking, ChallengeType::Http01) => challenge.phase = Phase::Presenting,
-            // Nobody answers for it any more: what is left of the answer is taken back first.
-            (Phase::Requeued, ChallengeType::Http01) => challenge.phase = Phase::Queued,
-            (Phase::Accepting, _) => unsure.push(challenge.spec.url.clone()),
-            (
-                Phase::Queued
-                | Phase::Requeued
-                | Phase::Presenting
-                | Phase::SelfChecking
-                | Phase::Accepted
-                | Phase::Final,
-                _,
-            ) => {}
-        }
-    }
-    (order, unsure)
-}
-
-/// The challenges, by URL, that an earlier run presented with a listener that is gone.
-pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
-    let was_out = |c: &&Challenge| {
-        c.spec.kind == ChallengeType::Http01 && c.phase != Phase::Final && c.presented_at.is_some()
-    };
-    order.challenges.iter().filter(was_out).map(|challenge| challenge.spec.url.clone())
-}
-
-/// A challenge as it is left by a run that ends before the CA was told to look: HTTP-01 goes back
-/// to the queue, its answer owed; DNS-01 stays out and is looked at again.
-pub fn parked(mut order: Order) -> Order {
-    for challenge in &mut order.challenges {
-        match (challenge.phase, &challenge.spec.kind) {
-            (
-                Phase::Requeued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting,
-                ChallengeType::Http01 | ChallengeType::Other(_),
-            ) => challenge.phase = Phase::Queued,
-            (Phase::Accepting, ChallengeType::Dns01) => challenge.phase = Phase::SelfChecking,
-            (Phase::Requeued | Phase::Presenting | Phase::SelfChecking, ChallengeType::Dns01)
-            | (Phase::Queued | Phase::Accepted | Phase::Final, _) => {}
-        }
-    }
-    order
-}
-
-/// The same for a run that is ended by a signal: nothing stays out.
-pub fn withdrawn(mut order: Order) -> Order {
-    for challenge in &mut order.challenges {
-        match challenge.phase {
-            Phase::Requeued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => {
-                challenge.phase = Phase::Queued;
-            }
-            Phase::Queued | Phase::Accepted | Phase::Final => {}
-        }
-    }
-    order
 }
 
 /// The clean-ups that are owed now: of final challenges, and of those that went back to the

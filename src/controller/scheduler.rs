@@ -62,8 +62,9 @@ pub fn crowd<'a>(
         Place::Queued => true,
         Place::Requeued => entry.queued_at.checked_add(turn).is_ok_and(|time| time <= now),
     };
-    let waits = |entry: &&&Entry| could.contains(&entry.url) && !starts.contains(&entry.url);
-    entries.iter().filter(wants).filter(waits).count()
+    let is_kept_waiting =
+        |entry: &&&Entry| could.contains(&entry.url) && !starts.contains(&entry.url);
+    entries.iter().filter(wants).filter(is_kept_waiting).count()
 }
 
 /// The challenges, of those whose turns began at these times, that must wait for another turn so

@@ -95,7 +95,7 @@ pub(super) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(),
     let Some(file) = open_exclusively(folder, name)? else {
         return Err(io_error(&folder.join(name), "create", Errno::EXIST));
     };
-    fill(folder, name, file, bytes, PRIVATE)
+    fill(folder, name, &file, bytes, PRIVATE)
 }
 
 /// Puts a symbolic link in the place of whatever file or link has the name, in one step. The
@@ -152,7 +152,7 @@ impl<'a> Temp<'a> {
             let temp_name = temp_name(name);
             let Some(file) = open_exclusively(folder, &temp_name)? else { continue };
             let temp = Self { folder, name: temp_name, gone: false };
-            fill(folder, &temp.name, file, bytes, mode)?;
+            fill(folder, &temp.name, &file, bytes, mode)?;
             return Ok(temp);
         }
     }
@@ -192,11 +192,11 @@ fn open_exclusively(folder: &Folder, name: &str) -> Result<Option<File>, StoreEr
 fn fill(
     folder: &Folder,
     name: &str,
-    file: File,
+    file: &File,
     bytes: &[u8],
     mode: u32,
 ) -> Result<(), StoreError> {
-    fill_fleeting(folder, name, &file, bytes, mode)?;
+    fill_fleeting(folder, name, file, bytes, mode)?;
     file.sync_all().map_err(|error| io_error(&folder.join(name), "sync", error))
 }
 
