@@ -78,6 +78,7 @@ async fn use_everything(state: &StateDirectory) {
     let _lease = state.lock(&Lock::Certificate(web()), second).await.unwrap();
     let _account = state.lock(&Lock::Account("ab".into()), second).await.unwrap();
     let _scheduler = state.lock(&Lock::Scheduler, second).await.unwrap();
+    let _run = state.lock(&Lock::Run(0), second).await.unwrap();
     let keys = [
         document(),
         Key::Request(web(), 1),
@@ -85,6 +86,7 @@ async fn use_everything(state: &StateDirectory) {
         Key::NextKey(web()),
         Key::Account("ab".into()),
         Key::AccountKey("ab".into()),
+        Key::Scheduler,
     ];
     for key in keys {
         let revision = state.create(&key, b"{").await.unwrap();

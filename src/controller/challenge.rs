@@ -3,6 +3,7 @@
 //! | phase | step | outcome → next phase |
 //! | --- | --- | --- |
 //! | Queued | wait for a slot; with one, record Presenting and the clean-up owed | |
+//! | Requeued | wait for a slot; with one, record SelfChecking, or Presenting when nothing is out | |
 //! | Presenting | DNS-01: find where the answer belongs, and record that | Presenting |
 //! | Presenting | put the answer out | presented → SelfChecking; failed → again later |
 //! | SelfChecking | look from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
@@ -10,7 +11,10 @@
 //! | Accepted | nothing: the order's room looks; read the authorization, when others queue | Final |
 //! | Final | take the answer back, when one is owed | |
 //!
+//! Presenting and SelfChecking become Requeued when the turn is over: the answer stays out.
 //! Everything that can move moves in one step: one record, then all deeds side by side.
+
+mod between_runs;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,9 +23,11 @@ use super::{
     IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Order, OrderState,
-    Phase, Reason,
+    AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Identifier, Order,
+    OrderState, Phase, Reason,
 };
+
+pub use between_runs::{left_unanswered, parked, resumed, withdrawn};
 
 /// Between two looks at a challenge whose slot others wait for.
 const LOOK: SignedDuration = SignedDuration::from_secs(1);
@@ -31,14 +37,23 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let Some(order) = snapshot.current_order().filter(|order| order.deed == Deed::Solve) else {
         return Step::Settled;
     };
-    if order.challenges.iter().any(|c| may_start(snapshot, c) || waited_instead(c, now)) {
+    let moves =
+        |c: &Challenge| may_start(snapshot, c) || may_go_on(snapshot, c) || must_yield(snapshot, c);
+    if order.challenges.iter().any(|c| moves(c) || waited_instead(snapshot, c, now)) {
         return Step::Record(moved_on(snapshot, order, now));
     }
     let mut effects = Vec::new();
     let mut until: Option<Timestamp> = None;
-    let queued = order.challenges.iter().any(|c| c.phase == Phase::Queued);
+    let waits = |c: &Challenge| matches!(c.phase, Phase::Queued | Phase::Requeued);
+    let queued = snapshot.run.is_crowded
+        || !snapshot.run.without_slot.is_empty()
+        || order.challenges.iter().any(waits);
     for challenge in &order.challenges {
         let url = challenge.spec.url.clone();
+        // What the CA was told may be read without a slot.
+        if snapshot.run.without_slot.contains(&url) && !snapshot.run.unsure.contains(&url) {
+            continue;
+        }
         let waits = [not_before(snapshot, challenge, queued), wait_ends(challenge)];
         if let Some(time) = waits.into_iter().flatten().find(|time| *time > now) {
             until = Some(until.map_or(time, |earlier| earlier.min(time)));
@@ -57,13 +72,14 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
                 let url = challenge.spec.authorization_url.clone();
                 effects.push(Effect::ReadAuthorization { url });
             }
-            Phase::Queued | Phase::Accepted | Phase::Final => {}
+            Phase::Queued | Phase::Requeued | Phase::Accepted | Phase::Final => {}
         }
     }
     if !effects.is_empty() {
         return Step::Act(effects);
     }
-    if until.is_none() && !queued {
+    let is_done = |c: &Challenge| matches!(c.phase, Phase::Accepted | Phase::Final);
+    if until.is_none() && (!queued || order.challenges.iter().all(is_done)) {
         return Step::Settled;
     }
     let wake = if queued { Wake::Slot } else { Wake::Time };
@@ -89,7 +105,7 @@ fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Optio
 }
 
 /// One record for everything that moves without a deed: queued challenges that were granted a
-/// slot, and challenges whose wait instead of a self-check is over.
+/// slot, those whose turn is over, and those whose wait instead of a self-check is over.
 fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
     let mut order = order.clone();
     let mut record = Record::default();
@@ -100,10 +116,19 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
                 challenge.target = None;
             }
             challenge.clean_up = CleanUp::Owed;
-            let message =
-                format!("Challenge scheduled for processing ({})", challenge.spec.identifier);
-            record = record.normal(now, Reason::Started, message);
-        } else if waited_instead(challenge, now) {
+            record = record.normal(now, Reason::Started, scheduled(&challenge.spec.identifier));
+        } else if may_go_on(snapshot, challenge) {
+            let is_out = challenge.presented_at.is_some();
+            challenge.phase = if is_out { Phase::SelfChecking } else { Phase::Presenting };
+            record = record.normal(now, Reason::Started, scheduled(&challenge.spec.identifier));
+        } else if must_yield(snapshot, challenge) {
+            challenge.phase = Phase::Requeued;
+            let message = format!(
+                "Challenge queued again, still presented: others wait for its slot ({})",
+                challenge.spec.identifier
+            );
+            record = record.normal(now, Reason::Requeued, message);
+        } else if waited_instead(snapshot, challenge, now) {
             challenge.phase = Phase::Accepting;
         }
     }
@@ -124,6 +149,28 @@ fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
         && (!challenge.owes_clean_up() || snapshot.run.clean_up_failed.contains(url))
 }
 
+/// A slot was granted to a challenge that had one before.
+fn may_go_on(snapshot: &Snapshot, challenge: &Challenge) -> bool {
+    challenge.phase == Phase::Requeued && snapshot.run.granted.contains(&challenge.spec.url)
+}
+
+/// Its turn is over, and others wait. What a wait replaces the self-check of ends by itself.
+fn must_yield(snapshot: &Snapshot, challenge: &Challenge) -> bool {
+    matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking)
+        && challenge.spec.solver.wait_instead_of_self_check.is_none()
+        && snapshot.run.turn_over.contains(&challenge.spec.url)
+}
+
+/// What the journal says of a challenge that got its slot.
+pub(crate) fn scheduled(identifier: &Identifier) -> String {
+    format!("Challenge scheduled for processing ({identifier})")
+}
+
+/// What the journal says of a challenge whose slot is free for others, when nothing else says so.
+pub(crate) fn released(identifier: &str) -> String {
+    format!("Challenge gave its slot back ({identifier})")
+}
+
 fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
     let wait = challenge.spec.solver.wait_instead_of_self_check?;
     if challenge.phase != Phase::SelfChecking {
@@ -132,14 +179,15 @@ fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
     challenge.presented_at?.checked_add(wait.0).ok()
 }
 
-fn waited_instead(challenge: &Challenge, now: Timestamp) -> bool {
-    wait_ends(challenge).is_some_and(|time| time <= now)
+fn waited_instead(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
+    !snapshot.run.without_slot.contains(&challenge.spec.url)
+        && wait_ends(challenge).is_some_and(|time| time <= now)
 }
 
 fn waiting_for(order: &Order, now: Timestamp) -> String {
     let waiting = order.challenges.iter().find(|c| c.phase == Phase::SelfChecking);
     match waiting.or_else(|| order.challenges.iter().find(|c| c.phase != Phase::Final)) {
-        Some(challenge) if challenge.phase == Phase::Queued => {
+        Some(challenge) if matches!(challenge.phase, Phase::Queued | Phase::Requeued) => {
             format!("{} is queued for a free slot", challenge.spec.identifier)
         }
         Some(challenge) => {
@@ -155,65 +203,6 @@ fn waiting_for(order: &Order, now: Timestamp) -> String {
 fn waiting_instead(challenge: &Challenge, wait: GoDuration) -> String {
     let kind = challenge.spec.kind.as_str().to_uppercase();
     format!("Waiting {wait} before accepting {kind} challenge without self-check")
-}
-
-/// A challenge as it is when found by a run that did not present it itself: an HTTP-01 answer is
-/// put out again, and whether the CA was told to look is read from the CA.
-pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
-    let mut unsure = Vec::new();
-    for challenge in &mut order.challenges {
-        match (challenge.phase, &challenge.spec.kind) {
-            (Phase::SelfChecking, ChallengeType::Http01) => challenge.phase = Phase::Presenting,
-            (Phase::Accepting, _) => unsure.push(challenge.spec.url.clone()),
-            (
-                Phase::Queued
-                | Phase::Presenting
-                | Phase::SelfChecking
-                | Phase::Accepted
-                | Phase::Final,
-                _,
-            ) => {}
-        }
-    }
-    (order, unsure)
-}
-
-/// The challenges, by URL, that an earlier run presented with a listener that is gone.
-pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
-    let was_out = |c: &&Challenge| {
-        c.spec.kind == ChallengeType::Http01 && c.phase != Phase::Final && c.presented_at.is_some()
-    };
-    order.challenges.iter().filter(was_out).map(|challenge| challenge.spec.url.clone())
-}
-
-/// A challenge as it is left by a run that ends before the CA was told to look: HTTP-01 goes back
-/// to the queue, its answer owed; DNS-01 stays out and is looked at again.
-pub fn parked(mut order: Order) -> Order {
-    for challenge in &mut order.challenges {
-        match (challenge.phase, &challenge.spec.kind) {
-            (
-                Phase::Presenting | Phase::SelfChecking | Phase::Accepting,
-                ChallengeType::Http01 | ChallengeType::Other(_),
-            ) => challenge.phase = Phase::Queued,
-            (Phase::Accepting, ChallengeType::Dns01) => challenge.phase = Phase::SelfChecking,
-            (Phase::Presenting | Phase::SelfChecking, ChallengeType::Dns01)
-            | (Phase::Queued | Phase::Accepted | Phase::Final, _) => {}
-        }
-    }
-    order
-}
-
-/// The same for a run that is ended by a signal: nothing stays out.
-pub fn withdrawn(mut order: Order) -> Order {
-    for challenge in &mut order.challenges {
-        match challenge.phase {
-            Phase::Presenting | Phase::SelfChecking | Phase::Accepting => {
-                challenge.phase = Phase::Queued;
-            }
-            Phase::Queued | Phase::Accepted | Phase::Final => {}
-        }
-    }
-    order
 }
 
 /// The clean-ups that are owed now: of final challenges, and of those that went back to the
@@ -310,8 +299,13 @@ fn absorb_one(
             challenge.reason = format!("Error accepting challenge: {error}");
             Ok(quiet)
         }
+        // The turn was over while this deed was in flight.
+        (Phase::Requeued, Outcome::Presented) => {
+            challenge.presented_at = Some(now);
+            Ok(quiet)
+        }
         // The order became final while this deed was in flight.
-        (Phase::Final | Phase::Queued, _) => Ok(quiet),
+        (Phase::Final | Phase::Queued | Phase::Requeued, _) => Ok(quiet),
         (phase, outcome) => Err(IllegalOutcome::new(format!("{phase:?}"), &outcome)),
     }
 }
@@ -412,6 +406,7 @@ pub(super) fn authorization_seen(
         }
         (
             Phase::Queued
+            | Phase::Requeued
             | Phase::Presenting
             | Phase::SelfChecking
             | Phase::Accepting

@@ -185,7 +185,11 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     let solvers = &snapshot.issuer.acme.solvers;
     let differs = |challenge: &&Challenge| {
         let undecided = match challenge.phase {
-            Phase::Queued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
+            Phase::Queued
+            | Phase::Requeued
+            | Phase::Presenting
+            | Phase::SelfChecking
+            | Phase::Accepting => true,
             Phase::Accepted | Phase::Final => false,
         };
         let spec = &challenge.spec;

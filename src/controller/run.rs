@@ -43,6 +43,12 @@ pub struct Run {
     pub poll: Poll,
     /// Challenges, by URL, that hold a slot.
     pub granted: BTreeSet<String>,
+    /// Challenges, by URL, that an earlier run was at work on, and that have no slot yet.
+    pub without_slot: BTreeSet<String>,
+    /// Challenges, by URL, whose turn is over because others wait for their slots.
+    pub turn_over: BTreeSet<String>,
+    /// Somebody waits for a slot, of whatever certificate and run.
+    pub is_crowded: bool,
     /// When the responder was last asked for a challenge's token after accept, by URL.
     pub hits: BTreeMap<String, Timestamp>,
     /// When newOrder or finalize was begun in this run.

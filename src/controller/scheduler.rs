@@ -1,80 +1,166 @@
-//! Which queued challenges may start: at most `cap` at once, never two of one name and type,
-//! oldest first.
+//! Which challenges may start, and whose turn is over: at most `cap` at once, never two of one
+//! name and type, oldest first.
 //!
 //! The name is without `*.`, and the solver's settings are deliberately no part of the key: apex
-//! and wildcard of one domain go one after the other.
+//! and wildcard of one domain go one after the other. A challenge that was queued again keeps its
+//! key, since its answer is out, and waits behind those that had been waiting when it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::resource::{ChallengeType, Identifier};
+use crate::resource::{ChallengeType, Entry, Identifier, Place};
 
-/// One challenge that waits for a slot or holds one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The challenge's URL: unique.
-    pub url: String,
-    /// What it proves, without `*.`.
-    pub identifier: Identifier,
-    /// Its type.
-    pub kind: ChallengeType,
-    /// When it was queued; the oldest goes first.
-    pub queued_at: Timestamp,
-    /// Whether it holds a slot.
-    pub granted: bool,
+/// The self-check intervals of a turn.
+const TURN: i32 = 6;
+
+/// How long a turn is at least.
+pub fn turn(self_check_interval: SignedDuration) -> SignedDuration {
+    self_check_interval.saturating_mul(TURN)
 }
 
 /// The URLs of those that may start now, oldest first.
-pub fn grant(entries: &[Entry], cap: usize) -> Vec<String> {
-    let busy = entries.iter().filter(|entry| entry.granted);
-    let mut taken: BTreeSet<_> = busy.map(|entry| (&entry.identifier, &entry.kind)).collect();
-    let held = entries.iter().filter(|entry| entry.granted).count();
-    let mut free = cap.saturating_sub(held);
-    let mut waiting: Vec<&Entry> = entries.iter().filter(|entry| !entry.granted).collect();
+pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Vec<String> {
+    let (granted, mut waiting): (Vec<&Entry>, Vec<&Entry>) =
+        entries.into_iter().partition(|entry| entry.place == Place::Granted);
     waiting.sort_by(|a, b| (a.queued_at, &a.url).cmp(&(b.queued_at, &b.url)));
-    let mut granted = Vec::new();
+    let mut taken: BTreeSet<_> = granted.iter().map(|entry| key(entry)).collect();
+    // Of two that are out already the older one goes first.
+    let mut kept: BTreeMap<_, &str> = BTreeMap::new();
+    for entry in waiting.iter().filter(|entry| entry.place == Place::Requeued) {
+        kept.entry(key(entry)).or_insert(&entry.url);
+    }
+    let mut free = cap.saturating_sub(granted.len());
+    let mut started = Vec::new();
     for entry in waiting {
         if free == 0 {
             break;
         }
-        if taken.insert((&entry.identifier, &entry.kind)) {
-            granted.push(entry.url.clone());
+        let is_kept = kept.get(&key(entry)).is_some_and(|url| *url != entry.url);
+        if !is_kept && taken.insert(key(entry)) {
+            started.push(entry.url.clone());
             free -= 1;
         }
     }
-    granted
+    started
+}
+
+/// How many wait for nothing but for somebody's slot. One that was queued again is among them
+/// when it has waited for as long as a turn: else many whose turns end together would take each
+/// other's slots, one after the other, for ever.
+pub fn crowd<'a>(
+    entries: impl IntoIterator<Item = &'a Entry>,
+    cap: usize,
+    turn: SignedDuration,
+    now: Timestamp,
+) -> usize {
+    let entries: Vec<&Entry> = entries.into_iter().collect();
+    let starts: BTreeSet<String> = grant(entries.iter().copied(), cap).into_iter().collect();
+    let could: BTreeSet<String> = grant(entries.iter().copied(), usize::MAX).into_iter().collect();
+    let wants = |entry: &&&Entry| match entry.place {
+        Place::Granted => false,
+        Place::Queued => true,
+        Place::Requeued => entry.queued_at.checked_add(turn).is_ok_and(|time| time <= now),
+    };
+    let is_kept_waiting =
+        |entry: &&&Entry| could.contains(&entry.url) && !starts.contains(&entry.url);
+    entries.iter().filter(wants).filter(is_kept_waiting).count()
+}
+
+/// The challenges, of those whose turns began at these times, that must wait for another turn so
+/// that `needed` others get theirs: the longest at work first, and none before its time.
+pub fn turns_over<'a>(
+    turns: impl IntoIterator<Item = (&'a str, Timestamp)>,
+    length: SignedDuration,
+    needed: usize,
+    now: Timestamp,
+) -> BTreeSet<&'a str> {
+    let is_over = |began: &Timestamp| began.checked_add(length).is_ok_and(|ends| ends <= now);
+    let mut over: Vec<_> =
+        turns.into_iter().map(|(url, began)| (began, url)).filter(|(b, _)| is_over(b)).collect();
+    over.sort_unstable();
+    over.into_iter().take(needed).map(|(_, url)| url).collect()
+}
+
+fn key(entry: &Entry) -> (&Identifier, &ChallengeType) {
+    (&entry.identifier, &entry.kind)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resource::NamespacedName;
+    use Place::{Granted, Queued, Requeued};
 
-    fn entry(name: &str, url: &str, second: i64, granted: bool) -> Entry {
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn entry(name: &str, url: &str, second: i64, place: Place) -> Entry {
         Entry {
+            certificate: NamespacedName::new("default", "web"),
             url: url.to_owned(),
             identifier: Identifier::Dns(name.parse().unwrap()),
             kind: ChallengeType::Http01,
-            queued_at: Timestamp::from_second(second).unwrap(),
-            granted,
+            queued_at: at(second),
+            place,
         }
     }
 
     #[test]
     fn the_oldest_start_first_and_never_two_of_one_name_and_type() {
-        let mut other_type = entry("a.example", "6", 6, false);
+        let mut other_type = entry("a.example", "6", 6, Queued);
         other_type.kind = ChallengeType::Dns01;
         let entries = [
-            entry("a.example", "3", 3, false),
-            entry("a.example", "1", 1, false),
-            entry("b.example", "2", 2, false),
-            entry("c.example", "4", 4, true),
-            entry("c.example", "5", 5, false),
+            entry("a.example", "3", 3, Queued),
+            entry("a.example", "1", 1, Queued),
+            entry("b.example", "2", 2, Queued),
+            entry("c.example", "4", 4, Granted),
+            entry("c.example", "5", 5, Queued),
             other_type,
         ];
         assert_eq!(grant(&entries, 60), ["1", "2", "6"]);
         assert_eq!(grant(&entries, 3), ["1", "2"]);
         assert_eq!(grant(&entries, 2), ["1"]);
         assert_eq!(grant(&entries, 1), Vec::<String>::new());
+        let crowd = |cap| crowd(&entries, cap, SignedDuration::from_secs(60), at(6));
+        assert_eq!([60, 4, 3, 2, 1].map(crowd), [0, 0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn one_that_was_queued_again_keeps_its_name_and_waits_behind_the_others() {
+        let entries = [
+            entry("a.example", "again", 9, Requeued),
+            entry("a.example", "same name", 1, Queued),
+            entry("b.example", "new", 2, Queued),
+            entry("c.example", "later", 10, Queued),
+            // Both are out, as after a run that was killed: the older one goes first.
+            entry("d.example", "older", 3, Requeued),
+            entry("d.example", "younger", 4, Requeued),
+        ];
+        assert_eq!(grant(&entries, 60), ["new", "older", "again", "later"]);
+        assert_eq!(grant(&entries, 2), ["new", "older"]);
+        let waiting = |cap, now| crowd(&entries, cap, SignedDuration::from_secs(60), at(now));
+        // "again" has not waited for a turn before 69.
+        assert_eq!([4, 3, 2, 1].map(|cap| waiting(cap, 68)), [0, 1, 1, 2]);
+        assert_eq!([4, 3, 2, 1].map(|cap| waiting(cap, 69)), [0, 1, 2, 3]);
+        // One that somebody else started keeps it out in its turn.
+        let started = entry("a.example", "started", 0, Granted);
+        let all = [&entries[0], &started];
+        assert_eq!(grant(all, 60), Vec::<String>::new());
+        assert_eq!(crowd(all, 1, SignedDuration::ZERO, at(99)), 0);
+    }
+
+    #[test]
+    fn as_many_turns_end_as_others_need_the_longest_first() {
+        let turns = [("c", at(3)), ("a", at(1)), ("b", at(2)), ("d", at(10))];
+        let over = |needed, now| {
+            let over = turns_over(turns, SignedDuration::from_secs(60), needed, at(now));
+            over.into_iter().collect::<String>()
+        };
+        assert_eq!([0, 1, 2, 9].map(|needed| over(needed, 65)), ["", "a", "ab", "abc"]);
+        assert_eq!([60, 61, 62, 70].map(|now| over(9, now)), ["", "a", "ab", "abcd"]);
+        assert_eq!(turn(SignedDuration::from_secs(10)), SignedDuration::from_mins(1));
+        assert_eq!(turn(SignedDuration::MAX), SignedDuration::MAX);
     }
 }

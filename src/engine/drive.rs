@@ -4,6 +4,7 @@ mod account;
 mod adopt;
 mod deploy;
 mod leave;
+mod wait;
 
 use std::rc::Rc;
 
@@ -15,15 +16,16 @@ use tokio::sync::watch;
 
 use super::effect::InFlight;
 use super::ports::{Clock, Lock, Store, StoreError};
-use super::schedule::Schedule;
+use super::schedule::{Look, Schedule};
 use super::session::{Only, Session, Task};
 pub(super) use account::AccountGates;
 pub(super) use deploy::{Reloads, reload};
+use wait::Woken;
 
 use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer};
 use crate::controller::{
-    Change, Deferral, Effect, Failure, Outcome, Record, Step, Wake, absorb, backoff,
-    deploy as room, next_step,
+    Change, Deferral, Effect, Failure, Outcome, Record, Step, absorb, backoff, deploy as room,
+    next_step,
 };
 use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
 
@@ -34,17 +36,24 @@ const GATHER: SignedDuration = SignedDuration::from_millis(20);
 const GATHER_MOST: SignedDuration = SignedDuration::from_millis(500);
 
 /// What the certificates of one run share.
-#[derive(Clone, Copy)]
-pub(super) struct Shared<'a> {
-    pub(super) schedule: &'a Schedule,
+pub(super) struct Shared<'a, C, S: Store> {
+    pub(super) schedule: &'a Schedule<'a, C, S>,
     pub(super) accounts: &'a AccountGates,
     pub(super) reloads: &'a Reloads,
 }
 
+impl<C, S: Store> Clone for Shared<'_, C, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C, S: Store> Copy for Shared<'_, C, S> {}
+
 /// Works on one certificate until it is settled, waits or has failed.
 pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
-    shared: Shared<'_>,
+    shared: Shared<'_, C, S>,
     task: &Task,
 ) -> Ended {
     let certificate = task.certificate.metadata.key();
@@ -53,7 +62,7 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
         Err(StoreError::Locked { holder, .. }) => (Ending::Locked { holder }, None),
         Err(error) => (state_failure(&error), None),
     };
-    shared.schedule.leave(&certificate);
+    shared.schedule.leave(&certificate).await;
     Ended { certificate, ending, undeployed }
 }
 
@@ -70,7 +79,7 @@ fn state_failure(error: &StoreError) -> Ending {
 /// Looks without a lock first: what is not due costs no lock and no write.
 async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
-    shared: Shared<'_>,
+    shared: Shared<'_, C, S>,
     task: &Task,
 ) -> Result<(Ending, Option<Failure>), StoreError> {
     let intervals = engine.options.intervals;
@@ -126,6 +135,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         deadline: None,
         extended: false,
         hits_seen: 0,
+        look_at: None,
         gather: GATHER,
         revision_before: None,
     };
@@ -186,7 +196,7 @@ type Deeds<'a> = FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>;
 
 struct Drive<'a, C, S: Store, P, O> {
     engine: &'a Engine<'a, C, S, P, O>,
-    shared: Shared<'a>,
+    shared: Shared<'a, C, S>,
     session: Session<'a, S>,
     in_flight: InFlight,
     deeds: Deeds<'a>,
@@ -194,16 +204,10 @@ struct Drive<'a, C, S: Store, P, O> {
     deadline: Option<LocalBoxFuture<'a, ()>>,
     extended: bool,
     hits_seen: u64,
+    /// When to look around again, whatever happens.
+    look_at: Option<Timestamp>,
     gather: SignedDuration,
     revision_before: Option<u32>,
-}
-
-/// Why a wait was over.
-enum Woken {
-    Outcome(Effect, Box<Outcome>),
-    Time,
-    Deadline,
-    Signal(i32),
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
@@ -221,8 +225,16 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     async fn pipeline(&mut self) -> Result<Ending, StoreError> {
         loop {
+            let stopped = tokio::select! {
+                biased;
+                signal = signal(self.engine.shutdown.clone()) => Some(signal),
+                looked = self.look_around() => looked.map(|()| None)?,
+            };
+            if let Some(signal) = stopped {
+                return self.interrupted(signal).await;
+            }
+            // After the look: whoever had a slot before has said so at an earlier time.
             let now = self.engine.clock.now();
-            self.look_around();
             let (owed, step) = next_step(&self.session.snapshot, now);
             if Self::needs_the_account(&step) {
                 self.flush().await?;
@@ -280,7 +292,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     /// Takes in what happened outside: the responder's hits and the scheduler's grants.
-    fn look_around(&mut self) {
+    async fn look_around(&mut self) -> Result<(), StoreError> {
         self.hits_seen = self.engine.performer.hits();
         let snapshot = &mut self.session.snapshot;
         if let Some(order) = &snapshot.order {
@@ -290,10 +302,15 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
             }
         }
-        self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
+        let (held, begun) = (snapshot.run.granted.clone(), self.engine.clock.now());
+        let looked = self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
+        let Look { released, until } = looked.await?;
+        self.look_at = until;
+        self.note_slots(&held, &released, begun);
         if self.deadline.is_none() && self.is_past_the_queue() {
             self.deadline = Some(self.engine.clock.sleep(self.timeout()).boxed_local());
         }
+        Ok(())
     }
 
     /// A slot was granted, or the order needs none: from now on the run's patience is limited.
@@ -301,7 +318,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let snapshot = &self.session.snapshot;
         let needs_none = |order: &Order| match order.deed {
             Deed::Create | Deed::Authorize | Deed::Nothing => false,
-            Deed::Solve => order.challenges.iter().all(|c| c.phase != Phase::Queued),
+            Deed::Solve => order.challenges.iter().all(|c| {
+                let waits = matches!(c.phase, Phase::Queued | Phase::Requeued);
+                !waits && !snapshot.run.without_slot.contains(&c.spec.url)
+            }),
             Deed::Finalize | Deed::Await | Deed::Download => true,
         };
         !snapshot.run.granted.is_empty() || snapshot.current_order().is_some_and(needs_none)
@@ -342,57 +362,6 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.engine.observer.stage(&self.session.name, stage_of(&effect));
             let deed = self.engine.performer.perform(Rc::clone(&snapshot), effect.clone());
             self.deeds.push(deed.map(move |outcome| (effect, outcome)).boxed_local());
-        }
-    }
-
-    /// Waits for an outcome, a time, an event, the deadline, or a signal.
-    async fn wait(&mut self, wait: Option<(Option<Timestamp>, Wake)>) -> Woken {
-        let clock = self.engine.clock;
-        let performer = self.engine.performer;
-        let schedule = self.shared.schedule;
-        let seen = self.hits_seen;
-        let now = clock.now();
-        let until = wait.and_then(|(until, _)| until);
-        let wake = wait.map_or(Wake::Time, |(_, wake)| wake);
-        let sleep = |time: Option<Timestamp>| async move {
-            match time {
-                Some(time) => clock.sleep(now.duration_until(time)).await,
-                None => std::future::pending().await,
-            }
-        };
-        let event = async {
-            match wake {
-                Wake::Time | Wake::Lock => std::future::pending().await,
-                // A hit on one of its own gives a slot back, which nobody else would notice.
-                Wake::Slot => tokio::select! {
-                    () = schedule.changed() => {}
-                    () = performer.hit_after(seen) => {}
-                },
-                Wake::ChallengeHit => performer.hit_after(seen).await,
-            }
-        };
-        let signal = signal(self.engine.shutdown.clone());
-        let deadline = &mut self.deadline;
-        let deadline = async {
-            match deadline {
-                Some(deadline) => deadline.await,
-                None => std::future::pending().await,
-            }
-        };
-        let deeds = &mut self.deeds;
-        let outcome = async {
-            match deeds.next().await {
-                Some(outcome) => outcome,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            signal = signal => Woken::Signal(signal),
-            (effect, outcome) = outcome => Woken::Outcome(effect, Box::new(outcome)),
-            () = event => Woken::Time,
-            () = sleep(until) => Woken::Time,
-            () = deadline => Woken::Deadline,
         }
     }
 

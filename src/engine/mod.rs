@@ -123,7 +123,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     /// Makes these certificates true, as far as they are due. One entry for each task, in the
     /// order in which they ended.
     pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
-        let schedule = Schedule::new(self.options.max_concurrent_challenges);
+        let schedule = Schedule::new(self.clock, self.store, &self.options);
         let accounts = drive::AccountGates::default();
         let reloads = drive::Reloads::default();
         let shared = drive::Shared { schedule: &schedule, accounts: &accounts, reloads: &reloads };

@@ -1,78 +1,422 @@
-//! The slots for challenges, shared by all certificates of a run.
+//! The slots for challenges, shared by all certificates of a run and by all runs on a state.
+//!
+//! What this run's challenges want is known here at once; it becomes true when it is written to
+//! the queue that all runs share, under the scheduler's lock: what dead runs left is dropped,
+//! this run's entries are replaced, and slots are granted to this run's oldest over everybody's.
+//! A slot that another run's challenge is due for is left to that run. Nothing is written when
+//! nothing has changed, and a run without a challenge neither locks nor writes.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use tokio::sync::Notify;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{Mutex, Notify};
 
+use super::Options;
+use super::ports::{Clock, Lock, Store, StoreError};
 use crate::controller::Snapshot;
-use crate::controller::scheduler::{Entry, grant};
-use crate::resource::{Challenge, ChallengeType, NamespacedName, Phase};
+use crate::controller::scheduler::{crowd, grant, turn, turns_over};
+use crate::resource::{
+    Challenge, ChallengeType, Entry, NamespacedName, Order, Phase, Place, Queue,
+};
+use crate::store::Records;
+
+/// How often a run looks what the others have done, when it waits for them.
+const LOOK: SignedDuration = SignedDuration::from_secs(1);
+/// The pause between two writes: four times what the last one took, between these two.
+const PAUSE: [SignedDuration; 2] =
+    [SignedDuration::from_millis(10), SignedDuration::from_millis(500)];
 
 /// Who waits for a slot and who holds one.
 #[derive(Debug)]
-pub(crate) struct Schedule {
+pub(crate) struct Schedule<'a, C, S: Store> {
+    clock: &'a C,
+    store: &'a S,
     cap: usize,
-    entries: RefCell<BTreeMap<NamespacedName, Vec<Entry>>>,
-    changed: Notify,
+    turn: SignedDuration,
+    lock_timeout: SignedDuration,
+    state: RefCell<State>,
+    /// This run's number and its lock, once it has a challenge. Whoever writes has it.
+    life: Mutex<Option<(u32, S::Lease)>>,
 }
 
-impl Schedule {
-    /// At most `cap` challenges at once.
-    pub(crate) fn new(cap: usize) -> Self {
-        Self { cap, entries: RefCell::default(), changed: Notify::new() }
+#[derive(Debug, Default)]
+struct State {
+    members: BTreeMap<NamespacedName, Member>,
+    /// What the other runs have in the queue, as last read.
+    others: Vec<Entry>,
+    /// How many waited for nothing but a slot when the queue was last read, less the slots that
+    /// were given back since.
+    crowd: usize,
+    /// What this run wants has changed since it was written.
+    is_unwritten: bool,
+    looked_at: Option<Timestamp>,
+    write_after: Option<Timestamp>,
+}
+
+/// The challenges of one certificate.
+#[derive(Debug, Default)]
+struct Member {
+    turns: Vec<Turn>,
+    woken: Rc<Notify>,
+}
+
+/// One challenge in this run.
+#[derive(Clone, Debug)]
+struct Turn {
+    entry: Entry,
+    phase: Phase,
+    /// When it got its slot.
+    began: Option<Timestamp>,
+    /// Whether others may have the slot when the turn is over.
+    may_yield: bool,
+}
+
+/// What came of a look at the schedule.
+#[derive(Debug, Default)]
+pub(crate) struct Look {
+    /// Identifiers whose slots were given back, other than at the end of a turn.
+    pub(crate) released: Vec<String>,
+    /// When to look again, whatever happens.
+    pub(crate) until: Option<Timestamp>,
+}
+
+impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
+    /// The schedule of one run.
+    pub(crate) fn new(clock: &'a C, store: &'a S, options: &Options) -> Self {
+        Self {
+            clock,
+            store,
+            cap: options.max_concurrent_challenges,
+            turn: turn(options.intervals.self_check),
+            lock_timeout: options.lock_timeout,
+            state: RefCell::default(),
+            life: Mutex::new(None),
+        }
     }
 
     /// Brings the entries of one certificate up to date, and its grants into the snapshot.
-    pub(crate) fn sync(&self, certificate: &NamespacedName, snapshot: &mut Snapshot) {
-        let wanted = entries_of(snapshot);
-        let mut entries = self.entries.borrow_mut();
-        let mine = entries.entry(certificate.clone()).or_default();
-        let released = mine.iter().filter(|entry| entry.granted).count()
-            > wanted.iter().filter(|entry| entry.granted).count();
-        *mine = wanted;
-        let all: Vec<Entry> = entries.values().flatten().cloned().collect();
-        let granted = grant(&all, self.cap);
-        for entry in entries.values_mut().flatten() {
-            entry.granted |= granted.contains(&entry.url);
+    pub(crate) async fn sync(
+        &self,
+        certificate: &NamespacedName,
+        snapshot: &mut Snapshot,
+    ) -> Result<Look, StoreError> {
+        let now = self.clock.now();
+        let (has_changed, released) =
+            self.take_in(certificate, snapshot.current_order(), snapshot, now);
+        if self.must_write(now) {
+            self.write(Some(certificate)).await?;
+        } else if has_changed {
+            // It is written a little later, by whoever comes first.
+            self.wake_one_that_waits(certificate);
         }
-        let mine = entries.get(certificate).into_iter().flatten();
-        snapshot.run.granted = mine.filter(|e| e.granted).map(|e| e.url.clone()).collect();
-        if released || !granted.is_empty() {
-            self.changed.notify_waiters();
+        let until = self.hand_out(certificate, snapshot, self.clock.now());
+        Ok(Look { released, until })
+    }
+
+    /// The certificate needs no slot any more. Returns the identifiers whose slots are given back.
+    pub(crate) async fn leave(&self, certificate: &NamespacedName) -> Vec<String> {
+        let turns = {
+            let mut state = self.state.borrow_mut();
+            let Some(member) = state.members.remove(certificate) else { return Vec::new() };
+            state.is_unwritten |= !member.turns.is_empty();
+            if !state.is_unwritten {
+                return Vec::new();
+            }
+            member.turns
+        };
+        // Somebody who waits writes it down, and has a slot to gain.
+        if !self.wake_one_that_waits(certificate)
+            && let Err(error) = self.write(None).await
+        {
+            // What is written is dropped when this run is gone.
+            tracing::warn!(%error, "slots are not given back before the end of this run");
+        }
+        let held = turns.iter().filter(|turn| turn.entry.place == Place::Granted);
+        held.map(|turn| turn.entry.identifier.to_string()).collect()
+    }
+
+    /// What is woken when the certificate is granted a slot.
+    pub(crate) fn woken(&self, certificate: &NamespacedName) -> Rc<Notify> {
+        let state = self.state.borrow();
+        state.members.get(certificate).map(|member| Rc::clone(&member.woken)).unwrap_or_default()
+    }
+
+    /// Takes in what a certificate wants. Returns whether that is something else than before, and
+    /// the identifiers whose slots are given back.
+    fn take_in(
+        &self,
+        certificate: &NamespacedName,
+        order: Option<&Order>,
+        snapshot: &Snapshot,
+        now: Timestamp,
+    ) -> (bool, Vec<String>) {
+        let mut state = self.state.borrow_mut();
+        let challenges = order.map(|order| needy(order, snapshot)).unwrap_or_default();
+        if challenges.is_empty() && !state.members.contains_key(certificate) {
+            return (false, Vec::new());
+        }
+        let member = state.members.entry(certificate.clone()).or_default();
+        let mut old = std::mem::take(&mut member.turns);
+        let (mut changed, mut again) = (false, 0);
+        for (challenge, order) in challenges {
+            let before = old.iter().position(|turn| turn.entry.url == challenge.spec.url);
+            let before = before.map(|index| old.swap_remove(index));
+            let turn = turn_of(certificate, order, challenge, before.as_ref(), now);
+            if let Some(before) = &before
+                && before.entry.place == Place::Granted
+                && turn.entry.place == Place::Requeued
+            {
+                again += 1;
+            }
+            changed |= before.is_none_or(|before| before.entry != turn.entry);
+            member.turns.push(turn);
+        }
+        changed |= !old.is_empty();
+        let gone = old.iter().filter(|turn| turn.entry.place == Place::Granted);
+        let released: Vec<String> = gone.map(|turn| turn.entry.identifier.to_string()).collect();
+        state.crowd = state.crowd.saturating_sub(released.len() + again);
+        state.is_unwritten |= changed;
+        (changed, released)
+    }
+
+    /// Whether the queue is to be read, and written, now.
+    fn must_write(&self, now: Timestamp) -> bool {
+        let state = self.state.borrow();
+        if state.is_unwritten {
+            return state.write_after.is_none_or(|time| time <= now);
+        }
+        if state.next_look().is_none_or(|time| time > now) {
+            return false;
+        }
+        let turns = || state.members.values().flat_map(|member| &member.turns);
+        let waits = || turns().any(|turn| turn.entry.place != Place::Granted);
+        let is_over = |turn: &Turn| self.ends(turn).is_some_and(|ends| ends <= now);
+        (!state.others.is_empty() && waits()) || turns().any(is_over)
+    }
+
+    /// When a turn ends, if others want the slot.
+    fn ends(&self, turn: &Turn) -> Option<Timestamp> {
+        turn.began.filter(|_| turn.may_yield)?.checked_add(self.turn).ok()
+    }
+
+    fn wake_one_that_waits(&self, but: &NamespacedName) -> bool {
+        let state = self.state.borrow();
+        let waits = |turn: &&Turn| turn.entry.place != Place::Granted;
+        let others = state.members.iter().filter(|(name, _)| *name != but);
+        let oldest = others
+            .filter_map(|(_, member)| {
+                let since = member.turns.iter().filter(waits).map(|turn| turn.entry.queued_at);
+                Some((since.min()?, member))
+            })
+            .min_by_key(|(since, _)| *since);
+        if let Some((_, member)) = oldest {
+            member.woken.notify_one();
+        }
+        oldest.is_some()
+    }
+
+    /// Brings this run's part of the queue up to date and grants what can be granted.
+    async fn write(&self, asking: Option<&NamespacedName>) -> Result<(), StoreError> {
+        let mut life = self.life.lock().await;
+        let begun = self.clock.now();
+        let _lease = self.store.lock(&Lock::Scheduler, self.lock_timeout).await?;
+        if life.is_none() {
+            *life = Some(self.begin().await?);
+        }
+        let Some((number, _)) = &*life else { return Ok(()) };
+        let records = Records::new(self.store);
+        let kept = match records.queue().await {
+            Ok(kept) => kept,
+            // Each run that is alive writes its own entries again.
+            Err(StoreError::Corrupt { path, why, kept_as }) => {
+                tracing::warn!(path, why, kept_as, "the queue of challenges is begun anew");
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let (before, revision) = match kept {
+            Some(kept) => (kept.value, Some(kept.revision)),
+            None => (Queue::default(), None),
+        };
+        let mut queue = before.clone();
+        for run in before.runs.keys().filter(|run| *run != number) {
+            if self.is_gone(*run).await? {
+                queue.runs.remove(run);
+            }
+        }
+        queue.runs.remove(number);
+        let now = self.clock.now();
+        let own = self.state.borrow_mut().grant(&queue, self.cap, self.turn, now, asking);
+        if !own.is_empty() {
+            queue.runs.insert(*number, own);
+        }
+        if queue != before
+            && let Err(error) = records.put_queue(&queue, revision.as_ref()).await
+        {
+            self.state.borrow_mut().is_unwritten = true;
+            return Err(error);
+        }
+        let took = begun.duration_until(self.clock.now());
+        let [least, most] = PAUSE;
+        let pause = took.saturating_mul(4).clamp(least, most);
+        self.state.borrow_mut().write_after = now.checked_add(pause).ok();
+        Ok(())
+    }
+
+    /// Takes the smallest number that no other run has.
+    async fn begin(&self) -> Result<(u32, S::Lease), StoreError> {
+        let mut number = 0;
+        loop {
+            match self.store.lock(&Lock::Run(number), SignedDuration::ZERO).await {
+                Ok(lease) => return Ok((number, lease)),
+                Err(error @ StoreError::Locked { .. }) if number == u32::MAX => return Err(error),
+                Err(StoreError::Locked { .. }) => number += 1,
+                Err(error) => return Err(error),
+            }
         }
     }
 
-    /// The certificate needs no slot any more.
-    pub(crate) fn leave(&self, certificate: &NamespacedName) {
-        self.entries.borrow_mut().remove(certificate);
-        self.changed.notify_waiters();
+    async fn is_gone(&self, run: u32) -> Result<bool, StoreError> {
+        match self.store.lock(&Lock::Run(run), SignedDuration::ZERO).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::Locked { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Waits until a slot may have become free.
-    pub(crate) async fn changed(&self) {
-        self.changed.notified().await;
+    /// What the rooms read, and when to look again.
+    fn hand_out(
+        &self,
+        certificate: &NamespacedName,
+        snapshot: &mut Snapshot,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let state = self.state.borrow();
+        let run = &mut snapshot.run;
+        let own = state.members.get(certificate).map_or(&[][..], |member| &member.turns);
+        let holds = |turn: &&Turn| turn.entry.place == Place::Granted;
+        let url = |turn: &Turn| turn.entry.url.clone();
+        run.granted = own.iter().filter(holds).map(url).collect();
+        let without = own.iter().filter(|turn| !holds(turn) && works(turn.phase));
+        run.without_slot = without.map(url).collect();
+        run.is_crowded = state.crowd > 0;
+        run.turn_over = BTreeSet::new();
+        if own.iter().any(|turn| self.ends(turn).is_some_and(|ends| ends <= now)) {
+            let all = state.members.values().flat_map(|member| &member.turns);
+            let yielding = all.filter(|turn| turn.may_yield);
+            let began = yielding.filter_map(|turn| Some((&*turn.entry.url, turn.began?)));
+            let over = turns_over(began, self.turn, state.crowd, now);
+            let mine = own.iter().filter(|turn| over.contains(&*turn.entry.url));
+            run.turn_over = mine.map(url).collect();
+        }
+        let waits = own.iter().any(|turn| !holds(&turn));
+        let looks = (waits && !state.others.is_empty()).then(|| state.next_look()).flatten();
+        let writes = state.write_after.filter(|_| state.is_unwritten);
+        let ends = own.iter().filter_map(|turn| self.ends(turn)).filter(|ends| *ends > now).min();
+        [looks, writes, ends].into_iter().flatten().min()
+    }
+}
+
+impl State {
+    fn next_look(&self) -> Option<Timestamp> {
+        self.looked_at.map_or(Some(Timestamp::MIN), |time| time.checked_add(LOOK).ok())
+    }
+
+    /// Grants what this run may have beside what the other runs have, and returns its entries.
+    fn grant(
+        &mut self,
+        others: &Queue,
+        cap: usize,
+        turn: SignedDuration,
+        now: Timestamp,
+        asking: Option<&NamespacedName>,
+    ) -> Vec<Entry> {
+        self.others = others.runs.values().flatten().cloned().collect();
+        let all = || {
+            let own = self.members.values().flat_map(|member| &member.turns);
+            own.map(|turn| &turn.entry).chain(&self.others)
+        };
+        let started: BTreeSet<String> = grant(all(), cap).into_iter().collect();
+        self.crowd = crowd(all(), cap, turn, now);
+        let mut entries = Vec::new();
+        for (name, member) in &mut self.members {
+            for turn in &mut member.turns {
+                if started.contains(&turn.entry.url) {
+                    turn.entry.place = Place::Granted;
+                    turn.began = Some(now);
+                    if asking != Some(name) {
+                        member.woken.notify_one();
+                    }
+                }
+                entries.push(turn.entry.clone());
+            }
+        }
+        self.is_unwritten = false;
+        self.looked_at = Some(now);
+        entries
     }
 }
 
 /// The challenges that wait for a slot or hold one. A slot is held while there is work to do for
 /// a challenge; for HTTP-01 that ends when the CA has fetched the answer, since the verdict then
 /// comes with the order and needs nothing of ours.
-fn entries_of(snapshot: &Snapshot) -> Vec<Entry> {
-    let Some(order) = snapshot.current_order() else { return Vec::new() };
+fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(&'a Challenge, &'a Order)> {
     let fetched = |c: &Challenge| {
         c.phase == Phase::Accepted
             && c.spec.kind == ChallengeType::Http01
             && snapshot.run.hits.contains_key(&c.spec.url)
     };
     let wanted = order.challenges.iter().filter(|c| c.phase != Phase::Final && !fetched(c));
-    wanted
-        .map(|c| Entry {
-            url: c.spec.url.clone(),
-            identifier: c.spec.identifier.clone(),
-            kind: c.spec.kind.clone(),
-            queued_at: order.creation_timestamp,
-            granted: c.is_processing() || snapshot.run.granted.contains(&c.spec.url),
-        })
-        .collect()
+    wanted.map(|challenge| (challenge, order)).collect()
+}
+
+/// Whether deeds of ours are done for it.
+fn works(phase: Phase) -> bool {
+    match phase {
+        Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
+        Phase::Queued | Phase::Requeued | Phase::Accepted | Phase::Final => false,
+    }
+}
+
+/// How a challenge goes on with its slot, or without one.
+///
+/// One that an earlier run was at work on is out already, and waits for a slot of this run. One
+/// that the CA was told to look at holds a slot whatever the others do: the CA looks when it
+/// wants.
+fn turn_of(
+    certificate: &NamespacedName,
+    order: &Order,
+    challenge: &Challenge,
+    before: Option<&Turn>,
+    now: Timestamp,
+) -> Turn {
+    let (mut place, mut queued_at, mut began) = match before {
+        Some(before) => (before.entry.place, before.entry.queued_at, before.began),
+        None if challenge.phase == Phase::Queued => (Place::Queued, order.creation_timestamp, None),
+        None => (Place::Requeued, order.creation_timestamp, None),
+    };
+    let was_at_work = before.is_some_and(|before| works(before.phase));
+    if challenge.phase == Phase::Requeued && was_at_work {
+        (place, queued_at, began) = (Place::Requeued, now, None);
+    }
+    if challenge.phase == Phase::Accepted {
+        (place, began) = (Place::Granted, began.or(Some(now)));
+    }
+    let waits_instead = challenge.spec.solver.wait_instead_of_self_check.is_some();
+    Turn {
+        entry: Entry {
+            certificate: certificate.clone(),
+            url: challenge.spec.url.clone(),
+            identifier: challenge.spec.identifier.clone(),
+            kind: challenge.spec.kind.clone(),
+            queued_at,
+            place,
+        },
+        phase: challenge.phase,
+        began,
+        may_yield: !waits_instead
+            && matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking),
+    }
 }

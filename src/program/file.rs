@@ -17,19 +17,19 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The program at `folder/part/…`, checked. Each part is one plain name.
-    pub(crate) fn find(folder: &Path, parts: &[&str]) -> Result<Self, String> {
-        let program = Self::at(folder, parts)?;
+    /// The program at `folder/part/…`, checked. Each part is one plain name; `place` is what the
+    /// folder is called in messages.
+    pub(crate) fn find(folder: &Path, place: &str, parts: &[&str]) -> Result<Self, String> {
+        let program = Self::at(folder, place, parts)?;
         program.check().map(|()| program)
     }
 
-    /// The same, unchecked; `None` when there is no such file.
-    pub(crate) fn look(folder: &Path, parts: &[&str]) -> Result<Option<Self>, String> {
-        let program = Self::at(folder, parts)?;
-        Ok(program.path.symlink_metadata().is_ok().then_some(program))
+    /// Whether there is such a file.
+    pub(crate) fn is_there(folder: &Path, place: &str, parts: &[&str]) -> Result<bool, String> {
+        Ok(Self::at(folder, place, parts)?.path.symlink_metadata().is_ok())
     }
 
-    fn at(folder: &Path, parts: &[&str]) -> Result<Self, String> {
+    fn at(folder: &Path, place: &str, parts: &[&str]) -> Result<Self, String> {
         for part in parts {
             if !is_component(part) {
                 return Err(format!(
@@ -41,7 +41,6 @@ impl Program {
         // The program is not run from here, so that a relative path would lead elsewhere.
         let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
         let path = parts.iter().fold(folder.clone(), |path, part| path.join(part));
-        let place = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self { shown: format!("{place}/{}", parts.join("/")), folder, path })
     }
 

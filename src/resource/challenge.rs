@@ -70,7 +70,7 @@ impl Challenge {
     pub fn is_processing(&self) -> bool {
         match self.phase {
             Phase::Presenting | Phase::SelfChecking | Phase::Accepting | Phase::Accepted => true,
-            Phase::Queued | Phase::Final => false,
+            Phase::Queued | Phase::Requeued | Phase::Final => false,
         }
     }
 
@@ -155,6 +155,9 @@ impl From<ChallengeType> for String {
 pub enum Phase {
     /// Wait for the scheduler.
     Queued,
+    /// Wait for the scheduler once more: it is presented, and its turn was over when others were
+    /// queued. The clean-up stays owed and is not done.
+    Requeued,
     /// Put the answer into the world.
     Presenting,
     /// Look at it from outside.

@@ -64,6 +64,8 @@ pub enum Reason {
     Solver,
     Started,
     Located,
+    Requeued,
+    Released,
     Presented,
     PresentError,
     DomainVerified,

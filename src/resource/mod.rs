@@ -19,6 +19,7 @@ mod metadata;
 mod name;
 mod order;
 mod problem;
+mod queue;
 mod secret;
 mod selection;
 mod settings;
@@ -53,6 +54,7 @@ pub use order::{
     Authorization, AuthorizationState, Deed, OfferedChallenge, Order, OrderSpec, OrderState,
 };
 pub use problem::{FailureClass, Problem, Subproblem};
+pub use queue::{Entry, Place, Queue};
 pub use secret::{PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles};
 pub use selection::pick_solver;
 pub use settings::Settings;

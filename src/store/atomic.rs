@@ -53,6 +53,41 @@ pub(super) fn create(folder: &Folder, name: &str, bytes: &[u8]) -> Result<bool, 
     Ok(true)
 }
 
+/// Replaces a private file that is of use to living processes only, in one step, without any
+/// fsync: after a power loss it may be the old one, empty or gone, and all that it says is of
+/// processes that are gone, too. The caller holds the lock of the file. The temporary has one name,
+/// so that one which a killed run left is replaced and needs no sweeping.
+pub(super) fn replace_fleeting(
+    folder: &Folder,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    check_size(folder, name, bytes)?;
+    let temp = format!("{name}.next");
+    let file = loop {
+        if let Some(file) = open_exclusively(folder, &temp)? {
+            break file;
+        }
+        folder.remove(&temp)?;
+    };
+    let temp = Temp { folder, name: temp, gone: false };
+    fill_fleeting(folder, &temp.name, &file, bytes, PRIVATE)?;
+    temp.rename(name)
+}
+
+/// The same for a file that is not there yet; `false` when there is one.
+pub(super) fn create_fleeting(
+    folder: &Folder,
+    name: &str,
+    bytes: &[u8],
+) -> Result<bool, StoreError> {
+    if folder.stat(name)?.is_some() {
+        return Ok(false);
+    }
+    replace_fleeting(folder, name, bytes)?;
+    Ok(true)
+}
+
 /// Writes a private file that nobody reads before its folder goes live: exclusively, under its own
 /// name, content durable. The folder is synced by the caller.
 pub(super) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
@@ -60,7 +95,7 @@ pub(super) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(),
     let Some(file) = open_exclusively(folder, name)? else {
         return Err(io_error(&folder.join(name), "create", Errno::EXIST));
     };
-    fill(folder, name, file, bytes, PRIVATE)
+    fill(folder, name, &file, bytes, PRIVATE)
 }
 
 /// Puts a symbolic link in the place of whatever file or link has the name, in one step. The
@@ -117,7 +152,7 @@ impl<'a> Temp<'a> {
             let temp_name = temp_name(name);
             let Some(file) = open_exclusively(folder, &temp_name)? else { continue };
             let temp = Self { folder, name: temp_name, gone: false };
-            fill(folder, &temp.name, file, bytes, mode)?;
+            fill(folder, &temp.name, &file, bytes, mode)?;
             return Ok(temp);
         }
     }
@@ -157,14 +192,24 @@ fn open_exclusively(folder: &Folder, name: &str) -> Result<Option<File>, StoreEr
 fn fill(
     folder: &Folder,
     name: &str,
-    mut file: File,
+    file: &File,
+    bytes: &[u8],
+    mode: u32,
+) -> Result<(), StoreError> {
+    fill_fleeting(folder, name, file, bytes, mode)?;
+    file.sync_all().map_err(|error| io_error(&folder.join(name), "sync", error))
+}
+
+fn fill_fleeting(
+    folder: &Folder,
+    name: &str,
+    mut file: &File,
     bytes: &[u8],
     mode: u32,
 ) -> Result<(), StoreError> {
     let path = folder.join(name);
     file.write_all(bytes).map_err(|error| io_error(&path, "write", error))?;
-    give_mode(&file, mode).map_err(|error| io_error(&path, "change the mode of", error))?;
-    file.sync_all().map_err(|error| io_error(&path, "sync", error))
+    give_mode(file, mode).map_err(|error| io_error(&path, "change the mode of", error))
 }
 
 /// Gives a new file its mode. A private file has it already, unless the umask took more.

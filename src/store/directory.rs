@@ -207,7 +207,8 @@ impl StateDirectory {
                 vec![layout::certificate(name)?, layout::requests(name)?, layout::orders(name)?]
             }
             Lock::Account(digest) => vec![layout::account(digest)?],
-            Lock::Scheduler => Vec::new(),
+            // The queue has one temporary file, whose name its next writer takes over.
+            Lock::Scheduler | Lock::Run(_) => Vec::new(),
         };
         for names in folders {
             if let Some(folder) = self.find(&names)? {
@@ -227,11 +228,17 @@ impl Store for StateDirectory {
 
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Revision, StoreError> {
         let place = layout::document(key)?;
-        if atomic::create(&self.make(&place.folders)?, &place.file, bytes)? {
-            Ok(revision_of(bytes))
-        } else {
-            Err(self.conflict(&place))
-        }
+        let folder = self.make(&place.folders)?;
+        let is_new = match key {
+            Key::Scheduler => atomic::create_fleeting(&folder, &place.file, bytes)?,
+            Key::Certificate(_)
+            | Key::Request(..)
+            | Key::Order(..)
+            | Key::NextKey(_)
+            | Key::Account(_)
+            | Key::AccountKey(_) => atomic::create(&folder, &place.file, bytes)?,
+        };
+        if is_new { Ok(revision_of(bytes)) } else { Err(self.conflict(&place)) }
     }
 
     /// Between the comparison and the write, the lock keeps others out.
@@ -247,7 +254,15 @@ impl Store for StateDirectory {
         if found.is_none_or(|found| revision_of(&found) != *expected) {
             return Err(self.conflict(&place));
         }
-        atomic::replace(&folder, &place.file, bytes)?;
+        match key {
+            Key::Scheduler => atomic::replace_fleeting(&folder, &place.file, bytes)?,
+            Key::Certificate(_)
+            | Key::Request(..)
+            | Key::Order(..)
+            | Key::NextKey(_)
+            | Key::Account(_)
+            | Key::AccountKey(_) => atomic::replace(&folder, &place.file, bytes)?,
+        }
         Ok(revision_of(bytes))
     }
 

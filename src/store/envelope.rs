@@ -6,7 +6,7 @@
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use crate::resource::{Account, CertificateRecord, CertificateRequest, Order};
+use crate::resource::{Account, CertificateRecord, CertificateRequest, Order, Queue};
 
 /// The version that is written, and the only one that is read.
 pub(super) const VERSION: u64 = 1;
@@ -31,6 +31,10 @@ impl Document for Order {
 
 impl Document for Account {
     const KIND: &'static str = "Account";
+}
+
+impl Document for Queue {
+    const KIND: &'static str = "Queue";
 }
 
 /// Why a document cannot be used.
@@ -149,6 +153,7 @@ mod tests {
         check_damages(&samples::request());
         check_damages(&samples::order());
         check_damages(&samples::account());
+        check_damages(&samples::queue());
     }
 
     #[test]

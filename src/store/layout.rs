@@ -19,6 +19,8 @@ pub(super) const STATUS_FILE: &str = "status.json";
 pub(super) const ACCOUNT_FILE: &str = "account.json";
 pub(super) const ISSUANCE_LOG: &str = "issuance.log";
 
+pub(super) const SCHEDULER_FILE: &str = "scheduler.json";
+
 const NEXT_KEY_FILE: &str = "next-private-key.pem";
 const ACCOUNT_KEY_FILE: &str = "key.pem";
 
@@ -53,6 +55,7 @@ pub(super) fn document(key: &Key) -> Result<Place, StoreError> {
         Key::NextKey(name) => Place::new(certificate(name)?, NEXT_KEY_FILE),
         Key::Account(digest) => Place::new(account(digest)?, ACCOUNT_FILE),
         Key::AccountKey(digest) => Place::new(account(digest)?, ACCOUNT_KEY_FILE),
+        Key::Scheduler => Place::new(Vec::new(), SCHEDULER_FILE),
     })
 }
 
@@ -69,6 +72,8 @@ pub(super) fn lock(lock: &Lock) -> Result<Place, StoreError> {
             Place::new(vec![locks(), ACCOUNTS.to_owned()], digest_component(digest)?)
         }
         Lock::Scheduler => Place::new(vec![locks()], "scheduler"),
+        // Not in a folder of its own: making one would cost each first run an fsync.
+        Lock::Run(number) => Place::new(vec![locks()], format!("run-{number}")),
     })
 }
 
@@ -78,6 +83,7 @@ pub(super) fn lock_title(lock: &Lock) -> String {
         Lock::Certificate(name) => format!("certificate {name}"),
         Lock::Account(digest) => format!("account {digest}"),
         Lock::Scheduler => "the scheduler".to_owned(),
+        Lock::Run(number) => format!("run {number}"),
     }
 }
 
@@ -171,6 +177,7 @@ mod tests {
             (Key::NextKey(name()), "certificates/default/web.tls/next-private-key.pem"),
             (Key::Account("ab12".into()), "accounts/ab12/account.json"),
             (Key::AccountKey("ab12".into()), "accounts/ab12/key.pem"),
+            (Key::Scheduler, "scheduler.json"),
         ];
         for (key, path) in cases {
             assert_eq!(document(&key).unwrap().relative_path(), PathBuf::from(path), "{key:?}");

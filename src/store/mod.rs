@@ -18,15 +18,19 @@
 //!     ..adopted-0/                    files that were here before certctl, kept
 //!   http01/                           presented tokens
 //!   issuance.log                      append-only, synced
+//!   scheduler.json                    Queue; of use to living processes only, and so not synced
+//!   scheduler.json.next               its temporary
 //!   locks/certificates/<namespace>/<name>
 //!   locks/accounts/<digest>
-//!   locks/scheduler                   kernel locks; never removed
+//!   locks/scheduler
+//!   locks/run-<n>                     kernel locks; never removed
 //! ```
 //!
 //! Contract:
 //! - Every file is 0600 in folders of 0700 from its first moment, whatever the umask. A document
 //!   or key that others can read, that is a link, or that another user owns is refused.
-//! - A write that returned is durable; a reader sees the old file or the new one ([`atomic`]).
+//! - A write that returned is durable, but for `scheduler.json`; a reader sees the old file or the
+//!   new one ([`atomic`]).
 //! - JSON documents carry a version. An unknown one is refused and never rewritten; a document
 //!   that cannot be understood is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]).
 //! - `.tmp-*` are temporaries of a run; those of a killed run are swept by the next holder of the

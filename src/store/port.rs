@@ -20,6 +20,9 @@ pub enum Key {
     Account(String),
     /// The account's private key, PKCS#8 PEM.
     AccountKey(String),
+    /// `resource::Queue`, written under [`Lock::Scheduler`] only. It is of use to processes that
+    /// live, so that a write of it need not be durable.
+    Scheduler,
 }
 
 /// Which documents to list.
@@ -49,20 +52,24 @@ pub struct Stored {
     pub revision: Revision,
 }
 
-/// What can be locked. Order: certificate, then account or scheduler; never the reverse.
+/// What can be locked. Order: certificate, then account or scheduler, then run;
+/// never the reverse.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Lock {
     /// One certificate's documents and secret.
     Certificate(NamespacedName),
     /// One account, by the digest of its identity.
     Account(String),
-    /// `scheduler.json`.
+    /// The queue of challenges.
     Scheduler,
+    /// The life of one run that has challenges: whoever can take it has found a run that is gone.
+    /// The number is the smallest that no other run holds. Taken under [`Lock::Scheduler`].
+    Run(u32),
 }
 
 /// Where state lives; shaped for compare-and-swap, so that a shared store can come.
 ///
-/// Contract: a write that returned is durable; a reader sees the old or the new document, never a
+/// Contract: a write that returned is durable, but for [`Key::Scheduler`]; a reader sees the old or the new document, never a
 /// part; `create` and `put_if` fail when somebody else was faster.
 pub trait Store {
     /// Holds a lock until it is dropped, or until the process ends.

@@ -10,7 +10,9 @@ use zeroize::Zeroizing;
 use super::envelope::{self, Document, Unreadable, VERSION};
 use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
-use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
+use crate::resource::{
+    Account, CertificateRecord, CertificateRequest, NamespacedName, Order, Queue,
+};
 use crate::store::port::{Key, Prefix, Revision, Store, StoreError, Stored};
 
 /// A document as it is kept.
@@ -166,7 +168,8 @@ impl<'a, S: Store> Records<'a, S> {
             | Key::Request(..)
             | Key::NextKey(_)
             | Key::Account(_)
-            | Key::AccountKey(_) => None,
+            | Key::AccountKey(_)
+            | Key::Scheduler => None,
         });
         Ok(numbers.max().unwrap_or_default().saturating_add(1))
     }
@@ -205,6 +208,24 @@ impl<'a, S: Store> Records<'a, S> {
         expected: Option<&Revision>,
     ) -> Result<Revision, StoreError> {
         self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
+    }
+
+    /// The queue of challenges. Read under its lock: it is set aside when it is damaged.
+    pub async fn queue(&self) -> Result<Option<Kept<Queue>>, StoreError> {
+        self.read(&Key::Scheduler).await
+    }
+
+    /// Writes the queue of challenges, under its lock.
+    pub async fn put_queue(
+        &self,
+        queue: &Queue,
+        expected: Option<&Revision>,
+    ) -> Result<Revision, StoreError> {
+        let bytes = self.seal(&Key::Scheduler, queue)?;
+        match expected {
+            Some(expected) => self.store.put_if(&Key::Scheduler, &bytes, expected).await,
+            None => self.store.create(&Key::Scheduler, &bytes).await,
+        }
     }
 
     /// The key in flight of a certificate, PKCS#8 PEM.
@@ -334,6 +355,7 @@ mod tests {
             Key::Request(name, revision) => records.request(name, *revision).await?.is_some(),
             Key::Order(name, revision, n) => records.order(name, *revision, *n).await?.is_some(),
             Key::Account(digest) => records.account(digest).await?.is_some(),
+            Key::Scheduler => records.queue().await?.is_some(),
             Key::NextKey(_) | Key::AccountKey(_) => unreachable!(),
         })
     }
@@ -343,6 +365,7 @@ mod tests {
         records.put_request(&web(), &samples::request(), None).await.unwrap();
         records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
         records.put_account("ab", &samples::account(), None).await.unwrap();
+        records.put_queue(&samples::queue(), None).await.unwrap();
         vec![
             Key::Certificate(web()),
             Key::Request(web(), 7),

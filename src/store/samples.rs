@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::resource::{Account, CertificateRecord, CertificateRequest, Order};
+use crate::resource::{Account, CertificateRecord, CertificateRequest, Order, Queue};
 
 pub(super) fn order() -> Order {
     from(json!({
@@ -22,6 +22,19 @@ pub(super) fn order() -> Order {
         "url": "https://ca.example/order/1",
         "authorizations": [authorization()],
         "challenges": [challenge()]
+    }))
+}
+
+pub(super) fn queue() -> Queue {
+    from(json!({
+        "runs": {"0": [{
+            "certificate": {"namespace": "default", "name": "web"},
+            "url": "https://ca.example/chall/1",
+            "identifier": {"dns": "web.example"},
+            "type": "http-01",
+            "queuedAt": "2026-01-02T03:04:05Z",
+            "place": "granted"
+        }]}
     }))
 }
 

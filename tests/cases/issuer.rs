@@ -8,7 +8,8 @@ use certctl::controller::{
 };
 use certctl::pki::key_facts;
 use certctl::resource::{
-    AccountDeed, ChallengeType, Identifier, PublicKeyDigest, Selector, Solver, pick_solver,
+    AccountDeed, ChallengeType, Entry, Identifier, NamespacedName, Place, PublicKeyDigest,
+    Selector, Solver, pick_solver,
 };
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -108,15 +109,17 @@ pub(crate) fn scheduler(case: &Case) -> Value {
         }
         let created = challenge["created"].as_i64().unwrap_or_default();
         let kind = challenge["type"].as_str().unwrap_or("HTTP-01");
-        entries.push(slots::Entry {
+        let is_processing = challenge["processing"].as_bool().unwrap_or_default();
+        entries.push(Entry {
+            certificate: NamespacedName::new("default", "web"),
             url: text(&challenge["name"]),
             identifier: identifier(&text(&challenge["dnsName"])),
             kind: kind.to_owned().into(),
             queued_at: noon() + SignedDuration::from_secs(created),
-            granted: challenge["processing"].as_bool().unwrap_or_default(),
+            place: if is_processing { Place::Granted } else { Place::Queued },
         });
     }
-    let busy = entries.iter().filter(|entry| entry.granted).count();
+    let busy = entries.iter().filter(|entry| entry.place == Place::Granted).count();
     let cap = size(&case.input["maxConcurrent"]).min(busy + size(&case.input["n"]));
     json!({ "scheduled": slots::grant(&entries, cap) })
 }

@@ -18,6 +18,7 @@ pub(crate) struct Memory {
     pub(crate) documents: BTreeMap<Key, (u64, Vec<u8>)>,
     pub(crate) secrets: BTreeMap<NamespacedName, (u32, SecretFiles)>,
     pub(crate) issuances: Vec<String>,
+    pub(crate) events: Vec<(NamespacedName, Event)>,
     writes: u64,
     locks: BTreeSet<String>,
 }
@@ -129,8 +130,10 @@ impl Store for Disk {
         Ok(Lease { memory: Rc::clone(&self.memory), name })
     }
 
-    async fn journal(&self, _: &NamespacedName, _: &[Event]) -> Result<(), StoreError> {
+    async fn journal(&self, name: &NamespacedName, events: &[Event]) -> Result<(), StoreError> {
         self.fuse.pass("before journal".to_owned()).await;
+        let events = events.iter().map(|event| (name.clone(), event.clone()));
+        self.memory.borrow_mut().events.extend(events);
         Ok(())
     }
 

@@ -85,7 +85,7 @@ impl Scene {
             memory: Rc::default(),
             ca: Rc::new(RefCell::new(Ca::new())),
             outside: Rc::default(),
-            task: task(names),
+            task: task("web", names),
         }
     }
 
@@ -96,12 +96,56 @@ impl Scene {
     /// One run with trouble.
     pub(crate) fn run_under(&self, fuse: Fuse, trouble: Trouble) -> Went {
         let fuse = Rc::new(fuse);
-        let disk = || Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(&fuse) };
+        let (world, shutdown) = self.world(&fuse, trouble);
+        let tasks = [self.task.clone()];
+        let run = self.engine_run(&fuse, &world, shutdown, &tasks, options());
+        let ended = self.clock.run(|| fuse.is_blown(), run);
+        let ending = ended.map(|mut all: Vec<Ended>| all.pop().unwrap().ending);
+        self.ca.borrow_mut().look_in_vain();
+        Went { ending, labels: fuse.labels(), requests: world.requests.get() }
+    }
+
+    /// Runs side by side, each with tasks of its own.
+    pub(crate) fn run_together(
+        &self,
+        runs: &[&[Task]],
+        options: Options,
+        trouble: impl Fn() -> Trouble,
+    ) -> Vec<Vec<Ended>> {
+        let fuse = Rc::default();
+        let worlds: Vec<_> = runs.iter().map(|_| self.world(&fuse, trouble())).collect();
+        let together = runs.iter().zip(&worlds).map(|(tasks, (world, shutdown))| {
+            self.engine_run(&fuse, world, shutdown.clone(), tasks, options)
+        });
+        self.clock.run(|| false, futures_util::future::join_all(together)).unwrap()
+    }
+
+    async fn engine_run(
+        &self,
+        fuse: &Rc<Fuse>,
+        world: &World,
+        shutdown: watch::Receiver<Option<i32>>,
+        tasks: &[Task],
+        options: Options,
+    ) -> Vec<Ended> {
+        let store = Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) };
+        let engine = Engine {
+            clock: &self.clock,
+            store: &store,
+            performer: world,
+            observer: &Deaf,
+            options,
+            shutdown,
+        };
+        engine.run(tasks).await
+    }
+
+    fn world(&self, fuse: &Rc<Fuse>, trouble: Trouble) -> (World, watch::Receiver<Option<i32>>) {
         let (sender, shutdown) = watch::channel(None);
         let world = World {
             clock: self.clock.clone(),
-            disk: disk(),
-            fuse: Rc::clone(&fuse),
+            disk: Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) },
+            fuse: Rc::clone(fuse),
             ca: Rc::clone(&self.ca),
             outside: Rc::clone(&self.outside),
             trouble,
@@ -111,20 +155,7 @@ impl Scene {
             hits: RefCell::default(),
             hit: Notify::new(),
         };
-        let store = disk();
-        let engine = Engine {
-            clock: &self.clock,
-            store: &store,
-            performer: &world,
-            observer: &Deaf,
-            options: options(),
-            shutdown,
-        };
-        let tasks = [self.task.clone()];
-        let ended = self.clock.run(|| fuse.is_blown(), engine.run(&tasks));
-        let ending = ended.map(|mut all: Vec<Ended>| all.pop().unwrap().ending);
-        self.ca.borrow_mut().look_in_vain();
-        Went { ending, labels: fuse.labels(), requests: world.requests.get() }
+        (world, shutdown)
     }
 
     /// One run that nothing disturbs.
@@ -142,8 +173,13 @@ impl Scene {
 
     /// All orders on disk, by revision and number.
     pub(crate) fn orders(&self) -> Vec<Order> {
+        self.orders_of(&self.name().name)
+    }
+
+    /// Those of a certificate of the default namespace.
+    pub(crate) fn orders_of(&self, name: &str) -> Vec<Order> {
         let disk = self.disk();
-        let name = self.name();
+        let name = NamespacedName::new("default", name);
         let records = Records::new(&disk);
         let all = self.clock.run(|| false, records.all_orders(&name)).unwrap().unwrap();
         all.into_iter().map(|(_, order)| order.unwrap().value).collect()
@@ -219,7 +255,7 @@ pub(crate) fn identifier(name: &str) -> Identifier {
     Identifier::Dns(name.parse().unwrap())
 }
 
-fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options {
         parallel: 1,
         max_concurrent_challenges: 60,
@@ -230,7 +266,7 @@ fn options() -> Options {
     }
 }
 
-fn task(names: &[&str]) -> Task {
+pub(crate) fn task(name: &str, names: &[&str]) -> Task {
     let origin = Origin { path: PathBuf::from("/etc/certctl/web.yaml"), line: 1, column: 1 };
     let metadata = |name: &str| Metadata {
         name: name.to_owned(),
@@ -240,7 +276,7 @@ fn task(names: &[&str]) -> Task {
     let key =
         |algorithm| PrivateKeySpec { algorithm: Some(algorithm), ..PrivateKeySpec::default() };
     let spec = CertificateSpec {
-        secret_name: "web-tls".to_owned(),
+        secret_name: format!("{name}-tls"),
         issuer_ref: IssuerRef { name: "le".to_owned(), ..IssuerRef::default() },
         dns_names: names.iter().map(|name| name.parse().unwrap()).collect(),
         private_key: Some(key(KeyAlgorithm::Ed25519)),
@@ -266,7 +302,7 @@ fn task(names: &[&str]) -> Task {
     };
     Task {
         certificate: Certificate {
-            metadata: metadata("web"),
+            metadata: metadata(name),
             spec,
             settings: Settings::default(),
             origin: origin.clone(),

@@ -40,6 +40,8 @@ pub(crate) struct Trouble {
     pub(crate) lost: Option<usize>,
     /// Nobody reaches the listener.
     pub(crate) unreachable: bool,
+    /// Nobody reaches the listener under names that begin so.
+    pub(crate) unreachable_names: Option<&'static str>,
     /// The deed of this number, counted from 0, never comes back, and a signal comes instead.
     pub(crate) stuck: Option<usize>,
 }
@@ -206,7 +208,10 @@ impl World {
     fn is_answered(&self, challenge: &Challenge) -> bool {
         let out = self.outside.borrow().get(&challenge.spec.token) == Some(&challenge.spec.key);
         let is_record = challenge.spec.kind == ChallengeType::Dns01;
-        out && (is_record || self.listens.get()) && !self.trouble.unreachable
+        let name = challenge.spec.identifier.to_string();
+        let is_hidden = self.trouble.unreachable_names.is_some_and(|start| name.starts_with(start));
+        let is_reached = (is_record || self.listens.get()) && !self.trouble.unreachable;
+        out && is_reached && !is_hidden
     }
 
     async fn next_key(&self, name: &NamespacedName) -> PrivateKey {

@@ -78,6 +78,7 @@ fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
     let deed = match challenge.phase {
         Phase::Queued if challenge.is_presented() => "another turn (presented)",
         Phase::Queued => "a turn",
+        Phase::Requeued => "another turn (presented)",
         Phase::Presenting => "being presented",
         Phase::SelfChecking => "the self-check",
         Phase::Accepting => "being accepted",

@@ -66,6 +66,74 @@ fn a_challenge_starts_again_only_when_its_last_turn_is_cleaned_up() {
     assert!(matches!(room::decide(&snapshot, now()), Step::Record(_)));
 }
 
+/// The phases and reasons that a record leaves, by challenge.
+fn recorded(snapshot: &Snapshot) -> (Vec<Phase>, Vec<Reason>) {
+    let step = room::decide(snapshot, now());
+    let Step::Record(record) = step else { panic!("{step:?}") };
+    let phases = written_order(&record).challenges.iter().map(|c| c.phase).collect();
+    (phases, record.events.iter().map(|event| event.reason).collect())
+}
+
+#[test]
+fn a_turn_that_is_over_leaves_the_answer_out() {
+    use Phase::{Accepted, Accepting, Final, Presenting, Queued, Requeued, SelfChecking};
+    let mut snapshot = solving(&[Queued, Presenting, SelfChecking]);
+    snapshot.run.turn_over = (0..3).map(challenge_url).collect();
+    let expected = vec![Queued, Requeued, Requeued];
+    assert_eq!(recorded(&snapshot), (expected, vec![Reason::Requeued; 2]));
+    let mut told = solving(&[Accepting, Accepted, Final]);
+    told.run.turn_over.clone_from(&snapshot.run.turn_over);
+    assert!(matches!(room::decide(&told, now()), Step::Act(_)), "the CA has been told");
+
+    let mut waits = solving(&[SelfChecking]);
+    waits.run.turn_over.insert(challenge_url(0));
+    let Step::Record(record) = room::decide(&waits, now()) else { panic!() };
+    let left = &written_order(&record).challenges[0];
+    assert!(left.is_presented() && left.owes_clean_up() && !left.is_processing(), "{left:?}");
+    let message = &record.events[0].message;
+    let words = "Challenge queued again, still presented: others wait for its slot (a.example)";
+    assert_eq!(message, words);
+    // What a wait replaces the self-check of comes to its end without another turn.
+    let spec = &mut waits.order.as_mut().unwrap().challenges[0].spec;
+    Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(3600)));
+    assert!(matches!(room::decide(&waits, now()), Step::Wait { .. }));
+}
+
+#[test]
+fn another_turn_goes_on_where_the_last_one_ended() {
+    let mut snapshot = solving(&[Phase::Requeued, Phase::Requeued]);
+    snapshot.order.as_mut().unwrap().challenges[0].presented_at = Some(now());
+    assert_eq!(room::clean_ups(&snapshot), [], "what is out stays out");
+    let waiting = room::decide(&snapshot, now());
+    assert!(matches!(waiting, Step::Wait { until: None, wake: Wake::Slot, .. }), "{waiting:?}");
+    let granted = granted(snapshot.clone(), &[0, 1]);
+    let expected = vec![Phase::SelfChecking, Phase::Presenting];
+    assert_eq!(recorded(&granted), (expected, vec![Reason::Started; 2]));
+
+    // A deed that was in flight when the turn ended.
+    let effect = Effect::Present { url: challenge_url(0) };
+    snapshot.order.as_mut().unwrap().challenges[0].presented_at = None;
+    let (found, _) = absorbed(&snapshot, &effect, Outcome::Presented);
+    assert_eq!((found.phase, found.presented_at), (Phase::Requeued, Some(now())));
+}
+
+#[test]
+fn what_an_earlier_run_was_at_work_on_waits_for_a_slot_of_this_one() {
+    use Phase::{Accepting, Presenting, SelfChecking};
+    let mut snapshot = solving(&[Presenting, SelfChecking, Accepting]);
+    snapshot.run.without_slot = (0..3).map(challenge_url).collect();
+    snapshot.run.unsure.insert(challenge_url(2));
+    let read = Effect::ReadAuthorization { url: authorization_url(2) };
+    assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![read]));
+    snapshot.run.unsure.clear();
+    let step = room::decide(&snapshot, now());
+    assert!(matches!(step, Step::Wait { until: None, wake: Wake::Slot, .. }), "{step:?}");
+    let spec = &mut snapshot.order.as_mut().unwrap().challenges[1].spec;
+    Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(1)));
+    let step = room::decide(&snapshot, after(seconds(2)));
+    assert!(matches!(step, Step::Wait { .. }), "{step:?}");
+}
+
 #[test]
 fn a_check_that_failed_is_repeated_after_the_interval() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
@@ -149,10 +217,10 @@ fn what_accept_answers_is_waiting_or_a_verdict() {
 #[test]
 fn a_slot_is_held_from_presenting_to_the_verdict() {
     use AuthorizationState::{Deactivated, Expired, Invalid, Revoked, Valid};
-    use Phase::{Accepted, Accepting, Final, Presenting, Queued, SelfChecking};
-    let phases = [Queued, Presenting, SelfChecking, Accepting, Accepted, Final];
+    use Phase::{Accepted, Accepting, Final, Presenting, Queued, Requeued, SelfChecking};
+    let phases = [Queued, Requeued, Presenting, SelfChecking, Accepting, Accepted, Final];
     let held = phases.map(|phase| challenge(0, phase).is_processing());
-    assert_eq!(held, [false, true, true, true, true, false]);
+    assert_eq!(held, [false, false, true, true, true, true, false]);
 
     for verdict in [Valid, Invalid, Expired, Revoked, Deactivated] {
         let snapshot = solving(&[Accepting]);
@@ -168,9 +236,12 @@ fn an_outcome_that_comes_too_late_changes_nothing() {
         let text = String::new;
         Outcome::Checked(CheckSeen { passed: true, summary: text(), report: text() })
     };
-    for phase in [Phase::Final, Phase::Queued] {
+    for phase in [Phase::Final, Phase::Queued, Phase::Requeued] {
         let snapshot = solving(&[phase]);
         for outcome in [checked(), Outcome::Presented] {
+            if phase == Phase::Requeued && outcome == Outcome::Presented {
+                continue;
+            }
             let effect = Effect::SelfCheck { url: challenge_url(0) };
             let (found, _) = absorbed(&snapshot, &effect, outcome);
             assert_eq!(found, challenge(0, phase));
@@ -190,7 +261,7 @@ fn of_type(kind: ChallengeType, phase: Phase) -> Order {
 #[test]
 fn what_a_run_leaves_and_what_the_next_one_finds() {
     use ChallengeType::{Dns01, Http01};
-    use Phase::{Accepted, Accepting, Final, Presenting, Queued, SelfChecking};
+    use Phase::{Accepted, Accepting, Final, Presenting, Queued, Requeued, SelfChecking};
     let parked = |kind, phase| room::parked(of_type(kind, phase)).challenges[0].phase;
     let resumed = |kind, phase| {
         let (order, unsure) = room::resumed(of_type(kind, phase));
@@ -198,11 +269,13 @@ fn what_a_run_leaves_and_what_the_next_one_finds() {
     };
     let cases = [
         (Http01, Queued, Queued, (Queued, 0)),
+        (Http01, Requeued, Queued, (Queued, 0)),
         (Http01, Presenting, Queued, (Presenting, 0)),
         (Http01, SelfChecking, Queued, (Presenting, 0)),
         (Http01, Accepting, Queued, (Accepting, 1)),
         (Http01, Accepted, Accepted, (Accepted, 0)),
         (Http01, Final, Final, (Final, 0)),
+        (Dns01, Requeued, Requeued, (Requeued, 0)),
         (Dns01, Presenting, Presenting, (Presenting, 0)),
         (Dns01, SelfChecking, SelfChecking, (SelfChecking, 0)),
         (Dns01, Accepting, SelfChecking, (Accepting, 1)),

@@ -296,9 +296,11 @@ pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
         target: None,
         clean_up: match phase {
             Phase::Queued | Phase::Final => CleanUp::NotOwed,
-            Phase::Presenting | Phase::SelfChecking | Phase::Accepting | Phase::Accepted => {
-                CleanUp::Owed
-            }
+            Phase::Requeued
+            | Phase::Presenting
+            | Phase::SelfChecking
+            | Phase::Accepting
+            | Phase::Accepted => CleanUp::Owed,
         },
     }
 }

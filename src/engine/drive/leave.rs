@@ -1,6 +1,8 @@
 //! The ways out of a run that does not settle: failure, a verdict that does not come, a signal;
 //! and the clean-ups that every way ends with.
 
+use std::collections::BTreeSet;
+
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,7 +10,7 @@ use super::{Drive, unchanged};
 use crate::controller::{Change, Failure, Record, Step, backoff, challenge, meanwhile};
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::{Ending, OVERDUE, Observer, Performer};
-use crate::resource::{Deed, Order, Phase};
+use crate::resource::{Deed, Order, Phase, Reason};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -22,7 +24,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.drop_deeds();
         let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
         if !failure.counts() {
-            self.park();
+            self.park().await;
             // What the failure says stays with it; the order is gone on with.
             record.events.clear();
         }
@@ -41,7 +43,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     pub(super) async fn interrupted(&mut self, signal: i32) -> Result<Ending, StoreError> {
-        self.leave_order(challenge::withdrawn);
+        self.leave_order(challenge::withdrawn).await;
         self.flush().await?;
         Ok(Ending::Interrupted { signal })
     }
@@ -58,7 +60,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let run = &self.session.snapshot.run;
         let report = run.reports.values().cloned().collect::<Vec<_>>().join("\n");
         let order = self.session.snapshot.current_order().cloned();
-        self.park();
+        self.park().await;
         self.flush().await?;
         let Some(order) = order else { return Ok(unchanged(&self.session)) };
         let waiting = order.challenges.iter().find(|c| !is_past_accept(c.phase));
@@ -77,12 +79,39 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         })
     }
 
-    /// Leaves the order so that the next run goes on with it.
-    pub(super) fn park(&mut self) {
-        self.leave_order(challenge::parked);
+    /// Says in the journal what became of slots that nothing else tells of: who of the challenges
+    /// of an earlier run has one now, beside those that were `held`; and whose slots are free since
+    /// `begun`, before anybody else could have one of them.
+    pub(super) fn note_slots(
+        &mut self,
+        held: &BTreeSet<String>,
+        released: &[String],
+        begun: Timestamp,
+    ) {
+        let snapshot = &self.session.snapshot;
+        let now = self.engine.clock.now();
+        let mut record = Record::default();
+        let challenges = snapshot.current_order().map_or(&[][..], |order| &order.challenges);
+        for challenge in challenges {
+            let url = &challenge.spec.url;
+            let has_one = snapshot.run.granted.contains(url) && !held.contains(url);
+            if has_one && challenge.is_processing() {
+                let message = challenge::scheduled(&challenge.spec.identifier);
+                record = record.normal(now, Reason::Started, message);
+            }
+        }
+        for identifier in released {
+            record = record.normal(begun, Reason::Released, challenge::released(identifier));
+        }
+        self.session.apply(record);
     }
 
-    fn leave_order(&mut self, as_it_is_left: fn(Order) -> Order) {
+    /// Leaves the order so that the next run goes on with it.
+    pub(super) async fn park(&mut self) {
+        self.leave_order(challenge::parked).await;
+    }
+
+    async fn leave_order(&mut self, as_it_is_left: fn(Order) -> Order) {
         self.drop_deeds();
         if let Some(order) = self.session.snapshot.current_order() {
             let left = as_it_is_left(order.clone());
@@ -90,13 +119,18 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.session.apply(Record::of(Change::Order(Box::new(left))));
             }
         }
+        let now = self.engine.clock.now();
+        let mut record = Record::default();
+        for identifier in self.shared.schedule.leave(&self.session.name).await {
+            record = record.normal(now, Reason::Released, challenge::released(&identifier));
+        }
+        self.session.apply(record);
         self.session.snapshot.run.granted.clear();
-        self.shared.schedule.leave(&self.session.name);
     }
 
     /// Takes back what an earlier run has left, and does nothing else.
     pub(super) async fn only_clean_up(&mut self) -> Result<Ending, StoreError> {
-        self.leave_order(challenge::withdrawn);
+        self.leave_order(challenge::withdrawn).await;
         self.finish_clean_ups().await?;
         Ok(unchanged(&self.session))
     }
@@ -130,6 +164,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 fn is_past_accept(phase: Phase) -> bool {
     match phase {
         Phase::Accepted | Phase::Final => true,
-        Phase::Queued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => false,
+        Phase::Queued
+        | Phase::Requeued
+        | Phase::Presenting
+        | Phase::SelfChecking
+        | Phase::Accepting => false,
     }
 }

@@ -108,7 +108,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         environment: Vec<(&'static str, String)>,
         input: &serde_json::Value,
     ) -> Result<(), DeedError> {
-        let program = Program::find(&self.options.hooks_dir, &[name]).map_err(trouble::local)?;
+        let program =
+            Program::find(&self.options.hooks_dir, "hooks.d", &[name]).map_err(trouble::local)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         let run = Run { program: &program, arguments, environment, input };

@@ -143,19 +143,19 @@ impl DnsProvider for Exec {
 fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
     let name = component("config.command", command)?;
     let own = ["certctl.io", name];
-    match Program::look(solvers, &own)? {
-        Some(_) => Program::find(solvers, &own),
-        None if Program::look(solvers, &[name])?.is_some() => Program::find(solvers, &[name]),
-        None => {
-            let solvers = solvers.display();
-            Err(format!("there is neither {solvers}/certctl.io/{name} nor {solvers}/{name}"))
+    for parts in [&own[..], &[name]] {
+        if Program::is_there(solvers, PLACE, parts)? {
+            return Program::find(solvers, PLACE, parts);
         }
     }
+    let solvers = solvers.display();
+    Err(format!("there is neither {solvers}/certctl.io/{name} nor {solvers}/{name}"))
 }
 
 /// `solvers.d/<group>/<solver>`.
 fn solver_program(solvers: &Path, group: &str, solver: &str) -> Result<Program, String> {
-    Program::find(solvers, &[component("groupName", group)?, component("solverName", solver)?])
+    let parts = [component("groupName", group)?, component("solverName", solver)?];
+    Program::find(solvers, PLACE, &parts)
 }
 
 /// One step of a path: no `/`, no `..`, nothing hidden, nothing that looks like an option.
@@ -188,6 +188,7 @@ fn fault(reason: String) -> ProviderError {
 }
 
 const NAME: &str = "exec";
+const PLACE: &str = "solvers.d";
 const LIMITS: Limits = Limits {
     time: Duration::from_mins(1),
     grace: Duration::from_secs(5),

@@ -1,0 +1,71 @@
+//! What a certificate's work waits for.
+
+use futures_util::StreamExt;
+use jiff::Timestamp;
+
+use super::{Drive, signal};
+use crate::controller::{Effect, Outcome, Wake};
+use crate::engine::ports::{Clock, Store};
+use crate::engine::{Observer, Performer};
+
+/// Why a wait was over.
+pub(super) enum Woken {
+    Outcome(Effect, Box<Outcome>),
+    Time,
+    Deadline,
+    Signal(i32),
+}
+
+impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+    /// Waits for an outcome, a time, an event, the deadline, or a signal.
+    pub(super) async fn wait(&mut self, wait: Option<(Option<Timestamp>, Wake)>) -> Woken {
+        let clock = self.engine.clock;
+        let performer = self.engine.performer;
+        let woken = self.shared.schedule.woken(&self.session.name);
+        let is_crowded = self.session.snapshot.run.is_crowded;
+        let seen = self.hits_seen;
+        let now = clock.now();
+        let look_at = self.look_at;
+        let until = wait.and_then(|(until, _)| until);
+        let wake = wait.map_or(Wake::Time, |(_, wake)| wake);
+        let sleep = |time: Option<Timestamp>| async move {
+            match time {
+                Some(time) => clock.sleep(now.duration_until(time)).await,
+                None => std::future::pending().await,
+            }
+        };
+        let event = async {
+            match wake {
+                // A hit on one of its own gives a slot back, which nobody else would notice.
+                Wake::Time | Wake::Lock if is_crowded => performer.hit_after(seen).await,
+                Wake::Time | Wake::Lock => std::future::pending().await,
+                Wake::Slot | Wake::ChallengeHit => performer.hit_after(seen).await,
+            }
+        };
+        let signal = signal(self.engine.shutdown.clone());
+        let deadline = &mut self.deadline;
+        let deadline = async {
+            match deadline {
+                Some(deadline) => deadline.await,
+                None => std::future::pending().await,
+            }
+        };
+        let deeds = &mut self.deeds;
+        let outcome = async {
+            match deeds.next().await {
+                Some(outcome) => outcome,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            signal = signal => Woken::Signal(signal),
+            (effect, outcome) = outcome => Woken::Outcome(effect, Box::new(outcome)),
+            () = event => Woken::Time,
+            () = woken.notified() => Woken::Time,
+            () = sleep(until) => Woken::Time,
+            () = sleep(look_at) => Woken::Time,
+            () = deadline => Woken::Deadline,
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Promise: whatever the number of certificates and of processes, never more challenges than the
+//! cap are in progress, never two for one name, and the oldest start first.
+//!
+//! The journals are the witnesses, and a checker reads them. With the feature `real-servers` there
+//! are 200 certificates; without it as many as make the cap bind. What a turn is worth is shown in
+//! `turns.rs`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "the modules beside the tests are tests too"
+)]
+
+#[path = "scheduler/journal.rs"]
+mod journal;
+#[expect(dead_code, unused_imports, reason = "other tests need more of it")]
+#[path = "support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use certctl::resource::{Event, EventType, Place, Queue, Reason};
+use jiff::Timestamp;
+
+use journal::{Violation, check};
+use support::{CertificateYaml, World, finish, until};
+
+const CAP: usize = 60;
+/// Certificates of two names each.
+const CERTIFICATES: usize = if cfg!(feature = "real-servers") { 200 } else { 40 };
+
+/// Certificates, every fourth of which has a name that the next one has, too.
+fn certificates() -> Vec<CertificateYaml> {
+    let certificate = |number: usize| {
+        let shared = match number % 4 {
+            0 => number,
+            1 => number - 1,
+            _ => number + 10_000,
+        };
+        let names = [format!("own-{number}.example.test"), format!("shared-{shared}.example.test")];
+        let names = names.each_ref().map(String::as_str);
+        CertificateYaml::new(&format!("c{number}")).for_names(&names)
+    };
+    (0..CERTIFICATES).map(certificate).collect()
+}
+
+/// A file with these certificates and an Issuer whose challenges hold their slots for a while.
+fn manifest(world: &World, file: &str, certificates: &[&CertificateYaml]) -> PathBuf {
+    let solvers = "    - http01:\n        ingress: {}\n      waitInsteadOfSelfCheck: 1s\n";
+    let mut text = world.issuer().solvers(solvers).to_string();
+    for certificate in certificates {
+        write!(text, "---\n{certificate}").unwrap();
+    }
+    world.write(file, &text)
+}
+
+fn journals(world: &World, certificates: &[CertificateYaml]) -> BTreeMap<String, Vec<Event>> {
+    let events = |name: &str| {
+        let path = world.state().path(&format!("certificates/default/{name}/events.jsonl"));
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    certificates.iter().map(|c| (c.name().to_owned(), events(c.name()))).collect()
+}
+
+fn queue(world: &World) -> Queue {
+    let path = world.state().path("scheduler.json");
+    let Ok(bytes) = std::fs::read(path) else { return Queue::default() };
+    let mut envelope: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    serde_json::from_value(envelope["document"].take()).unwrap()
+}
+
+fn count(queue: &Queue, place: Place) -> usize {
+    queue.runs.values().flatten().filter(|entry| entry.place == place).count()
+}
+
+/// Issues all certificates in as many processes side by side as there are files.
+fn issue(processes: usize) {
+    let world = World::start();
+    let certificates = certificates();
+    let mut children = Vec::new();
+    for process in 0..processes {
+        let mine: Vec<_> = certificates.iter().skip(process).step_by(processes).collect();
+        let path = manifest(&world, &format!("{process}.yaml"), &mine);
+        children.push(world.start_certctl(&["issue", path.to_str().unwrap()]));
+    }
+    for child in children {
+        finish(child).ends_in(0);
+    }
+    for certificate in &certificates {
+        assert_eq!(world.state().published(certificate.name()).dns_names.len(), 2);
+    }
+    let found = check(&journals(&world, &certificates), CAP);
+    assert_eq!(found.violations, [].into(), "{found:?}");
+    // A slot is in the journal from the write that makes use of it, so that the last may be missed.
+    assert!((CAP - 5..=CAP).contains(&found.peak), "{} of {} at once", found.peak, found.starts);
+    assert_eq!(queue(&world), Queue::default());
+}
+
+#[test]
+fn one_run_keeps_to_the_cap_the_names_and_the_order() {
+    issue(1);
+}
+
+#[test]
+fn two_processes_keep_to_them_together() {
+    issue(2);
+}
+
+#[test]
+fn a_killed_process_holds_no_slot() {
+    let world = World::start();
+    world.dns.remove("*.example.test");
+    let names: Vec<String> = (0..CAP).map(|n| format!("h{n}.example.test")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let hopeless = CertificateYaml::new("hopeless").for_names(&names);
+    let hopeless = format!("{}---\n{hopeless}", world.issuer());
+    let hopeless = world.write("hopeless.yaml", &hopeless);
+    let start = |path: &PathBuf| {
+        let words = ["issue", path.to_str().unwrap(), "--self-check-interval", "1h"];
+        world.start_certctl(&words)
+    };
+    let mut killed = start(&hopeless);
+    until("all slots are held", || count(&queue(&world), Place::Granted) == CAP);
+    world.dns.set("good.example.test", vec!["127.0.0.1".parse().unwrap()]);
+    let good = format!("{}---\n{}", world.issuer(), CertificateYaml::new("good"));
+    let good = start(&world.write("good.yaml", &good));
+    until("the next one waits", || count(&queue(&world), Place::Queued) == 1);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    finish(good).ends_in(0);
+    world.state().published("good");
+    assert_eq!(queue(&world), Queue::default(), "what it left is dropped");
+}
+
+#[test]
+fn an_order_of_a_hundred_names_is_written_into_the_queue_a_few_dozen_times() {
+    let world = World::start();
+    let names: Vec<String> = (0..100).map(|n| format!("n{n}.example.test")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    world.prepare(&[CertificateYaml::new("web").for_names(&names)]);
+    world.issue().ends_in(0);
+    // The lock counts those who took it.
+    let lock = std::fs::read_to_string(world.state().path("locks/scheduler")).unwrap();
+    let taken: usize = lock.split_once(' ').unwrap().0.parse().unwrap();
+    assert!((2..60).contains(&taken), "{taken} times");
+    // A run that has no challenge leaves it alone.
+    world.issue().says_nothing();
+    assert_eq!(std::fs::read_to_string(world.state().path("locks/scheduler")).unwrap(), lock);
+}
+
+#[test]
+fn a_queue_that_cannot_be_read_is_refused_or_set_aside() {
+    let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("www")]);
+    world.issue().ends_in(0);
+    let path = world.state().path("scheduler.json");
+    for (text, code) in [("{\"version\":2}", 7), ("{\"version\":1,\"kind\"", 0), ("", 0)] {
+        std::fs::write(&path, text).unwrap();
+        let run = world.run(&["renew", "web"]).ends_in(code);
+        if code == 7 {
+            run.says("has format version 2, this certctl knows 1");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+    let kept = |number: u32| world.state().path(&format!("scheduler.json.corrupt-{number}"));
+    assert!(kept(1).exists() && kept(2).exists());
+}
+
+/// A journal of a hand's length with nothing wrong in it: seconds, certificate, reason, message.
+const STORY: [(i64, &str, Reason, &str); 12] = [
+    (0, "one", Reason::OrderCreated, ""),
+    (0, "one", Reason::Created, "Created Challenge resource \"one-1\" for domain \"a.example\""),
+    (1, "two", Reason::OrderCreated, ""),
+    (1, "two", Reason::Created, "Created Challenge resource \"two-1\" for domain \"b.example\""),
+    (2, "three", Reason::OrderCreated, ""),
+    (2, "three", Reason::Created, "Created Challenge resource \"x-1\" for domain \"a.example\""),
+    (20, "one", Reason::Started, "Challenge scheduled for processing (a.example)"),
+    (21, "two", Reason::Started, "Challenge scheduled for processing (b.example)"),
+    (30, "one", Reason::Released, "Challenge gave its slot back (a.example)"),
+    (30, "three", Reason::Started, "Challenge scheduled for processing (a.example)"),
+    (40, "two", Reason::Requeued, "Challenge queued again (b.example)"),
+    (41, "three", Reason::Released, "Challenge gave its slot back (a.example)"),
+];
+
+/// What the checker says of the story after somebody has doctored it.
+fn told(doctor: impl Fn(&mut Vec<(i64, &str, Reason, &str)>)) -> Vec<Violation> {
+    let mut story = STORY.to_vec();
+    doctor(&mut story);
+    let mut journals: BTreeMap<String, Vec<Event>> = BTreeMap::new();
+    for (second, of, reason, message) in story {
+        journals.entry(of.to_owned()).or_default().push(Event {
+            time: Timestamp::from_second(second).unwrap(),
+            kind: EventType::Normal,
+            reason,
+            message: message.to_owned(),
+        });
+    }
+    check(&journals, 2).violations.into_iter().collect()
+}
+
+#[test]
+fn the_checker_catches_each_kind_of_violation() {
+    use Violation::{Kept, OutOfTurn, Overtook, TooMany, Twice};
+    let a = || "a.example".to_owned();
+    let overtook = |who: &str, whom: &str| Overtook { who: who.to_owned(), whom: whom.to_owned() };
+    assert_eq!(told(|_| ()), []);
+    // Given back a second too late for the next of that name.
+    assert_eq!(told(|story| story[8].0 = 31), [TooMany(3), Twice(a())]);
+    // Another name at the same time, with no slot left for it.
+    let other = "Challenge scheduled for processing (c.example)";
+    assert_eq!(
+        told(|story| story.push((25, "four", Reason::Started, other))),
+        [TooMany(3), Kept("c.example".to_owned())]
+    );
+    // The younger one before the older one; with the same name it is not in its way.
+    assert_eq!(told(|story| story[7].0 = 19), [overtook("two", "one")]);
+    // Never given back, given back twice, taken twice.
+    assert_eq!(told(|story| _ = story.remove(11)), [Kept(a())]);
+    assert_eq!(
+        told(|story| story.push((50, "one", Reason::Released, "(a.example)"))),
+        [OutOfTurn(a())]
+    );
+    assert_eq!(
+        told(|story| story.push((22, "one", Reason::Started, "(a.example)"))),
+        [OutOfTurn(a())]
+    );
+}

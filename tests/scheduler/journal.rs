@@ -1,0 +1,116 @@
+//! Who held a slot when, as the journals of all certificates tell it, and what is wrong with that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use certctl::resource::{Event, Reason};
+use jiff::{SignedDuration, Timestamp};
+
+/// What must never be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Violation {
+    /// More in progress than the cap allows.
+    TooMany(usize),
+    /// Two of one name in progress at once.
+    Twice(String),
+    /// It started although another, queued earlier, could have.
+    Overtook { who: String, whom: String },
+    /// A slot was taken and never given back.
+    Kept(String),
+    /// A slot was given back that was not held, or taken twice.
+    OutOfTurn(String),
+}
+
+/// How long after its creation a challenge is in the queue at the latest, and how long after it
+/// got a slot its journal says so.
+const LATE: SignedDuration = SignedDuration::from_secs(5);
+
+/// What the journals tell.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) violations: BTreeSet<Violation>,
+    /// The most in progress at once.
+    pub(crate) peak: usize,
+    /// How often a slot was taken.
+    pub(crate) starts: usize,
+}
+
+struct Waiting {
+    name: String,
+    /// When its order was made.
+    age: Timestamp,
+    since: Timestamp,
+}
+
+/// Reads journals by certificate; all challenges are of one type. A slot counts as given back
+/// before one that is taken in the same instant.
+pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Found {
+    let all = journals.iter().flat_map(|(of, events)| events.iter().map(move |e| (of, e)));
+    let mut all: Vec<_> = all.collect();
+    let gives_back = |event: &Event| matches!(event.reason, Reason::Released | Reason::Requeued);
+    all.sort_by_key(|(_, event)| (event.time, !gives_back(event)));
+    let mut found = Found::default();
+    let mut held: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut ages: BTreeMap<&String, Timestamp> = BTreeMap::new();
+    let mut waiting: BTreeMap<(String, String), Waiting> = BTreeMap::new();
+    let mut freed: BTreeMap<String, Timestamp> = BTreeMap::new();
+    for (of, event) in all {
+        match event.reason {
+            Reason::OrderCreated => {
+                ages.insert(of, event.time);
+            }
+            Reason::Created => {
+                let name = quoted_last(&event.message);
+                let who = (of.clone(), name.clone());
+                waiting.insert(who, Waiting { name, age: ages[of], since: event.time });
+            }
+            Reason::Started => {
+                let name = bracketed(&event.message);
+                let who = (of.clone(), name.clone());
+                found.starts += 1;
+                if held.iter().any(|(other, busy)| *busy == name && other != of) {
+                    found.violations.insert(Violation::Twice(name.clone()));
+                }
+                if let Some(me) = waiting.remove(&who) {
+                    let busy = |name: &String| held.iter().any(|(_, held)| held == name);
+                    let early = event.time - LATE;
+                    let overtaken = waiting.iter().filter(|(_, other)| {
+                        let was_busy = freed.get(&other.name).is_some_and(|at| *at > early);
+                        let could = other.since < early && !busy(&other.name) && !was_busy;
+                        other.age < me.age && could
+                    });
+                    for ((whom, _), _) in overtaken {
+                        let (who, whom) = (of.clone(), whom.clone());
+                        found.violations.insert(Violation::Overtook { who, whom });
+                    }
+                }
+                if !held.insert(who) {
+                    found.violations.insert(Violation::OutOfTurn(name));
+                }
+                found.peak = found.peak.max(held.len());
+                if held.len() > cap {
+                    found.violations.insert(Violation::TooMany(held.len()));
+                }
+            }
+            Reason::Released | Reason::Requeued => {
+                let name = bracketed(&event.message);
+                if !held.remove(&(of.clone(), name.clone())) {
+                    found.violations.insert(Violation::OutOfTurn(name.clone()));
+                }
+                freed.insert(name, event.time);
+            }
+            _ => {}
+        }
+    }
+    found.violations.extend(held.into_iter().map(|(_, name)| Violation::Kept(name)));
+    found
+}
+
+/// The name at the end of `… (name)`.
+fn bracketed(message: &str) -> String {
+    message.rsplit_once('(').unwrap().1.trim_end_matches(')').to_owned()
+}
+
+/// The name at the end of `… "name"`.
+fn quoted_last(message: &str) -> String {
+    message.trim_end_matches('"').rsplit_once('"').unwrap().1.to_owned()
+}

@@ -1,0 +1,172 @@
+//! Promise: challenges that never pass their self-check keep no other from its slot for longer
+//! than a turn, in one run and over several.
+//!
+//! On a clock that moves only when everybody waits: times are exact.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "the modules beside the tests are tests too"
+)]
+#![expect(dead_code, reason = "the world is made for tests of killed runs, too")]
+
+#[path = "resume/ca.rs"]
+mod ca;
+#[path = "resume/disk.rs"]
+mod disk;
+#[path = "resume/fuse.rs"]
+mod fuse;
+#[path = "resume/issuance.rs"]
+mod issuance;
+#[path = "resume/scene.rs"]
+mod scene;
+#[path = "resume/time.rs"]
+mod time;
+#[path = "resume/world.rs"]
+mod world;
+
+use certctl::engine::ports::{Clock as _, Key};
+use certctl::engine::{Ended, Ending, Options, Task};
+use certctl::resource::{Phase, Queue, Reason};
+use jiff::SignedDuration;
+
+use scene::{Scene, task};
+use world::Trouble;
+
+const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
+
+fn options() -> Options {
+    Options { parallel: 256, ..scene::options() }
+}
+
+fn hopeless(count: usize) -> Task {
+    let names: Vec<String> = (0..count).map(|n| format!("hopeless-{n}.example")).collect();
+    task("hopeless", &names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn good(name: &str) -> Task {
+    task(name, &[&format!("{name}.example")])
+}
+
+fn trouble() -> Trouble {
+    Trouble { unreachable_names: Some("hopeless"), ..Trouble::default() }
+}
+
+fn is_issued(ended: &Ended) -> bool {
+    matches!(ended.ending, Ending::Issued(_))
+}
+
+/// When, in intervals since the start, a certificate's events of this reason came.
+fn times(scene: &Scene, start: jiff::Timestamp, name: &str, reason: Reason) -> Vec<f64> {
+    let memory = scene.memory.borrow();
+    let of = memory.events.iter().filter(|(of, event)| of.name == name && event.reason == reason);
+    of.map(|(_, event)| start.duration_until(event.time).as_secs_f64() / INTERVAL.as_secs_f64())
+        .collect()
+}
+
+fn queue(scene: &Scene) -> Queue {
+    let memory = scene.memory.borrow();
+    let (_, bytes) = &memory.documents[&Key::Scheduler];
+    let mut envelope: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+    serde_json::from_value(envelope["document"].take()).unwrap()
+}
+
+fn sixty_hopeless_and_one_good(runs: &[&[Task]]) {
+    let scene = Scene::new(&["a.example"]);
+    let start = scene.clock.now();
+    let ended = scene.run_together(runs, options(), trouble);
+    let good = ended.iter().flatten().find(|ended| ended.certificate.name == "good").unwrap();
+    assert!(is_issued(good), "{:?}", good.ending);
+    let verified = times(&scene, start, "good", Reason::DomainVerified);
+    let [issued] = verified[..] else { panic!("{verified:?}") };
+    assert!((6.0..7.0).contains(&issued), "{issued} intervals");
+    // One had to wait for another turn, stayed out, and went on as soon as the slot was free.
+    let requeued = times(&scene, start, "hopeless", Reason::Requeued);
+    let [requeued] = requeued[..] else { panic!("{requeued:?}") };
+    assert!((6.0..issued).contains(&requeued), "{requeued} intervals");
+    let started = times(&scene, start, "hopeless", Reason::Started);
+    assert_eq!(started.len(), 61);
+    assert!((issued - 0.2..issued + 0.3).contains(&started[60]), "{} intervals", started[60]);
+    assert_eq!(times(&scene, start, "hopeless", Reason::Presented).len(), 60);
+    // All took back what was out, and no run holds anything.
+    assert!(scene.outside.borrow().is_empty());
+    assert_eq!(queue(&scene), Queue::default());
+}
+
+#[test]
+fn sixty_hopeless_challenges_hold_one_that_would_pass_back_for_a_turn() {
+    sixty_hopeless_and_one_good(&[&[hopeless(60), good("good")]]);
+}
+
+#[test]
+fn those_of_another_run_do_not_hold_it_back_for_longer() {
+    sixty_hopeless_and_one_good(&[&[hopeless(60)], &[good("good")]]);
+}
+
+/// Two slots, three that never pass: each turn one goes and one comes, and none is forgotten.
+#[test]
+fn those_who_wait_for_another_turn_get_it() {
+    let scene = Scene::new(&["a.example"]);
+    let start = scene.clock.now();
+    let options = Options { max_concurrent_challenges: 2, ..options() };
+    scene.run_together(&[&[hopeless(3)]], options, trouble);
+    let requeued = times(&scene, start, "hopeless", Reason::Requeued);
+    // Ten minutes are ten turns, the first of which makes nobody wait.
+    assert!((8..=10).contains(&requeued.len()), "{requeued:?}");
+    for (number, at) in (1_u32..).zip(&requeued) {
+        let turns = at / 6.0;
+        assert!((f64::from(number)..f64::from(number) + 0.5).contains(&turns), "{requeued:?}");
+    }
+    let memory = scene.memory.borrow();
+    let messages = memory.events.iter().filter(|(_, event)| event.reason == Reason::Requeued);
+    let mut names: Vec<&str> = messages.map(|(_, event)| event.message.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), 3, "{names:?}");
+}
+
+/// A turn is never over when nobody is kept waiting by it.
+#[test]
+fn a_turn_goes_on_when_nobody_waits() {
+    let scene = Scene::new(&["a.example"]);
+    let start = scene.clock.now();
+    scene.run_together(&[&[hopeless(60)], &[]], options(), trouble);
+    assert_eq!(times(&scene, start, "hopeless", Reason::Requeued), Vec::<f64>::new());
+    // One that waits for its name, and not for room, is helped by nobody's slot.
+    let twice = task("twice", &["hopeless-0.example"]);
+    let start = scene.clock.now();
+    scene.run_together(&[&[task("once", &["hopeless-0.example"]), twice]], options(), trouble);
+    assert_eq!(times(&scene, start, "once", Reason::Requeued), Vec::<f64>::new());
+    assert_eq!(times(&scene, start, "once", Reason::Started).len(), 1);
+}
+
+/// The slots of a run that is killed are free at once, and the one that goes on with its orders
+/// queues as everybody does.
+#[test]
+fn a_killed_run_holds_nothing_and_its_successor_queues() {
+    let mut scene = Scene::new(&[]);
+    scene.task = hopeless(3);
+    let labels = scene.run_under(fuse::Fuse::endless(), trouble()).labels;
+    let checks = labels.iter().position(|label| label.contains("SelfCheck")).unwrap();
+    let mut scene = Scene::new(&[]);
+    scene.task = hopeless(3);
+    let went = scene.run_under(fuse::Fuse::at(checks), trouble());
+    assert!(went.ending.is_none());
+    assert_eq!(queue(&scene).runs[&0].len(), 3, "it could not give them back");
+    // Somebody watches, so that what was pending before has more than a minute.
+    let options = Options { max_concurrent_challenges: 1, unattended: false, ..options() };
+    let before = times(&scene, scene.clock.now(), "hopeless", Reason::Started).len();
+    let start = scene.clock.now();
+    let ended = scene.run_together(&[&[good("good")], &[hopeless(3)]], options, trouble);
+    assert!(is_issued(&ended[0][0]), "{:?}", ended[0][0].ending);
+    assert!(times(&scene, start, "good", Reason::Started)[0] < 1.0, "nobody is in its way");
+    let started = times(&scene, start, "hopeless", Reason::Started);
+    assert!(started.len() >= before + 3, "{started:?}");
+    for two in started[before..].windows(2) {
+        assert!(two[1] - two[0] >= 6.0, "one at a time: {started:?}");
+    }
+    let orders = scene.orders_of("hopeless");
+    assert!(orders[0].challenges.iter().all(|c| c.phase == Phase::Queued));
+}
