@@ -21,6 +21,7 @@ use bind_support::{ALGORITHMS, Bind, SECRET, key_of};
 use pebble_support::block_on;
 
 const CERTCTL: &str = env!("CARGO_BIN_EXE_certctl");
+const NAME: &str = "_acme-challenge.example.test";
 
 #[test]
 fn single_values_come_and_go_with_every_algorithm_over_both_transports() {
@@ -67,15 +68,14 @@ fn comes_and_goes(bind: &Bind, zone: &str, provider: &dyn DnsProvider) {
 }
 
 #[test]
-fn what_bind_refuses_is_said() {
+fn what_bind_says_of_a_signature_is_said() {
     let bind = Bind::start();
     let at = bind.address;
     let fine =
         Settings { key: &key_of("HMACSHA256"), algorithm: "HMACSHA256", ..Settings::of(&bind) };
     let md5 = Settings { key: &key_of("HMACMD5"), ..Settings::of(&bind) };
     let key = "`certctl-hmacsha256.test` (hmac-sha256)";
-    let name = "_acme-challenge.example.test";
-    let place = format!("{name} in the zone example.test");
+    let place = format!("{NAME} in the zone example.test");
     let cases = [
         (
             Settings { secret: "d3Jvbmc=", ..fine },
@@ -117,24 +117,37 @@ fn what_bind_refuses_is_said() {
                  signatures hold for 300 s; asked about {place}"
             ),
         ),
+    ];
+    refused(&bind, &cases);
+}
+
+#[test]
+fn what_bind_does_not_let_happen_is_said() {
+    let bind = Bind::start();
+    let at = bind.address;
+    let key = key_of("HMACSHA256");
+    let fine = Settings { key: &key, algorithm: "HMACSHA256", ..Settings::of(&bind) };
+    let key = "`certctl-hmacsha256.test` (hmac-sha256)";
+    let place = format!("{NAME} in the zone example.test");
+    let cases = [
         (
             fine,
             "foreign.test",
             format!(
-                "{at} has no zone for {name}: NOTAUTH: it is not authoritative for the zone \
+                "{at} has no zone for {NAME}: NOTAUTH: it is not authoritative for the zone \
                  foreign.test"
             ),
         ),
         (
             Settings { key: "", ..fine },
             "open.test",
-            format!("{at} has no zone for {name}: NOTZONE: that is not in the zone open.test"),
+            format!("{at} has no zone for {NAME}: NOTZONE: that is not in the zone open.test"),
         ),
         (
             fine,
             "alias.test",
             format!(
-                "{at} answered REFUSED: it lets nobody with the key {key} change {name} in the \
+                "{at} answered REFUSED: it lets nobody with the key {key} change {NAME} in the \
                  zone alias.test"
             ),
         ),
@@ -144,16 +157,19 @@ fn what_bind_refuses_is_said() {
             format!("{at} answered REFUSED: it lets nobody without a key change {place}"),
         ),
     ];
+    refused(&bind, &cases);
+}
+
+/// Every case is refused over both transports, with these words, and nothing has changed.
+fn refused(bind: &Bind, cases: &[(Settings<'_>, &str, String)]) {
     let before = bind.zone("example.test");
     for (settings, zone, expected) in cases {
         for protocol in ["UDP", "TCP"] {
-            let provider = Settings { protocol, ..settings }.open().unwrap();
-            let error = block_on(provider.present(&record(zone, name, 'a'))).unwrap_err();
-            // The clocks are read one after the other.
-            assert_eq!(
-                error.to_string().replace(" 999 s", " 1000 s").replace(" 1001 s", " 1000 s"),
-                expected
-            );
+            let provider = Settings { protocol, ..*settings }.open().unwrap();
+            let error = block_on(provider.present(&record(zone, NAME, 'a'))).unwrap_err();
+            // The two clocks are read one after the other.
+            let said = error.to_string().replace(" 999 s", " 1000 s").replace(" 1001 s", " 1000 s");
+            assert_eq!(said, *expected);
         }
     }
     assert_eq!(bind.zone("example.test"), before);
@@ -218,7 +234,7 @@ struct Settings<'a> {
     seconds_ahead: i64,
 }
 
-impl<'a> Settings<'a> {
+impl Settings<'_> {
     /// No key, UDP, the machine's clock.
     fn of(bind: &Bind) -> Self {
         let server = bind.address.to_string().leak();

@@ -2,6 +2,8 @@
 
 use std::process::{Child, Stdio};
 
+use x509_parser::extensions::GeneralName;
+
 use crate::CERTCTL;
 use crate::bind_support::{Bind, SECRET, key_of};
 use crate::pebble_support::{Ca, Issuer, Options, Run, Work, block_on, installed};
@@ -54,9 +56,9 @@ impl<'a> World<'a> {
         let (_, pem) = x509_parser::pem::parse_x509_pem(pem.as_bytes()).unwrap();
         let leaf = pem.parse_x509().unwrap();
         let names = leaf.subject_alternative_name().unwrap().unwrap();
-        let names = names.value.general_names.iter().map(|name| match name {
-            x509_parser::extensions::GeneralName::DNSName(name) => (*name).to_owned(),
-            other => panic!("{other}"),
+        let names = names.value.general_names.iter().map(|name| {
+            let GeneralName::DNSName(name) = name else { panic!("{name}") };
+            (*name).to_owned()
         });
         names.collect()
     }

@@ -53,9 +53,7 @@ impl Bind {
 
     async fn prove(&mut self, mark: &str) -> bool {
         for _ in 0..1000 {
-            if !self.server.runs() {
-                panic!("named ended: {}", self.log());
-            }
+            assert!(self.server.runs(), "named ended: {}", self.log());
             let wait = Duration::from_millis(20);
             for tcp in [true, false] {
                 let asked = asking::ask(self.address, "mark.who-is-it", RecordType::TXT, tcp);
