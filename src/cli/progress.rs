@@ -63,6 +63,10 @@ impl Observer for Progress {
                 tracing::info!(%certificate, reason, "{message}");
             }
             EventType::Normal => tracing::debug!(%certificate, reason, "{message}"),
+            // The run may succeed and end without another word, and this would stay there unseen.
+            EventType::Warning if event.reason == Reason::CleanUpError => {
+                tracing::warn!(%certificate, reason, "{message}");
+            }
             EventType::Warning => tracing::debug!(%certificate, reason, "warning: {message}"),
         };
         match &self.lines {
