@@ -47,7 +47,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -V 'Print the version'
             cand --version 'Print the version'
             cand -h 'Print help (see more with ''--help'')'
@@ -93,7 +93,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -130,7 +130,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -164,7 +164,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -198,7 +198,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -233,7 +233,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -268,7 +268,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -303,7 +303,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -338,7 +338,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -372,7 +372,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand --quiet 'Say less on stderr (repeat: errors only)'
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }

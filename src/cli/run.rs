@@ -240,7 +240,9 @@ pub(crate) fn exit_code(shell: &Shell, ended: &[Ended], has_errors: bool) -> Exi
         return ExitCode::Signal(signal);
     }
     let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
-    let endings = ended.iter().map(|end| code_of(&end.ending)).chain(broken);
+    let rewritten = ended.iter().filter_map(|end| end.rewritten.as_ref());
+    let rewritten = rewritten.map(|_| exit::Ending::Changed);
+    let endings = ended.iter().map(|end| code_of(&end.ending)).chain(rewritten).chain(broken);
     exit::of_run(endings, shell.global.exit_code)
 }
 

@@ -76,6 +76,7 @@ fn published_record(
     record.retry_after = None;
     record.last_failure = None;
     record.attempted_inputs.clear();
+    record.said.clear();
     let status = &mut record.status;
     status.revision = Some(revision);
     status.failed_issuance_attempts = None;

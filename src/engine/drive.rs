@@ -17,12 +17,11 @@ use super::ports::{Clock, Lock, Store, StoreError};
 use super::schedule::Schedule;
 use super::session::{Session, Task};
 pub(super) use account::AccountGates;
+use leave::{deferred, state_failure, unchanged};
 
-use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer};
-use crate::controller::{
-    Change, Deferral, Effect, Failure, Outcome, Record, Step, Wake, absorb, backoff, next_step,
-};
-use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
+use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer, news};
+use crate::controller::{Change, Deferral, Effect, Outcome, Record, Step, Wake, absorb, next_step};
+use crate::resource::{Deed, Order, Phase};
 
 /// Outcomes that come in quick succession are written together: those of this long, or of four
 /// times what the last write took, so that a slow disk does not get most of the run.
@@ -44,23 +43,14 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     task: &Task,
 ) -> Ended {
     let certificate = task.certificate.metadata.key();
-    let ending = match begin(engine, shared, task).await {
-        Ok(ending) => ending,
-        Err(StoreError::Locked { holder, .. }) => Ending::Locked { holder },
-        Err(error) => state_failure(&error),
+    let told = |ending| Ended::new(certificate.clone(), ending);
+    let ended = match begin(engine, shared, task).await {
+        Ok(ended) => ended,
+        Err(StoreError::Locked { holder, .. }) => told(Ending::Locked { holder }),
+        Err(error) => told(state_failure(&error)),
     };
     shared.schedule.leave(&certificate);
-    Ended { certificate, ending }
-}
-
-fn state_failure(error: &StoreError) -> Ending {
-    let failure = Failure {
-        class: FailureClass::State,
-        reason: Reason::Failed,
-        message: error.to_string(),
-        retry_after: None,
-    };
-    Ending::Failed { failure, attempts: None, next_attempt: None }
+    ended
 }
 
 /// Looks without a lock first: what is not due costs no lock and no write.
@@ -68,7 +58,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     shared: Shared<'_>,
     task: &Task,
-) -> Result<Ending, StoreError> {
+) -> Result<Ended, StoreError> {
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, intervals, now).await?;
@@ -76,16 +66,25 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         return Ok(unchanged(&session));
     }
     look_at_passwords(engine, &mut session);
+    let told = |ending| Ended::new(task.certificate.metadata.key(), ending);
     let (owed, step) = next_step(&session.snapshot, now);
     let may_leave = owed.is_empty() && task.force.is_none() && !task.only_clean_up;
     if may_leave && session.is_known() && !session.is_unsaved() {
         match step {
-            Step::Settled => return Ok(unchanged(&session)),
+            Step::Settled => return Ok(told(unchanged(&session))),
             Step::Wait {
                 until,
                 why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter),
                 ..
-            } => return Ok(deferred(&session, until, &why, now)),
+            } => {
+                let ending = deferred(&session, until, &why, now);
+                let is_news = news::is_news(&session.snapshot.record, &ending, now);
+                // That it was told is written down, under the lock.
+                if !engine.options.unattended || !is_news {
+                    let is_news = !engine.options.unattended;
+                    return Ok(Ended { is_news, ..told(ending) });
+                }
+            }
             Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_) => {}
         }
     }
@@ -93,7 +92,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     drop(session);
     let _lease = tokio::select! {
         biased;
-        signal = signal(engine.shutdown.clone()) => return Ok(Ending::Interrupted { signal }),
+        signal = signal(engine.shutdown.clone()) => return Ok(told(Ending::Interrupted { signal })),
         lease = engine.store.lock(&lock, engine.options.lock_timeout) => lease?,
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
@@ -115,13 +114,16 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         hits_seen: 0,
         gather: GATHER,
         revision_before: None,
+        rewritten: None,
     };
     if task.only_clean_up {
         return drive.only_clean_up().await;
     }
     drive.adopt(task).await?;
     drive.revision_before = drive.session.snapshot.record.status.revision;
-    drive.run_to_the_end().await
+    let limited = engine.options.unattended && task.force.is_none();
+    let (ending, is_news) = drive.run_to_the_end(limited).await?;
+    Ok(Ended { rewritten: drive.rewritten.take(), is_news, ..told(ending) })
 }
 
 /// Takes in whether keystores would be made with other passwords now.
@@ -130,31 +132,6 @@ fn look_at_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
     session: &mut Session<'_, S>,
 ) {
     session.snapshot.run.changed_passwords = engine.performer.changed_passwords(&session.snapshot);
-}
-
-fn unchanged<S: Store>(session: &Session<'_, S>) -> Ending {
-    let status = &session.snapshot.record.status;
-    Ending::Unchanged { not_after: status.not_after, renewal_time: status.renewal_time }
-}
-
-fn deferred<S: Store>(
-    session: &Session<'_, S>,
-    until: Option<Timestamp>,
-    why: &Deferral,
-    now: Timestamp,
-) -> Ending {
-    let record = &session.snapshot.record;
-    let time = until.map_or_else(String::new, |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-    let why = match why {
-        Deferral::Backoff { .. } => format!(
-            "Backing off from issuance due to previously failed issuance(s). Issuance will next \
-             be attempted at {time}"
-        ),
-        Deferral::RetryAfter => format!("the CA asked to be left alone until {time}"),
-        Deferral::Progress(what) => what.clone(),
-    };
-    let urgent = backoff::is_urgent(record, now).then(|| backoff::class_of_last_failure(record));
-    Ending::Deferred { until, why, urgent }
 }
 
 type Deeds<'a> = FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>;
@@ -171,6 +148,8 @@ struct Drive<'a, C, S: Store, P, O> {
     hits_seen: u64,
     gather: SignedDuration,
     revision_before: Option<u32>,
+    /// Why the live pair was written again, once it was.
+    rewritten: Option<String>,
 }
 
 /// Why a wait was over.
@@ -182,8 +161,11 @@ enum Woken {
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    async fn run_to_the_end(&mut self) -> Result<Ending, StoreError> {
+    /// How it ended, and whether that is to be told; when `limited`, the same is told once a day.
+    async fn run_to_the_end(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
         let ending = self.pipeline().await?;
+        let record = &mut self.session.snapshot.record;
+        let is_news = !limited || news::note(record, &ending, self.engine.clock.now());
         if self.session.is_unsaved() {
             // Whatever came of it: the manifest's place and the generation are of today.
             let record = Box::new(self.session.snapshot.record.clone());
@@ -191,7 +173,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         self.finish_clean_ups().await?;
         self.session.prune().await?;
-        Ok(ending)
+        Ok((ending, is_news))
     }
 
     async fn pipeline(&mut self) -> Result<Ending, StoreError> {
@@ -402,6 +384,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let live = if let Outcome::Published(leaf) = &outcome { Some(leaf.clone()) } else { None };
         match absorb(snapshot, effect, outcome, now) {
             Ok(record) => {
+                if *effect == Effect::Rewrite {
+                    self.rewritten = record.events.first().map(|event| event.message.clone());
+                }
                 if let Some(leaf) = live {
                     self.session.now_live(&leaf);
                 }

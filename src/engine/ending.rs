@@ -12,6 +12,17 @@ pub struct Ended {
     pub certificate: NamespacedName,
     /// How it ended.
     pub ending: Ending,
+    /// Why the live pair was written again in other forms, in one sentence, when it was.
+    pub rewritten: Option<String>,
+    /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
+    pub is_news: bool,
+}
+
+impl Ended {
+    /// An ending that is to be told, with nothing written again.
+    pub fn new(certificate: NamespacedName, ending: Ending) -> Self {
+        Self { certificate, ending, rewritten: None, is_news: true }
+    }
 }
 
 /// How it ended.

@@ -10,6 +10,7 @@ pub mod effect;
 mod ending;
 mod gather;
 pub mod inputs;
+mod news;
 mod perform;
 pub mod ports;
 mod schedule;
@@ -125,7 +126,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 let Some(task) = waiting.next() else { break };
                 if let Some(signal) = *self.shutdown.borrow() {
                     let certificate = task.certificate.metadata.key();
-                    ended.push(Ended { certificate, ending: Ending::Interrupted { signal } });
+                    ended.push(Ended::new(certificate, Ending::Interrupted { signal }));
                     continue;
                 }
                 running.push(drive::certificate(self, shared, task));

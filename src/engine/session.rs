@@ -387,6 +387,7 @@ fn brought_up_to_date(
         retry_after: None,
         last_failure: None,
         attempted_inputs: Vec::new(),
+        said: Vec::new(),
         status: CertificateStatus::default(),
     });
     let digest = spec_digest(spec);

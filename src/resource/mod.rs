@@ -54,5 +54,5 @@ pub use problem::{FailureClass, Problem, Subproblem};
 pub use secret::{PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles};
 pub use selection::pick_solver;
 pub use settings::Settings;
-pub use status::{CertificateRecord, CertificateStatus, LastFailure};
+pub use status::{CertificateRecord, CertificateStatus, LastFailure, Said};
 pub use usage::Usage;

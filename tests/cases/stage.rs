@@ -149,6 +149,7 @@ pub(crate) fn idle() -> Snapshot {
             retry_after: None,
             last_failure: None,
             attempted_inputs: Vec::new(),
+            said: Vec::new(),
             status: CertificateStatus::default(),
         },
         secret: None,

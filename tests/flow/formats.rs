@@ -208,3 +208,20 @@ fn the_ca_bundle_becomes_ca_crt_and_truststores_when_asked_for() {
     assert_eq!(published(world, "ca.crt").unwrap(), world.ca.root_pem().as_bytes());
     assert!(names.iter().all(|name| published(world, name).is_some()));
 }
+
+#[test]
+fn a_run_that_only_wrote_other_forms_has_changed_something() {
+    let plain = CertificateYaml::new("web");
+    let issued = Issued::new(&plain);
+    let world = &issued.world;
+    world.run(&["issue", "--exit-code"]).says_nothing();
+    world.write("config/web.yaml", &plain.clone().field("additionalOutputFormats: [{type: DER}]"));
+    let told = "Secret written again without an order: key.der is not as";
+    world.run(&["issue", "--exit-code"]).ends_in(10).says(told);
+    assert!(published(world, "key.der").is_some());
+    issued.is_left_alone();
+    world.run(&["issue", "--exit-code"]).says_nothing();
+    // Without the flag it is a success like any other, and told all the same.
+    world.write("config/web.yaml", &plain);
+    world.issue().ends_in(0).says(told);
+}

@@ -385,6 +385,7 @@ fn record() -> CertificateRecord {
         retry_after: None,
         last_failure: None,
         attempted_inputs: Vec::new(),
+        said: Vec::new(),
         status: CertificateStatus::default(),
     }
 }
