@@ -191,7 +191,8 @@ fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
     assert!(hour.begun <= presented && presented <= scene.clock.now(), "{presented}");
     let page = page(scene);
     let expires = (made + LIFE).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    for words in [&order.name, reason, &expires, "a.example", "Issuing"] {
+    let since = format!("Created: {}", made.strftime("%Y-%m-%dT%H:%M:%SZ"));
+    for words in [&order.name, reason, &since, &expires, "a.example", "Issuing"] {
         assert!(page.contains(words), "{words} is not in:\n{page}");
     }
 }

@@ -46,6 +46,7 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
     ("trigger", trigger::decide),
     ("keymanager", keymanager::decide),
     ("requestmanager", requestmanager::decide),
+    ("issuing, for the time being", issuing::decide_temporary),
     ("account", account::decide),
     ("order", order::decide),
     ("challenge", challenge::decide),
@@ -102,6 +103,7 @@ pub fn absorb(
             | Effect::ReuseKey
             | Effect::BuildRequest
             | Effect::Publish
+            | Effect::PublishTemporary
             | Effect::Rewrite,
             Outcome::Failed(_),
         )
@@ -135,7 +137,9 @@ pub fn absorb(
         (Effect::CleanUp { order, url }, outcome) => {
             challenge::absorb_clean_up(snapshot, order, url, outcome, now)
         }
-        (Effect::Publish, outcome) => issuing::absorb(snapshot, outcome, now),
+        (Effect::Publish | Effect::PublishTemporary, outcome) => {
+            issuing::absorb(snapshot, outcome, now)
+        }
         (Effect::Rewrite, outcome) => formats::absorb(snapshot, &outcome, now),
     }
 }

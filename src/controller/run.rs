@@ -162,7 +162,8 @@ impl Run {
             | Effect::Locate { .. }
             | Effect::Present { .. }
             | Effect::CleanUp { .. }
-            | Effect::Download => {}
+            | Effect::Download
+            | Effect::PublishTemporary => {}
             Effect::Publish => self.published = true,
             Effect::Rewrite => self.rewritten = true,
         }
@@ -288,6 +289,7 @@ impl Run {
             | Effect::RegisterAccount
             | Effect::UpdateContacts
             | Effect::Publish
+            | Effect::PublishTemporary
             | Effect::Rewrite => self.trouble = Some((doing(effect).to_owned(), error.clone())),
         }
     }
@@ -352,6 +354,7 @@ fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp
         | Outcome::CleanedUp
         | Outcome::Certificate { .. }
         | Outcome::Published(_)
+        | Outcome::PublishedTemporary(_)
         | Outcome::Rewritten
         | Outcome::Failed(_) => None,
     };

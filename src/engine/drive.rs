@@ -381,7 +381,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let now = self.engine.clock.now();
         let snapshot = &mut self.session.snapshot;
         snapshot.run.note(effect, &outcome, snapshot.intervals, now);
-        let live = if let Outcome::Published(leaf) = &outcome { Some(leaf.clone()) } else { None };
+        let live = if let Outcome::Published(leaf) | Outcome::PublishedTemporary(leaf) = &outcome {
+            Some(leaf.clone())
+        } else {
+            None
+        };
         match absorb(snapshot, effect, outcome, now) {
             Ok(record) => {
                 if *effect == Effect::Rewrite {
@@ -466,7 +470,7 @@ fn stage_of(effect: &Effect) -> &'static str {
         Effect::CleanUp { .. } => "cleaning up",
         Effect::Finalize => "sending the CSR",
         Effect::Download => "fetching the certificate",
-        Effect::Publish | Effect::Rewrite => "publishing",
+        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => "publishing",
     }
 }
 

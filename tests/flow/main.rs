@@ -30,6 +30,8 @@ mod side_by_side;
 #[path = "../support/mod.rs"]
 mod support;
 #[cfg(test)]
+mod temporary;
+#[cfg(test)]
 mod troubled_ca;
 #[cfg(test)]
 mod wrong_certificates;

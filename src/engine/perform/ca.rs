@@ -51,6 +51,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             | Effect::SelfCheck { .. }
             | Effect::CleanUp { .. }
             | Effect::Publish
+            | Effect::PublishTemporary
             | Effect::Rewrite => {}
         }
         let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
@@ -86,6 +87,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             | Effect::SelfCheck { .. }
             | Effect::CleanUp { .. }
             | Effect::Publish
+            | Effect::PublishTemporary
             | Effect::Rewrite => Err(trouble::local("not a deed at the CA")),
         }
     }
