@@ -13,6 +13,9 @@ mod inspect;
 #[cfg(test)]
 mod issuing;
 #[cfg(test)]
+#[cfg(feature = "real-servers")]
+mod jq;
+#[cfg(test)]
 mod lost_replies;
 #[cfg(test)]
 mod manifests;

@@ -22,6 +22,8 @@ pub(crate) struct Options {
     pub(crate) alternate_roots: u8,
     /// HMAC keys by key id; when there are any, new accounts need one.
     pub(crate) external_account_keys: BTreeMap<String, String>,
+    /// The OCSP responder that its certificates name; none when empty.
+    pub(crate) responder: String,
     /// Names that it refuses to order.
     pub(crate) blocked: Vec<String>,
 }
@@ -58,7 +60,7 @@ impl Ca {
             "privateKey": folder.path().join("key.pem"),
             "httpPort": http_port,
             "tlsPort": free_port(),
-            "ocspResponderURL": "",
+            "ocspResponderURL": options.responder,
             "externalAccountBindingRequired": !options.external_account_keys.is_empty(),
             "externalAccountMACKeys": options.external_account_keys,
             "domainBlocklist": options.blocked,
