@@ -208,6 +208,7 @@ fn page(scene: &Scene) -> String {
         leaf: None,
         requests: Vec::new(),
         orders: scene.orders(),
+        strays: Vec::new(),
         events: Vec::new(),
         secret_path: "/etc/certctl/live/default/web-tls".into(),
         next_attempt: None,

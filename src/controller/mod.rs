@@ -62,7 +62,12 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
 pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
     let owed = challenge::clean_ups(snapshot);
     if let Some((doing, error)) = &snapshot.run.trouble {
-        return (owed, Step::Fail(Failure::of_deed(doing, error)));
+        let failure = Failure::of_deed(doing, error);
+        let step = match trigger::decide(snapshot, now) {
+            Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
+            Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_) => failure,
+        };
+        return (owed, Step::Fail(step));
     }
     for (_, decide) in CONTROLLERS {
         match decide(snapshot, now) {

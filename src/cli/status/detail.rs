@@ -32,6 +32,9 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
     if !owed.is_empty() {
         page.list("Clean-up owed", &owed);
     }
+    if !view.strays.is_empty() {
+        page.list("Files in the state that are none of its own, passed over", &view.strays);
+    }
     page.text
 }
 

@@ -33,6 +33,8 @@ pub struct CertificateView {
     pub orders: Vec<Order>,
     /// The journal, oldest first.
     pub events: Vec<Event>,
+    /// Files among its requests and orders that are none, below the state directory.
+    pub strays: Vec<String>,
     /// The folder of the issued Secret.
     pub secret_path: PathBuf,
     /// When an attempt is allowed again, while something keeps it from being made.

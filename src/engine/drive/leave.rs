@@ -37,7 +37,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.flush().await?;
         let record = &self.session.snapshot.record;
         let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
-        let next_attempt = backoff::next_attempt(record).filter(|time| *time > now);
+        // Without an issuance under way, what failed does not wait for its next attempt.
+        let waits = failure.counts() || self.session.snapshot.is_issuing();
+        let next_attempt = backoff::next_attempt(record).filter(|time| *time > now && waits);
         Ok(Ending::Failed { failure, attempts, next_attempt })
     }
 
