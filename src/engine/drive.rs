@@ -62,11 +62,11 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, intervals, now).await?;
+    let told = |ending| Ended::new(task.certificate.metadata.key(), ending);
     if task.only_clean_up && !session.owes_clean_up() {
-        return Ok(unchanged(&session));
+        return Ok(told(unchanged(&session)));
     }
     look_at_passwords(engine, &mut session);
-    let told = |ending| Ended::new(task.certificate.metadata.key(), ending);
     let (owed, step) = next_step(&session.snapshot, now);
     let may_leave = owed.is_empty() && task.force.is_none() && !task.only_clean_up;
     if may_leave && session.is_known() && !session.is_unsaved() {
@@ -117,7 +117,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         rewritten: None,
     };
     if task.only_clean_up {
-        return drive.only_clean_up().await;
+        return drive.only_clean_up().await.map(told);
     }
     drive.adopt(task).await?;
     drive.revision_before = drive.session.snapshot.record.status.revision;
