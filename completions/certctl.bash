@@ -83,7 +83,7 @@ _certctl() {
 
     case "${cmd}" in
         certctl)
-            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew validate status inspect rehearse forget version completion help"
+            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew validate status inspect rehearse forget version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -173,6 +173,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --dns01-authoritative-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --cluster-resource-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -189,7 +193,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__completion)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help bash elvish fish powershell zsh"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -276,6 +280,10 @@ _certctl() {
                     return 0
                     ;;
                 --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -295,7 +303,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__forget)
-            opts="-f -n -o -v -q -A -l -h --secret --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --secret --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -382,6 +390,10 @@ _certctl() {
                     return 0
                     ;;
                 --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -555,7 +567,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__inspect)
-            opts="-f -n -o -v -q -A -l -h --offline --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --offline --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -642,6 +654,10 @@ _certctl() {
                     return 0
                     ;;
                 --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -661,7 +677,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__issue)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -751,6 +767,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --dns01-authoritative-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --cluster-resource-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -767,7 +787,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__rehearse)
-            opts="-f -n -o -v -q -A -l -h --resolve --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --resolve --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -861,6 +881,10 @@ _certctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --dns01-authoritative-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --cluster-resource-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -877,7 +901,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__renew)
-            opts="-f -n -o -v -q -A -l -h --all --new-key --new-order --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --all --new-key --new-order --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -964,6 +988,10 @@ _certctl() {
                     return 0
                     ;;
                 --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -983,7 +1011,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__status)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1070,6 +1098,10 @@ _certctl() {
                     return 0
                     ;;
                 --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1089,7 +1121,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__validate)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1176,6 +1208,10 @@ _certctl() {
                     return 0
                     ;;
                 --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1195,7 +1231,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__version)
-            opts="-f -n -o -v -q -A -l -h --short --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --cluster-resource-namespace --metrics-file --exit-code --help"
+            opts="-f -n -o -v -q -A -l -h --short --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1282,6 +1318,10 @@ _certctl() {
                     return 0
                     ;;
                 --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

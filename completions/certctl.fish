@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_certctl_global_optspecs
-    string join \n f/filename= n/namespace= o/output= v/verbose q/quiet A/all-namespaces l/selector= config-dir= state-dir= log-format= color= progress= parallel= max-concurrent-challenges= timeout= lock-timeout= self-check-interval= http01-listen= http01-check-port= resolver= cluster-resource-namespace= metrics-file= exit-code V/version h/help
+    string join \n f/filename= n/namespace= o/output= v/verbose q/quiet A/all-namespaces l/selector= config-dir= state-dir= log-format= color= progress= parallel= max-concurrent-challenges= timeout= lock-timeout= self-check-interval= http01-listen= http01-check-port= resolver= dns01-recursive-nameservers-only dns01-authoritative-port= cluster-resource-namespace= metrics-file= exit-code V/version h/help
 end
 
 function __fish_certctl_needs_command
@@ -51,11 +51,13 @@ complete -c certctl -n "__fish_certctl_needs_command" -l self-check-interval -d 
 complete -c certctl -n "__fish_certctl_needs_command" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_needs_command" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_needs_command" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_needs_command" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_needs_command" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_needs_command" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_needs_command" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_needs_command" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_needs_command" -s V -l version -d 'Print the version'
 complete -c certctl -n "__fish_certctl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -96,11 +98,13 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -l self-check-int
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
@@ -130,6 +134,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -l self-check-int
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l all -d 'All certificates'
@@ -138,6 +143,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -l new-order -d '
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
@@ -167,11 +173,13 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -l self-check-
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand validate" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand validate" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
@@ -201,11 +209,13 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -l self-check-in
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand status" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand status" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
@@ -235,12 +245,14 @@ complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l self-check-i
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l offline -d 'Ask nobody about revocation'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l resolve -d 'Where a name leads to during the rehearsal (repeat)' -r
@@ -271,11 +283,13 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l self-check-
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
@@ -305,12 +319,14 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -l self-check-in
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand forget" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l secret -d 'Delete the issued key and certificate, too'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand forget" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
@@ -340,12 +356,14 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -l self-check-i
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand version" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l short -d 'Print the number alone'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand version" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
@@ -375,11 +393,13 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -l self-chec
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand completion" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand completion" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect rehearse forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
