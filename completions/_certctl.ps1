@@ -53,7 +53,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print the version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print the version')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -105,7 +105,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -146,7 +146,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -184,7 +184,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -222,7 +222,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -261,7 +261,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -299,7 +299,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('dns', 'dns', [CompletionResultType]::ParameterValue, 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records')
@@ -339,7 +339,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -389,7 +389,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -427,7 +427,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -466,7 +466,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -505,7 +505,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -543,7 +543,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break

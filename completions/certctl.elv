@@ -50,7 +50,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -V 'Print the version'
             cand --version 'Print the version'
             cand -h 'Print help (see more with ''--help'')'
@@ -101,7 +101,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -141,7 +141,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -178,7 +178,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -215,7 +215,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -253,7 +253,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -290,7 +290,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand dns 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
@@ -329,7 +329,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -375,7 +375,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -412,7 +412,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -450,7 +450,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -488,7 +488,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -525,7 +525,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }

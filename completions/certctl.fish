@@ -59,7 +59,7 @@ complete -c certctl -n "__fish_certctl_needs_command" -s v -l verbose -d 'Say mo
 complete -c certctl -n "__fish_certctl_needs_command" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_needs_command" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_needs_command" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_needs_command" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_needs_command" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_needs_command" -s V -l version -d 'Print the version'
 complete -c certctl -n "__fish_certctl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
@@ -109,7 +109,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -s v -l verbose -
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand issue" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -149,7 +149,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -s v -l verbose -
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand renew" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -186,7 +186,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -s v -l verbos
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand validate" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand validate" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -223,7 +223,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -s v -l verbose 
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand status" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand status" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -261,7 +261,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s v -l verbose
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -298,7 +298,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_se
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -337,7 +337,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_s
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from help" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -377,7 +377,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s v -l verbos
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -414,7 +414,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s v -l verbose 
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -452,7 +452,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -s v -l verbose 
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand forget" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand forget" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -490,7 +490,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -s v -l verbose
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand version" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand version" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -527,7 +527,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -s v -l verb
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'

@@ -50,6 +50,8 @@ struct Hour {
     /// When it began.
     begun: Timestamp,
     ending: Ending,
+    /// Whether it is told when nobody watches.
+    is_news: bool,
     /// What it did, by deed.
     deeds: Vec<String>,
     /// Its requests at the CA.
@@ -78,6 +80,7 @@ fn hourly(scene: &Scene, runs: usize, unreachable: bool, mut look: impl FnMut(&H
         let hour = Hour {
             begun,
             ending: went.ending.unwrap(),
+            is_news: went.is_news,
             deeds: deeds.map(str::to_owned).collect(),
             requests: went.requests,
             orders: scene.ca.borrow().orders.len() - before,
@@ -188,7 +191,8 @@ fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
     assert!(hour.begun <= presented && presented <= scene.clock.now(), "{presented}");
     let page = page(scene);
     let expires = (made + LIFE).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    for words in [&order.name, reason, &expires, "a.example", "Issuing"] {
+    let since = format!("Created: {}", made.strftime("%Y-%m-%dT%H:%M:%SZ"));
+    for words in [&order.name, reason, &since, &expires, "a.example", "Issuing"] {
         assert!(page.contains(words), "{words} is not in:\n{page}");
     }
 }
@@ -204,6 +208,7 @@ fn page(scene: &Scene) -> String {
         leaf: None,
         requests: Vec::new(),
         orders: scene.orders(),
+        strays: Vec::new(),
         events: Vec::new(),
         secret_path: "/etc/certctl/live/default/web-tls".into(),
         next_attempt: None,
@@ -216,6 +221,32 @@ fn page(scene: &Scene) -> String {
         format: Format::Text,
     };
     status::certificates(&[view], true, &look).unwrap()
+}
+
+/// Two days of hourly runs that nobody watches.
+#[test]
+fn the_same_failure_and_the_same_deferral_are_told_once_a_day() {
+    let scene = Scene::new(&["a.example"]);
+    scene.ca.borrow_mut().refused.insert(identifier("a.example"));
+    let mut before = scene.memory.borrow().documents.clone();
+    let hours = hourly(&scene, 48, false, |hour| {
+        let now = scene.memory.borrow().documents.clone();
+        if matches!(hour.ending, Ending::Deferred { .. }) {
+            // What tells nothing writes nothing.
+            assert_eq!(now == before, !hour.is_news, "{}", hour.begun);
+        }
+        before = now;
+    });
+    let told = |deferred: bool| -> Vec<usize> {
+        let those = hours.iter().enumerate().filter(|(_, hour)| {
+            hour.is_news && deferred == matches!(hour.ending, Ending::Deferred { .. })
+        });
+        those.map(|(number, _)| number).collect()
+    };
+    let failures: Vec<usize> = one_order_after_each_wait(&hours);
+    assert_eq!(failures, [0, 2, 5, 10, 19, 36]);
+    // Each is new once, and told again with the first of its kind a day later.
+    assert_eq!((told(false), told(true)), (vec![0, 36], vec![1, 25]));
 }
 
 #[test]

@@ -4,12 +4,16 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
 
+mod openssl_fields;
 #[expect(dead_code, unused_imports, reason = "tests/backoff.rs uses the rest")]
 mod pebble_support;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use openssl_fields::{agree, list};
+use serde_json::{Value, json};
 
 use pebble_support::{Ca, Dns, Issuer, Options, Run, Work, installed, not_tested};
 
@@ -38,6 +42,50 @@ fn one_twenty_five_and_a_hundred_names_are_issued() {
         work.manifest("web.yaml", &Issuer::default(), &[(name.clone(), names.clone())]);
         assert_done(&work.issue("web.yaml"));
         assert_eq!(Leaf::of(&work, &name).names, names);
+    }
+}
+
+#[test]
+fn inspect_shows_of_an_issued_certificate_what_openssl_reads_in_it() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options {
+        responder: "http://127.0.0.1:1/ocsp".to_owned(),
+        ..Options::default()
+    });
+    let work = Work::new(&ca, CERTCTL);
+    for (name, key, algorithm) in [
+        ("rsa", "{ algorithm: RSA, size: 2048 }", "RSA"),
+        ("ecdsa", "{ algorithm: ECDSA, size: 384 }", "ECDSA"),
+    ] {
+        let manifest = format!(
+            "{}---\napiVersion: cert-manager.io/v1\nkind: Certificate\n\
+             metadata: {{ name: {name} }}\nspec:\n  secretName: {name}-tls\n  \
+             issuerRef: {{ name: pebble }}\n  commonName: www.test\n  \
+             dnsNames: [www.test, other.test]\n  ipAddresses: [127.0.0.1]\n  \
+             privateKey: {key}\n  usages: [digital signature, server auth]\n",
+            work.issuer(&Issuer::default()),
+        );
+        work.write("web.yaml", &manifest);
+        assert_done(&work.issue("web.yaml"));
+        let run = work.run(&["inspect", name, "-f", "web.yaml", "--offline", "-o", "json"]);
+        assert_done(&run);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        let leaf = &report["leaf"];
+        let folder = tempfile::tempdir().unwrap();
+        let live = work.path(&format!("state/secrets/default/{name}-tls/tls.crt"));
+        std::fs::copy(live, folder.path().join("tls.crt")).unwrap();
+        agree(folder.path(), "tls.crt", leaf);
+        assert_eq!(
+            (&leaf["publicKeyAlgorithm"], &report["privateKey"]),
+            (&json!(algorithm), &json!("matches"))
+        );
+        let mut names = list(&leaf["dnsNames"]);
+        names.sort_unstable();
+        assert_eq!(names, ["other.test", "www.test"]);
+        assert_eq!(list(&leaf["ipAddresses"]), ["127.0.0.1"]);
+        assert!(!list(&leaf["usages"]).is_empty());
+        assert_eq!(list(&leaf["ocspUrls"]), ["http://127.0.0.1:1/ocsp"]);
     }
 }
 

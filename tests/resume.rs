@@ -130,6 +130,14 @@ fn due_for_renewal() -> Scene {
     scene
 }
 
+/// A server must be able to start before there is a certificate.
+fn with_temporary(mut scene: Scene) -> Scene {
+    let annotations = &mut scene.task.certificate.metadata.annotations;
+    let key = "cert-manager.io/issue-temporary-certificate";
+    annotations.insert(key.to_owned(), "true".to_owned());
+    scene
+}
+
 fn refused() -> Scene {
     let scene = three_names();
     scene.ca.borrow_mut().refused.insert(identifier("b.example"));
@@ -176,6 +184,22 @@ fn a_renewal() {
     let (state, orders, _) = sweep(due_for_renewal, 50);
     issued(2, &state);
     assert_eq!(orders, 2);
+}
+
+#[test]
+fn a_temporary_certificate_is_followed_by_the_real_one() {
+    let (state, orders, labels) = sweep(|| with_temporary(one_name()), 60);
+    issued(1, &state);
+    assert_eq!((orders, state.certificates), (1, 1));
+    let place = |deed: &str| labels.iter().position(|label| label.contains(deed)).unwrap();
+    assert!(place("PublishTemporary") < place("RegisterAccount"), "{labels:#?}");
+    // Where the name is refused it stays, and counts as nothing.
+    let (state, ..) = sweep(|| with_temporary(refused()), 60);
+    let all = (state.revision, state.live, state.attempts, state.certificates);
+    assert_eq!(all, (None, Some(0), Some(1), 0));
+    // A pair that is there stays until its renewal is done.
+    let (_, _, labels) = undisturbed(|| with_temporary(due_for_renewal()));
+    assert!(!labels.iter().any(|label| label.contains("PublishTemporary")), "{labels:#?}");
 }
 
 #[test]

@@ -154,6 +154,7 @@ fn an_order_of_a_hundred_names_is_written_into_the_queue_a_few_dozen_times() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test's own files need not survive a crash")]
 fn a_queue_that_cannot_be_read_is_refused_or_set_aside() {
     let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("www")]);
     world.issue().ends_in(0);

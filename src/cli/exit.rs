@@ -26,7 +26,8 @@ pub enum ExitCode {
     State,
     /// 8: something needs attention (`status` and `inspect` with `--exit-code` only).
     Attention,
-    /// 10: something was issued and nothing failed (`--exit-code` only).
+    /// 10: something was issued, or written again in other forms, and nothing failed
+    /// (`--exit-code` only).
     Changed,
     /// 75: deferred, run again later (EX_TEMPFAIL of sysexits).
     Deferred,
@@ -78,7 +79,7 @@ impl From<ExitCode> for std::process::ExitCode {
 pub enum Ending {
     /// True already; nothing was done.
     Unchanged,
-    /// Issued.
+    /// Issued, or written again in other forms.
     Changed,
     /// Wanted, but not attempted or not finished: backoff, rate limit, lock, pending order.
     Deferred,

@@ -10,7 +10,7 @@ use super::work::{Wanted, Work, gather, known};
 use super::{Shell, output};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Only, Task};
-use crate::store::OpenMode;
+use crate::store::{OpenMode, StateDirectory};
 
 /// Makes certificates true, as far as they are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -92,6 +92,7 @@ fn work_on(
         }
         tasks.iter_mut().for_each(&adapt);
         let state = open_state(&path, OpenMode::ReadWrite)?;
+        tell_strays(&state, &tasks)?;
         let overrides = std::collections::BTreeMap::new();
         let setting = Setting {
             secrets,
@@ -114,6 +115,20 @@ fn work_on(
             Ok(()) => Ok(code),
         }
     })
+}
+
+/// With -v: files among the documents of a certificate that are none are passed over.
+fn tell_strays(state: &StateDirectory, tasks: &[Task]) -> Result<(), CliError> {
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        for task in tasks {
+            let certificate = task.certificate.metadata.key();
+            for file in state.strays(&certificate)? {
+                let file = output::escape(&file);
+                tracing::debug!(%certificate, "warning: {file} is no document of the state");
+            }
+        }
+    }
+    Ok(())
 }
 
 fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, CliError> {

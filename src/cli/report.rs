@@ -14,6 +14,16 @@ use crate::store::StateDirectory;
 pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, now: Timestamp) {
     let name = &end.certificate;
     let watched = output.talks_to_terminal();
+    if let Some(why) = &end.rewritten {
+        rewritten(output, name, why);
+        if matches!(end.ending, Ending::Unchanged { .. }) {
+            return;
+        }
+    }
+    if !end.is_news {
+        tracing::debug!(certificate = %name, "told within the last day: {}", verdict(end));
+        return;
+    }
     match &end.ending {
         Ending::Unchanged { not_after, renewal_time } if watched => {
             let expires = not_after.map_or_else(String::new, |t| expires(t, now));
@@ -24,11 +34,7 @@ pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, n
         Ending::Issued(issued) => self::issued(output, state, name, issued, now),
         Ending::Deferred { why, urgent, .. } => {
             let word = if urgent.is_some() { "error" } else { "deferred" };
-            if watched || urgent.is_some() {
-                output.talk(&format!("{word}: {}: {}", short(name), escape(why)));
-            } else {
-                tracing::debug!(certificate = %name, "deferred: {why}");
-            }
+            output.talk(&format!("{word}: {}: {}", short(name), escape(why)));
         }
         Ending::Locked { holder } => {
             output.talk(&format!("deferred: {}: locked by {}", short(name), escape(holder)));
@@ -67,8 +73,8 @@ pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, n
             output.talk(&format!("{}: interrupted; the next run goes on", short(name)));
         }
     }
-    if let Some(failure) = &end.undeployed {
-        let message = escape(&failure.message);
+    if let Some(undeployed) = end.undeployed.as_ref().filter(|undeployed| undeployed.is_news) {
+        let message = escape(&undeployed.failure.message);
         output.talk(&format!(
             "error: {}: {message}\n  tried again by the next run; now: certctl deploy {}",
             short(name),
@@ -101,6 +107,15 @@ pub(crate) fn verdict(end: &Ended) -> String {
         Ending::Locked { holder } => format!("locked by {}", escape(holder)),
         Ending::Interrupted { .. } => "interrupted".to_owned(),
         Ending::Unchanged { .. } => "nothing to do".to_owned(),
+    }
+}
+
+/// The live pair has other forms now.
+fn rewritten(output: &mut Output, name: &NamespacedName, why: &str) {
+    if output.talks_to_terminal() {
+        output.talk(&format!("{}   written again   {}", short(name), escape(why)));
+    } else {
+        tracing::info!(certificate = %name, "{}", escape(why));
     }
 }
 

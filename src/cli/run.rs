@@ -246,12 +246,14 @@ pub(crate) fn exit_code(shell: &Shell, ended: &[Ended], has_errors: bool) -> Exi
         return ExitCode::Signal(signal);
     }
     let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
-    let endings = ended.iter().map(code_of).chain(broken);
+    let rewritten = ended.iter().filter_map(|end| end.rewritten.as_ref());
+    let rewritten = rewritten.map(|_| exit::Ending::Changed);
+    let endings = ended.iter().map(code_of).chain(rewritten).chain(broken);
     exit::of_run(endings, shell.global.exit_code)
 }
 
 fn code_of(ended: &Ended) -> exit::Ending {
-    let undeployed = ended.undeployed.as_ref().map(|failure| failure.class);
+    let undeployed = ended.undeployed.as_ref().map(|undeployed| undeployed.failure.class);
     if let Some(class) = ended.ending.failure_class().or(undeployed) {
         return exit::Ending::Failed(class);
     }

@@ -92,6 +92,7 @@ fn reason(effect: &Effect) -> Reason {
         | Effect::Finalize
         | Effect::Download
         | Effect::Publish
+        | Effect::PublishTemporary
         | Effect::Rewrite => Reason::ErrVerifyACMEAccount,
     }
 }

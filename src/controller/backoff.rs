@@ -65,12 +65,26 @@ pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     next_attempt(record).filter(|next| *next > now)
 }
 
+/// What stands in the way of other forms while an issuance waits says both: it alone would hide
+/// what the issuance failed by.
+pub fn beside_a_wait(snapshot: &Snapshot, failure: Failure, until: Option<Timestamp>) -> Failure {
+    let (Some(until), Some(last)) = (until, &snapshot.record.last_failure) else { return failure };
+    let until = until.strftime("%Y-%m-%dT%H:%M:%SZ");
+    let message =
+        format!("{}; besides, the issuance waits until {until}: {}", failure.message, last.message);
+    Failure { message, ..failure }
+}
+
 /// What a failure leaves behind, in one record: a counted one raises the attempts and closes the
 /// issuance; one that does not count leaves the issuance open, to be gone on with.
 pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Record {
     let mut record = snapshot.record.clone();
-    record.last_failure =
-        Some(LastFailure { class: failure.class, message: failure.message.clone() });
+    // What an issuance failed by stays as long as it waits.
+    let waits = record.status.last_failure_time.is_some() && !snapshot.is_issuing();
+    if failure.counts() || !waits {
+        record.last_failure =
+            Some(LastFailure { class: failure.class, message: failure.message.clone() });
+    }
     // A failure that the CA has no part in, such as a keystore without a password while it asks to
     // be left alone, takes nothing off its wish.
     let wish = failure.retry_after.and_then(|wait| now.checked_add(wait).ok());

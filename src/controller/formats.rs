@@ -194,7 +194,8 @@ pub fn wanted_authorities(snapshot: &Snapshot) -> Option<&str> {
     snapshot.issuer.acme.ca_bundle.as_deref().filter(|_| snapshot.settings.ca_crt_from_bundle)
 }
 
-/// The annotations kept beside a published pair, without those of the leaf's subject.
+/// The annotations kept beside a published pair, without those of the leaf's subject. No issuer
+/// has issued a temporary one.
 pub fn annotations(snapshot: &Snapshot, leaf: &LeafFacts) -> BTreeMap<String, String> {
     let issuer_ref = &snapshot.certificate.spec.issuer_ref;
     let group = if issuer_ref.group.is_empty() { "cert-manager.io" } else { &issuer_ref.group };
@@ -212,6 +213,13 @@ pub fn annotations(snapshot: &Snapshot, leaf: &LeafFacts) -> BTreeMap<String, St
         (detail::URI_SANS, csv(&leaf.uris)),
     ] {
         annotations.insert(key.to_owned(), value);
+    }
+    if leaf.is_temporary() {
+        for of_issuer in
+            [annotation::ISSUER_NAME, annotation::ISSUER_KIND, annotation::ISSUER_GROUP]
+        {
+            annotations.remove(of_issuer);
+        }
     }
     if !leaf.email_addresses.is_empty() {
         annotations.insert(detail::EMAIL_SANS.to_owned(), csv(&leaf.email_addresses));

@@ -5,12 +5,24 @@
 //! | no certificate yet | settled |
 //! | has a certificate, verified when it was fetched | publish |
 //!
+//! Before the CA is asked, with the annotation `cert-manager.io/issue-temporary-certificate`:
+//!
+//! | order | live pair | step |
+//! | --- | --- | --- |
+//! | has a certificate | – | settled: the real pair comes at once |
+//! | – | none, or not one | publish the next key with a temporary certificate |
+//! | – | any, temporary or real, valid or expired | settled |
+//!
+//! A temporary pair is live and no more: the revision, Issuing and the failures stay as they are,
+//! it names no issuer, so that trigger and readiness find it wanting, and nobody adopts it.
+//!
 //! Published: the request keeps the certificate, the record gets the revision and loses Issuing
 //! and every trace of failures in one write, then the next key goes. A crash between publish and
 //! that write repeats the publish, which changes nothing.
 
 use jiff::Timestamp;
 
+use super::policy::{TEMPORARY, first_violation};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use super::{formats, readiness};
 use crate::resource::{
@@ -25,12 +37,32 @@ pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
     if snapshot.is_issuing() && issued { Step::Act(vec![Effect::Publish]) } else { Step::Settled }
 }
 
+/// See the second table above.
+pub fn decide_temporary(snapshot: &Snapshot, now: Timestamp) -> Step {
+    let annotations = &snapshot.certificate.metadata.annotations;
+    let asked = annotations.get(ISSUE_TEMPORARY).is_some_and(|value| value == "true");
+    let ready = snapshot.next_request.is_some() && matches!(snapshot.next_key, Some(Ok(_)));
+    let order = snapshot.current_order();
+    let issued = order.is_some_and(|order| order.certificate.is_some());
+    if !asked || !snapshot.is_issuing() || !ready || issued {
+        return Step::Settled;
+    }
+    match first_violation(TEMPORARY, snapshot, now) {
+        Some(_) => Step::Act(vec![Effect::PublishTemporary]),
+        None => Step::Settled,
+    }
+}
+
 /// See above.
 pub fn absorb(
     snapshot: &Snapshot,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
+    if matches!(outcome, Outcome::PublishedTemporary(_)) {
+        let message = "Issued temporary certificate";
+        return Ok(Record::default().normal(now, Reason::Issuing, message));
+    }
     let Outcome::Published(leaf) = outcome else {
         return Err(IllegalOutcome::new("issuing", &outcome));
     };
@@ -76,6 +108,7 @@ fn published_record(
     record.retry_after = None;
     record.last_failure = None;
     record.attempted_inputs.clear();
+    record.said.clear();
     let status = &mut record.status;
     status.revision = Some(revision);
     status.failed_issuance_attempts = None;
@@ -98,3 +131,6 @@ pub fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
         formats: formats::written(snapshot),
     }
 }
+
+/// The annotation of a Certificate that asks for a temporary certificate, as in cert-manager.
+const ISSUE_TEMPORARY: &str = "cert-manager.io/issue-temporary-certificate";

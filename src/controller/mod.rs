@@ -47,6 +47,7 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
     ("trigger", trigger::decide),
     ("keymanager", keymanager::decide),
     ("requestmanager", requestmanager::decide),
+    ("issuing, for the time being", issuing::decide_temporary),
     ("account", account::decide),
     ("order", order::decide),
     ("challenge", challenge::decide),
@@ -63,7 +64,12 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
 pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
     let owed = challenge::clean_ups(snapshot);
     if let Some((doing, error)) = &snapshot.run.trouble {
-        return (owed, Step::Fail(Failure::of_deed(doing, error)));
+        let failure = Failure::of_deed(doing, error);
+        let step = match trigger::decide(snapshot, now) {
+            Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
+            Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_) => failure,
+        };
+        return (owed, Step::Fail(step));
     }
     for (_, decide) in CONTROLLERS {
         match decide(snapshot, now) {
@@ -104,6 +110,7 @@ pub fn absorb(
             | Effect::ReuseKey
             | Effect::BuildRequest
             | Effect::Publish
+            | Effect::PublishTemporary
             | Effect::Rewrite,
             Outcome::Failed(_),
         )
@@ -137,7 +144,9 @@ pub fn absorb(
         (Effect::CleanUp { order, url }, outcome) => {
             challenge::absorb_clean_up(snapshot, order, url, outcome, now)
         }
-        (Effect::Publish, outcome) => issuing::absorb(snapshot, outcome, now),
+        (Effect::Publish | Effect::PublishTemporary, outcome) => {
+            issuing::absorb(snapshot, outcome, now)
+        }
         (Effect::Rewrite, outcome) => formats::absorb(snapshot, &outcome, now),
         (Effect::Deploy { step }, outcome) => deploy::absorb(snapshot, *step, outcome, now),
     }

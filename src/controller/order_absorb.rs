@@ -211,7 +211,9 @@ pub(super) fn doing(effect: &Effect) -> &'static str {
         Effect::CleanUp { .. } => "Error cleaning up challenge",
         Effect::BuildRequest => "Failed to generate CSR",
         Effect::GenerateKey { .. } | Effect::ReuseKey => "Failed to make the private key",
-        Effect::Publish | Effect::Rewrite => "Failed to write the Secret",
+        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => {
+            "Failed to write the Secret"
+        }
         Effect::SelfCheck { .. } | Effect::Prepare { .. } | Effect::Deploy { .. } => "",
     }
 }

@@ -58,6 +58,10 @@ pub const READINESS: &[Check] = &[
     renewal_lies_in_no_window,
 ];
 
+/// When a temporary certificate is put in place, where one is asked for: there is no pair.
+pub const TEMPORARY: &[Check] =
+    &[secret_does_not_exist, secret_is_missing_data, key_and_certificate_do_not_match];
+
 /// The first violation of a list.
 pub fn first_violation(checks: &[Check], snapshot: &Snapshot, now: Timestamp) -> Option<Violation> {
     checks.iter().find_map(|check| check(snapshot, now))
@@ -128,8 +132,8 @@ fn issuer_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Vi
     let none_is_set = [annotation::ISSUER_NAME, annotation::ISSUER_KIND, annotation::ISSUER_GROUP]
         .iter()
         .all(|key| !pair.annotations.contains_key(*key));
-    if none_is_set {
-        // An adopted pair says nothing about its issuer.
+    if none_is_set && !pair.is_temporary() {
+        // An adopted pair says nothing about its issuer. A temporary one has none.
         return None;
     }
     let same = name == wanted.name

@@ -175,6 +175,7 @@ impl Run {
             | Effect::Present { .. }
             | Effect::CleanUp { .. }
             | Effect::Download => {}
+            Effect::PublishTemporary => self.deployed.clear(),
             Effect::Publish => {
                 self.published = true;
                 self.deployed.clear();
@@ -312,6 +313,7 @@ impl Run {
             | Effect::RegisterAccount
             | Effect::UpdateContacts
             | Effect::Publish
+            | Effect::PublishTemporary
             | Effect::Rewrite => self.trouble = Some((doing(effect).to_owned(), error.clone())),
         }
     }
@@ -377,6 +379,7 @@ fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp
         | Outcome::CleanedUp
         | Outcome::Certificate { .. }
         | Outcome::Published(_)
+        | Outcome::PublishedTemporary(_)
         | Outcome::Rewritten
         | Outcome::Deployed { .. }
         | Outcome::Failed(_) => None,

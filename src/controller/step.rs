@@ -193,6 +193,8 @@ pub enum Effect {
     Download,
     /// Put key and chain in place.
     Publish,
+    /// Put the next key in place with a temporary certificate.
+    PublishTemporary,
     /// Put the live key and chain in place again, in the forms the spec asks for now.
     Rewrite,
     /// Bring the live files to where they are used.
@@ -254,6 +256,8 @@ pub enum Outcome {
     },
     /// `Publish`: key and chain are live.
     Published(Box<LeafFacts>),
+    /// `PublishTemporary`: the next key and a temporary certificate are live.
+    PublishedTemporary(Box<LeafFacts>),
     /// `Rewrite`: the new forms are live.
     Rewritten,
     /// `Deploy`: done.
@@ -284,6 +288,7 @@ impl Outcome {
             Self::CleanedUp => "cleaned up",
             Self::Certificate { .. } => "certificate",
             Self::Published(_) => "published",
+            Self::PublishedTemporary(_) => "published temporarily",
             Self::Rewritten => "rewritten",
             Self::Deployed { .. } => "deployed",
             Self::Failed(_) => "failed",

@@ -80,11 +80,13 @@ pub fn owner<'a>(claims: &[Claim<'a>]) -> Option<&'a NamespacedName> {
     claims.iter().min_by_key(order).map(|claim| claim.name)
 }
 
-/// Whether a pair that certctl did not issue can be taken over: it is one, and is valid at `now`.
+/// Whether a pair that certctl did not issue can be taken over: it is one, is valid at `now`, and
+/// does not just stand in for another.
 pub fn is_adoptable(pair: &PublishedPair, now: Timestamp) -> bool {
     match (&pair.key, &pair.certificate) {
         (Some(Ok(key)), Some(Ok(leaf))) => {
-            key.public_key == leaf.public_key && leaf.not_before <= now && now < leaf.not_after
+            let is_valid = leaf.not_before <= now && now < leaf.not_after;
+            key.public_key == leaf.public_key && is_valid && !leaf.is_temporary()
         }
         (Some(_) | None, Some(_) | None) => false,
     }

@@ -20,14 +20,14 @@ use super::schedule::{Look, Schedule};
 use super::session::{Only, Session, Task};
 pub(super) use account::AccountGates;
 pub(super) use deploy::{Reloads, reload};
+use leave::{deferred, state_failure, unchanged};
 use wait::Woken;
 
-use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer};
+use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer, news};
 use crate::controller::{
-    Change, Deferral, Effect, Failure, Outcome, Record, Step, absorb, backoff, deploy as room,
-    next_step,
+    Change, Deferral, Effect, Outcome, Record, Step, absorb, deploy as room, next_step,
 };
-use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
+use crate::resource::{Deed, Order, Phase};
 
 /// Outcomes that come in quick succession are written together: those of this long, or of four
 /// times what the last write took, so that a slow disk does not get most of the run.
@@ -57,23 +57,14 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     task: &Task,
 ) -> Ended {
     let certificate = task.certificate.metadata.key();
-    let (ending, undeployed) = match begin(engine, shared, task).await {
+    let told = |ending| Ended::new(certificate.clone(), ending);
+    let ended = match begin(engine, shared, task).await {
         Ok(ended) => ended,
-        Err(StoreError::Locked { holder, .. }) => (Ending::Locked { holder }, None),
-        Err(error) => (state_failure(&error), None),
+        Err(StoreError::Locked { holder, .. }) => told(Ending::Locked { holder }),
+        Err(error) => told(state_failure(&error)),
     };
     shared.schedule.leave(&certificate).await;
-    Ended { certificate, ending, undeployed }
-}
-
-fn state_failure(error: &StoreError) -> Ending {
-    let failure = Failure {
-        class: FailureClass::State,
-        reason: Reason::Failed,
-        message: error.to_string(),
-        retry_after: None,
-    };
-    Ending::Failed { failure, attempts: None, next_attempt: None }
+    ended
 }
 
 /// Looks without a lock first: what is not due costs no lock and no write.
@@ -81,40 +72,25 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     shared: Shared<'_, C, S>,
     task: &Task,
-) -> Result<(Ending, Option<Failure>), StoreError> {
+) -> Result<Ended, StoreError> {
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, intervals, now).await?;
+    let told = |ending| Ended::new(task.certificate.metadata.key(), ending);
     if task.only == Some(Only::CleanUp) && !session.owes_clean_up() {
-        return Ok((unchanged(&session), None));
+        return Ok(told(unchanged(&session)));
     }
-    session.snapshot.run.deploy_now = task.only == Some(Only::Deploy);
     look_at_passwords(engine, &mut session);
-    let (owed, step) = next_step(&session.snapshot, now);
-    let may_leave = owed.is_empty() && task.force.is_none() && task.only.is_none();
-    if may_leave && session.is_known() && !session.is_unsaved() {
-        match step {
-            Step::Settled if room::reload(&session.snapshot, now).is_none() => {
-                return Ok((unchanged(&session), room::failure(&session.snapshot)));
-            }
-            Step::Wait {
-                until,
-                why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter),
-                ..
-            } if room::reload(&session.snapshot, now).is_none() => {
-                let undeployed = room::failure(&session.snapshot);
-                return Ok((deferred(&session, until, &why, now), undeployed));
-            }
-            Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_) => {}
-        }
+    if let Some(ending) = nothing_to_do(engine, task, &session, now) {
+        // That it was told is written down, under the lock.
+        let is_news = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
+        return Ok(Ended { is_news, ..told(ending) });
     }
     let lock = Lock::Certificate(session.name.clone());
     drop(session);
     let _lease = tokio::select! {
         biased;
-        signal = signal(engine.shutdown.clone()) => {
-            return Ok((Ending::Interrupted { signal }, None));
-        }
+        signal = signal(engine.shutdown.clone()) => return Ok(told(Ending::Interrupted { signal })),
         lease = engine.store.lock(&lock, engine.options.lock_timeout) => lease?,
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
@@ -138,24 +114,57 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         look_at: None,
         gather: GATHER,
         revision_before: None,
+        rewritten: None,
     };
-    let ending = match task.only {
-        Some(Only::CleanUp) => drive.only_clean_up().await?,
-        Some(Only::Deploy) => drive.only_deploy().await?,
+    let limited = engine.options.unattended && task.force.is_none();
+    let (ending, is_news) = match task.only {
+        Some(Only::CleanUp) => (drive.only_clean_up().await?, true),
+        Some(Only::Deploy) => (drive.only_deploy().await?, true),
         None => {
             drive.adopt(task).await?;
             drive.revision_before = drive.session.snapshot.record.status.revision;
-            drive.run_to_the_end().await?
+            drive.run_to_the_end(limited).await?
         }
     };
     let snapshot = &drive.session.snapshot;
     let interrupted = matches!(ending, Ending::Interrupted { .. });
-    match room::reload(snapshot, engine.clock.now()) {
+    let undeployed = match room::reload(snapshot, engine.clock.now()) {
         Some(program) if !interrupted && task.only != Some(Only::CleanUp) => {
             shared.reloads.ask(program, task);
-            Ok((ending, None))
+            None
         }
-        Some(_) | None => Ok((ending, room::failure(snapshot))),
+        Some(_) | None => drive.undeployed(limited).await?,
+    };
+    Ok(Ended { rewritten: drive.rewritten.take(), is_news, undeployed, ..told(ending) })
+}
+
+/// How it ends, when there is nothing to do, to write or to tell.
+fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    task: &Task,
+    session: &Session<'_, S>,
+    now: Timestamp,
+) -> Option<Ending> {
+    let snapshot = &session.snapshot;
+    let asked = task.force.is_some() || task.only.is_some();
+    if asked || !session.is_known() || session.is_unsaved() || room::owed(snapshot).is_some() {
+        return None;
+    }
+    match next_step(snapshot, now) {
+        (owed, Step::Settled) if owed.is_empty() => Some(unchanged(session)),
+        (
+            owed,
+            Step::Wait {
+                until, why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter), ..
+            },
+        ) if owed.is_empty() => {
+            let ending = deferred(session, until, &why, now);
+            let is_news = news::is_news(&snapshot.record, &ending, now);
+            (!engine.options.unattended || !is_news).then_some(ending)
+        }
+        (_, Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_)) => {
+            None
+        }
     }
 }
 
@@ -165,31 +174,6 @@ fn look_at_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
     session: &mut Session<'_, S>,
 ) {
     session.snapshot.run.changed_passwords = engine.performer.changed_passwords(&session.snapshot);
-}
-
-fn unchanged<S: Store>(session: &Session<'_, S>) -> Ending {
-    let status = &session.snapshot.record.status;
-    Ending::Unchanged { not_after: status.not_after, renewal_time: status.renewal_time }
-}
-
-fn deferred<S: Store>(
-    session: &Session<'_, S>,
-    until: Option<Timestamp>,
-    why: &Deferral,
-    now: Timestamp,
-) -> Ending {
-    let record = &session.snapshot.record;
-    let time = until.map_or_else(String::new, |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-    let why = match why {
-        Deferral::Backoff { .. } => format!(
-            "Backing off from issuance due to previously failed issuance(s). Issuance will next \
-             be attempted at {time}"
-        ),
-        Deferral::RetryAfter => format!("the CA asked to be left alone until {time}"),
-        Deferral::Progress(what) => what.clone(),
-    };
-    let urgent = backoff::is_urgent(record, now).then(|| backoff::class_of_last_failure(record));
-    Ending::Deferred { until, why, urgent }
 }
 
 type Deeds<'a> = FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>;
@@ -208,11 +192,16 @@ struct Drive<'a, C, S: Store, P, O> {
     look_at: Option<Timestamp>,
     gather: SignedDuration,
     revision_before: Option<u32>,
+    /// Why the live pair was written again, once it was.
+    rewritten: Option<String>,
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    async fn run_to_the_end(&mut self) -> Result<Ending, StoreError> {
+    /// How it ended, and whether that is to be told; when `limited`, the same is told once a day.
+    async fn run_to_the_end(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
         let ending = self.pipeline().await?;
+        let record = &mut self.session.snapshot.record;
+        let is_news = !limited || news::note(record, &ending, self.engine.clock.now());
         if self.session.is_unsaved() {
             // Whatever came of it: the manifest's place and the generation are of today.
             let record = Box::new(self.session.snapshot.record.clone());
@@ -220,7 +209,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         self.finish_clean_ups().await?;
         self.session.prune().await?;
-        Ok(ending)
+        Ok((ending, is_news))
     }
 
     async fn pipeline(&mut self) -> Result<Ending, StoreError> {
@@ -393,10 +382,17 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let now = self.engine.clock.now();
         let snapshot = &mut self.session.snapshot;
         snapshot.run.note(effect, &outcome, snapshot.intervals, now);
-        let live = if let Outcome::Published(leaf) = &outcome { Some(leaf.clone()) } else { None };
+        let live = if let Outcome::Published(leaf) | Outcome::PublishedTemporary(leaf) = &outcome {
+            Some(leaf.clone())
+        } else {
+            None
+        };
         let is_rewritten = outcome == Outcome::Rewritten;
         match absorb(snapshot, effect, outcome, now) {
             Ok(record) => {
+                if *effect == Effect::Rewrite {
+                    self.rewritten = record.events.first().map(|event| event.message.clone());
+                }
                 if let Some(leaf) = live {
                     self.session.now_live(&leaf);
                 }
@@ -479,7 +475,7 @@ fn stage_of(effect: &Effect) -> &'static str {
         Effect::CleanUp { .. } => "cleaning up",
         Effect::Finalize => "sending the CSR",
         Effect::Download => "fetching the certificate",
-        Effect::Publish | Effect::Rewrite => "publishing",
+        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => "publishing",
         Effect::Deploy { .. } => "deploying",
     }
 }

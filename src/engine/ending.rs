@@ -13,7 +13,27 @@ pub struct Ended {
     /// How it ended.
     pub ending: Ending,
     /// What is issued and not where it is to be used.
-    pub undeployed: Option<Failure>,
+    pub undeployed: Option<Undeployed>,
+    /// Why the live pair was written again in other forms, in one sentence, when it was.
+    pub rewritten: Option<String>,
+    /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
+    pub is_news: bool,
+}
+
+/// A pair that is issued and not where it is to be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undeployed {
+    /// Which step, and why.
+    pub failure: Failure,
+    /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
+    pub is_news: bool,
+}
+
+impl Ended {
+    /// An ending that is to be told, with nothing written again.
+    pub fn new(certificate: NamespacedName, ending: Ending) -> Self {
+        Self { certificate, ending, undeployed: None, rewritten: None, is_news: true }
+    }
 }
 
 /// How it ended.

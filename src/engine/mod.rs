@@ -10,6 +10,7 @@ pub mod effect;
 mod ending;
 mod gather;
 pub mod inputs;
+mod news;
 mod perform;
 pub mod ports;
 mod schedule;
@@ -25,7 +26,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::controller::{DeedError, Effect, Intervals, Outcome, Snapshot};
 use crate::resource::{Event, NamespacedName};
 
-pub use ending::{Ended, Ending, Issued};
+pub use ending::{Ended, Ending, Issued, Undeployed};
 pub use gather::published_pair;
 pub use perform::{Dns01Options, Environment, StandIn, World, WorldOptions};
 use ports::{Clock, Store};
@@ -135,8 +136,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 let Some(task) = waiting.next() else { break };
                 if let Some(signal) = *self.shutdown.borrow() {
                     let certificate = task.certificate.metadata.key();
-                    let ending = Ending::Interrupted { signal };
-                    ended.push(Ended { certificate, ending, undeployed: None });
+                    ended.push(Ended::new(certificate, Ending::Interrupted { signal }));
                     continue;
                 }
                 running.push(drive::certificate(self, shared, task));

@@ -142,6 +142,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::SelfCheck { url } => self.self_check(&snapshot, &url).await,
             Effect::CleanUp { order, url } => self.clean_up(&snapshot, &order, &url).await,
             Effect::Publish => self.publish(&snapshot).await,
+            Effect::PublishTemporary => self.publish_temporary(&snapshot).await,
             Effect::Rewrite => self.rewrite(&snapshot).await,
             Effect::Deploy { step } => self.deploy(&snapshot, step).await,
             effect @ (Effect::ObtainAccountKey

@@ -157,7 +157,11 @@ fn read_der(der: &[u8]) -> Result<CsrFacts, CsrError> {
     })
 }
 
-fn extensions(spec: &CertificateSpec, subject_is_empty: bool) -> Result<Extensions, CsrError> {
+/// The names and usages that a spec asks for.
+pub(super) fn extensions(
+    spec: &CertificateSpec,
+    subject_is_empty: bool,
+) -> Result<Extensions, CsrError> {
     let mut extensions = Extensions::new();
     let mut add = |oid: ObjectIdentifier, critical: bool, value: Vec<u8>| {
         let extn_value = OctetString::new(value)?;

@@ -23,6 +23,7 @@ mod secret;
 mod signing;
 mod subject;
 mod subject_attributes;
+mod temporary;
 #[cfg(test)]
 pub(crate) mod test_ca;
 mod trust;
@@ -49,5 +50,6 @@ pub use secret::secret_files;
 pub use signing::SigningError;
 pub use subject::{SubjectError, literal_subject_common_name};
 pub use subject_attributes::subject_attributes;
+pub use temporary::{TemporaryError, temporary_certificate};
 pub use trust::{TrustError, verify_trust};
 pub use verify::{ChainError, MAX_SKEW, verify_issued};

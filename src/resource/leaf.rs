@@ -36,3 +36,13 @@ pub struct LeafFacts {
     /// Key algorithm and size for people, such as `ECDSA P-256`.
     pub key_description: String,
 }
+
+impl LeafFacts {
+    /// The name of the root that a temporary certificate is signed by, as in cert-manager.
+    pub const TEMPORARY_ISSUER: &str = "cert-manager.local";
+
+    /// Whether this only stands in until the real certificate is there.
+    pub fn is_temporary(&self) -> bool {
+        self.issuer_common_name == Self::TEMPORARY_ISSUER
+    }
+}

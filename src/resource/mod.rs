@@ -58,5 +58,5 @@ pub use queue::{Entry, Place, Queue};
 pub use secret::{PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles};
 pub use selection::pick_solver;
 pub use settings::Settings;
-pub use status::{CertificateRecord, CertificateStatus, LastFailure};
+pub use status::{CertificateRecord, CertificateStatus, LastFailure, Said};
 pub use usage::Usage;

@@ -23,6 +23,14 @@ pub struct PublishedPair {
     pub formats: PublishedFormats,
 }
 
+impl PublishedPair {
+    /// Whether it only stands in until the real one is there.
+    pub fn is_temporary(&self) -> bool {
+        let leaf = self.certificate.as_ref().and_then(|leaf| leaf.as_ref().ok());
+        leaf.is_some_and(LeafFacts::is_temporary)
+    }
+}
+
 /// The forms that a published pair is in, as far as the spec decides them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedFormats {

@@ -46,6 +46,9 @@ pub struct CertificateRecord {
     /// What was done with the live files outside the state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deployments: Vec<Deployment>,
+    /// What was told of this certificate while nobody watched, within the last day.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<Said>,
     /// cert-manager's own fields.
     pub status: CertificateStatus,
 }
@@ -58,6 +61,16 @@ pub struct LastFailure {
     pub class: FailureClass,
     /// The root cause in one sentence.
     pub message: String,
+}
+
+/// A failure or a deferral that was told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Said {
+    /// SHA-256 over what was told, without the times in it.
+    pub digest: String,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// `status` of a Certificate.

@@ -33,6 +33,25 @@ impl StateDirectory {
         }
     }
 
+    /// The files among the requests and orders of a certificate that are none, below the state
+    /// directory: not read, not removed, only told of. Those that begin with a dot are our own on
+    /// their way.
+    pub fn strays(&self, name: &NamespacedName) -> Result<Vec<String>, StoreError> {
+        let mut found = Vec::new();
+        let mut tell = |folder: &[String], is_ours: fn(&str) -> bool| {
+            for file in self.entries(folder)? {
+                if !file.starts_with('.') && !is_ours(&file) {
+                    found.push(format!("{}/{file}", folder.join("/")));
+                }
+            }
+            Ok::<_, StoreError>(())
+        };
+        tell(&layout::requests(name)?, |file| layout::parse_request(file).is_some())?;
+        tell(&layout::orders(name)?, |file| layout::parse_order(file).is_some())?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
     /// The names of the entries of a folder; none when there is no such folder.
     fn entries(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
         self.find(names)?.map_or_else(|| Ok(Vec::new()), |folder| folder.entries())

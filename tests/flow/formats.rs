@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use certctl::pki::PrivateKey;
+use certctl::rehearsal::{Fault, ProblemType, Rule};
 use certctl::resource::{KeyEncoding, Reason};
 use serde_json::{Value, json};
 
@@ -207,4 +209,59 @@ fn the_ca_bundle_becomes_ca_crt_and_truststores_when_asked_for() {
     issued.is_written_again(Reason::SecretMismatch, "ca.crt is not up to date");
     assert_eq!(published(world, "ca.crt").unwrap(), world.ca.root_pem().as_bytes());
     assert!(names.iter().all(|name| published(world, name).is_some()));
+}
+
+#[test]
+fn a_run_that_only_wrote_other_forms_has_changed_something() {
+    let plain = CertificateYaml::new("web");
+    let issued = Issued::new(&plain);
+    let world = &issued.world;
+    world.run(&["issue", "--exit-code"]).says_nothing();
+    world.write("config/web.yaml", &plain.clone().field("additionalOutputFormats: [{type: DER}]"));
+    let told = "Secret written again without an order: key.der is not as";
+    world.run(&["issue", "--exit-code"]).ends_in(10).says(told);
+    assert!(published(world, "key.der").is_some());
+    issued.is_left_alone();
+    world.run(&["issue", "--exit-code"]).says_nothing();
+    // Without the flag it is a success like any other, and told all the same.
+    world.write("config/web.yaml", &plain);
+    world.issue().ends_in(0).says(told);
+}
+
+/// The backoff of a renewal keeps no other form waiting, and hides no trouble with one.
+#[test]
+fn a_form_that_cannot_be_written_while_a_renewal_waits_is_told_beside_it() {
+    let password = "config/secrets/default/stores/password";
+    // It is due as soon as it is issued.
+    let plain = CertificateYaml::new("web").field(STORES).field("renewBefore: 3h30m");
+    let world = World::with(|options| options.leaf_lifetime = Duration::from_hours(3));
+    secret(&world, password, "first\n");
+    world.prepare(std::slice::from_ref(&plain));
+    world.issue().ends_in(0);
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no way".to_owned() };
+    world.ca.faults().add(Rule::always(refusal));
+    world.issue().ends_in(4);
+    let failed = world.state().record("web");
+    let requests = world.ca.log().len();
+
+    fs::remove_file(world.path(password)).unwrap();
+    world.write("config/web.yaml", &plain.clone().field("additionalOutputFormats: [{type: DER}]"));
+    let run = world.issue().ends_in(3).says("spec.keystores.jks.passwordSecretRef");
+    let run = run.says("besides, the issuance waits until").says("no way");
+    let run = run.says("not counted as an attempt; the next run tries again");
+    assert!(!run.stderr.contains("certctl renew"), "{}", run.stderr);
+    let record = world.state().record("web");
+    assert_eq!(record.last_failure, failed.last_failure);
+    assert_eq!(record.status.failed_issuance_attempts, Some(1));
+    let again = world.issue().ends_in(3);
+    assert_eq!(again.stderr, "");
+    assert_eq!(published(&world, "key.der"), None);
+
+    secret(&world, password, "first\n");
+    let run = world.run(&["issue", "--exit-code"]).ends_in(10);
+    run.says("Secret written again without an order").says("deferred: web: Backing off");
+    assert!(published(&world, "key.der").is_some());
+    assert_eq!(world.state().record("web").last_failure, failed.last_failure);
+    world.run(&["issue", "--exit-code"]).ends_in(75);
+    assert_eq!(world.ca.log().len(), requests);
 }

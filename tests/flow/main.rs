@@ -17,6 +17,9 @@ mod inspect;
 #[cfg(test)]
 mod issuing;
 #[cfg(test)]
+#[cfg(feature = "real-servers")]
+mod jq;
+#[cfg(test)]
 mod lost_replies;
 #[cfg(test)]
 mod manifests;
@@ -35,6 +38,8 @@ mod side_by_side;
 #[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(test)]
+mod temporary;
 #[cfg(test)]
 mod troubled_ca;
 #[cfg(test)]

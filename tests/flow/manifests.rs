@@ -86,3 +86,25 @@ fn standard_input_is_a_manifest_too() {
     crate::support::finish(child).ends_in(0);
     world.state().published("web");
 }
+
+#[test]
+fn a_file_that_is_no_document_of_the_state_is_passed_over_and_told_of() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let folder = "certificates/default/web";
+    for file in ["requests/01.json", "requests/note\u{1b}.txt", "orders/1.json"] {
+        world.write(&format!("state/{folder}/{file}"), "{}");
+    }
+    world.write(&format!("state/{folder}/orders/.tmp-1"), "");
+    let before = world.state().everything();
+    world.issue().says_nothing();
+    let run = world.run(&["issue", "-v"]).ends_in(0);
+    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    for file in ["requests/01.json", "requests/note\\u{1b}.txt", "orders/1.json"] {
+        let path = format!("{folder}/{file}");
+        assert!(run.stderr.contains(&format!("warning: {path} is no document")), "{}", run.stderr);
+        assert!(page.contains(&format!("- {path}\n")), "{page}");
+    }
+    assert!(!page.contains(".tmp-1") && !page.contains("1-1.json"), "{page}");
+    assert_eq!(world.state().everything(), before);
+}

@@ -23,6 +23,8 @@ pub(crate) struct Options {
     pub(crate) alternate_roots: u8,
     /// HMAC keys by key id; when there are any, new accounts need one.
     pub(crate) external_account_keys: BTreeMap<String, String>,
+    /// The OCSP responder that its certificates name; none when empty.
+    pub(crate) responder: String,
     /// Names that it refuses to order.
     pub(crate) blocked: Vec<String>,
     /// Who it and the binary ask for names, with all zones of its own; a DNS server of its own
@@ -64,7 +66,7 @@ impl Ca {
             "privateKey": folder.path().join("key.pem"),
             "httpPort": http_port,
             "tlsPort": free_port(),
-            "ocspResponderURL": "",
+            "ocspResponderURL": options.responder,
             "externalAccountBindingRequired": !options.external_account_keys.is_empty(),
             "externalAccountMACKeys": options.external_account_keys,
             "domainBlocklist": options.blocked,

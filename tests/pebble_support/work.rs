@@ -134,6 +134,13 @@ impl<'a> Work<'a> {
         Run::of(&mut self.command(file))
     }
 
+    /// Runs the binary with these words, in a process of its own.
+    pub(crate) fn run(&self, words: &[&str]) -> Run {
+        let mut command = Command::new(&self.program);
+        self.arrange(&mut command, words);
+        Run::of(&mut command)
+    }
+
     /// The command that [`Work::issue`] runs.
     pub(crate) fn command(&self, file: &str) -> Command {
         let mut command = Command::new(&self.program);

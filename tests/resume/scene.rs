@@ -35,6 +35,8 @@ pub(crate) struct Scene {
 pub(crate) struct Went {
     /// `None` when it was killed.
     pub(crate) ending: Option<Ending>,
+    /// Whether that is told when nobody watches.
+    pub(crate) is_news: bool,
     /// The moments it passed.
     pub(crate) labels: Vec<String>,
     /// The requests it sent.
@@ -100,9 +102,11 @@ impl Scene {
         let tasks = [self.task.clone()];
         let run = self.engine_run(&fuse, &world, shutdown, &tasks, options());
         let ended = self.clock.run(|| fuse.is_blown(), run);
-        let ending = ended.map(|mut all: Vec<Ended>| all.pop().unwrap().ending);
+        let ended = ended.map(|mut all: Vec<Ended>| all.pop().unwrap());
+        let is_news = ended.as_ref().is_some_and(|ended| ended.is_news);
+        let ending = ended.map(|ended| ended.ending);
         self.ca.borrow_mut().look_in_vain();
-        Went { ending, labels: fuse.labels(), requests: world.requests.get() }
+        Went { ending, is_news, labels: fuse.labels(), requests: world.requests.get() }
     }
 
     /// Runs side by side, each with tasks of its own.

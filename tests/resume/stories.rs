@@ -30,6 +30,7 @@ fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
                 assert!(scene.clock.passed() - before <= SignedDuration::from_secs(31));
             } else {
                 assert_eq!(went.ending, Some(Ending::Interrupted { signal: 15 }), "{last:?}");
+                assert!(went.is_news, "{last:?}");
                 assert!(scene.clock.passed() - before <= SignedDuration::from_secs(1), "{last:?}");
                 let accepted = scene
                     .orders()

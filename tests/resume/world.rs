@@ -14,8 +14,8 @@ use certctl::engine::inputs::account_id;
 use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
-    Challenge, ChallengeType, CleanUp, Deed, Dns01Target, KeyAlgorithm, NamespacedName, Order,
-    Phase, PublicKeyDigest,
+    Challenge, ChallengeType, CleanUp, Deed, Dns01Target, KeyAlgorithm, LeafFacts, NamespacedName,
+    Order, Phase, PublicKeyDigest,
 };
 use certctl::store::Records;
 use jiff::Timestamp;
@@ -113,18 +113,17 @@ impl World {
             }
             Effect::Publish => {
                 let pem = snapshot.current_order().unwrap().certificate.clone().unwrap();
-                let chain = Chain::from_pem(&pem).unwrap();
-                let key = self.next_key(&name).await;
-                let mut files = pki::secret_files(&snapshot.certificate.spec, &key, &chain);
-                let annotations = formats::annotations(snapshot, chain.leaf());
-                let labels = formats::labels(snapshot);
-                let metadata = serde_json::json!({"annotations": annotations, "labels": labels});
-                let metadata = metadata.to_string();
-                files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
-                let revision = snapshot.next_revision();
-                self.disk.publish(&secret(snapshot), revision, &files).await.unwrap();
-                self.disk.log_issuance(&chain.leaf().serial).await.unwrap();
-                Ok(Outcome::Published(Box::new(chain.leaf().clone())))
+                let leaf = self.publish(snapshot, &pem, snapshot.next_revision()).await;
+                self.disk.log_issuance(&leaf.serial).await.unwrap();
+                Ok(Outcome::Published(Box::new(leaf)))
+            }
+            Effect::PublishTemporary => {
+                let (key, now) = (self.next_key(&name).await, self.clock.now());
+                let spec = &snapshot.certificate.spec;
+                let pem = pki::temporary_certificate(spec, &key, now).unwrap();
+                let revision = snapshot.record.status.revision.unwrap_or(0);
+                let leaf = self.publish(snapshot, &pem, revision).await;
+                Ok(Outcome::PublishedTemporary(Box::new(leaf)))
             }
             Effect::Deploy { .. } | Effect::Rewrite => unreachable!("nothing asks for it here"),
             Effect::FindAccount
@@ -141,6 +140,19 @@ impl World {
                 if self.trouble.lost == Some(number) { Err(lost()) } else { answer }
             }
         }
+    }
+
+    async fn publish(&self, snapshot: &Snapshot, pem: &str, revision: u32) -> LeafFacts {
+        let chain = Chain::from_pem(pem).unwrap();
+        let key = self.next_key(&snapshot.certificate.metadata.key()).await;
+        let mut files = pki::secret_files(&snapshot.certificate.spec, &key, &chain);
+        let annotations = formats::annotations(snapshot, chain.leaf());
+        let labels = formats::labels(snapshot);
+        let metadata = serde_json::json!({"annotations": annotations, "labels": labels});
+        let metadata = metadata.to_string();
+        files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
+        self.disk.publish(&secret(snapshot), revision, &files).await.unwrap();
+        chain.leaf().clone()
     }
 
     fn ask_the_ca(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {

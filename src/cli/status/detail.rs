@@ -26,11 +26,14 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
     let renewal = view.renewal_time.filter(|_| !view.never_renews());
     page.line(0, "Renewal Time", renewal.map_or(NONE.into(), |at| both(at, scene.now)));
     issuance::request(&mut page, view);
-    issuance::order(&mut page, view);
+    issuance::order(&mut page, view, scene.now);
     issuance::challenges(&mut page, view, wide);
     let owed = owed(view);
     if !owed.is_empty() {
         page.list("Clean-up owed", &owed);
+    }
+    if !view.strays.is_empty() {
+        page.list("Files in the state that are none of its own, passed over", &view.strays);
     }
     page.text
 }
@@ -120,6 +123,9 @@ fn secret(page: &mut Page, view: &CertificateView) {
         None => page.line(1, "Certificate", "not issued yet"),
         Some(Err(why)) => page.line(1, "Certificate", format!("cannot be read: {}", escape(why))),
         Some(Ok(leaf)) => {
+            if view.is_temporary() {
+                page.line(1, "Certificate", "temporary, until the real one is issued");
+            }
             page.line(1, "Issuer Common Name", escape(&leaf.issuer_common_name));
             page.line(1, "Public Key Algorithm", escape(&leaf.key_description));
             page.line(1, "Serial Number", &leaf.serial);

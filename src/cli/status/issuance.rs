@@ -7,7 +7,7 @@ use super::detail::{NONE, Page, or_none};
 use super::view::CertificateView;
 use super::waiting::{identifier, type_word};
 use crate::cli::output::escape;
-use crate::cli::time::{length, rfc3339};
+use crate::cli::time::{both, length, rfc3339};
 use crate::resource::{Authorization, Challenge, Event, Order};
 
 /// The journal as kubectl shows events: repeated ones once, with a count.
@@ -74,7 +74,7 @@ pub(super) fn request(page: &mut Page, view: &CertificateView) {
 }
 
 /// The current order.
-pub(super) fn order(page: &mut Page, view: &CertificateView) {
+pub(super) fn order(page: &mut Page, view: &CertificateView, now: Timestamp) {
     let Some(order) = view.order() else { return page.line(0, "Order", NONE) };
     page.heading("Order");
     page.line(1, "Name", &order.name);
@@ -82,8 +82,9 @@ pub(super) fn order(page: &mut Page, view: &CertificateView) {
     if let Some(url) = &order.url {
         page.line(1, "URL", escape(url));
     }
+    page.line(1, "Created", both(order.creation_timestamp, now));
     if let Some(at) = order.expires {
-        page.line(1, "Expires", rfc3339(at));
+        page.line(1, "Expires", both(at, now));
     }
     if order.authorizations.is_empty() {
         page.raw(1, "No Authorizations for this Order");

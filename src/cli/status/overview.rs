@@ -63,6 +63,7 @@ fn expires(view: &CertificateView, scene: &Scene) -> String {
     match &view.leaf {
         None => String::new(),
         Some(Err(_)) => "unreadable".to_owned(),
+        Some(Ok(_)) if view.is_temporary() => "temporary".to_owned(),
         Some(Ok(leaf)) => date_and_distance(leaf.not_after, scene),
     }
 }

@@ -110,7 +110,9 @@ impl Verdict {
                 Some(failure) => format!("expired {expiry}; the last attempt failed: {failure}"),
                 None => format!("expired {expiry}"),
             },
-            Self::Issuing => "no certificate yet, an issuance is under way".to_owned(),
+            Self::Issuing => {
+                format!("no certificate yet, an issuance is under way{}", stand_in(view))
+            }
             Self::Renewing => format!("valid until {expiry}, an issuance is under way"),
             Self::Failed => {
                 let failure =
@@ -119,7 +121,7 @@ impl Verdict {
                     Some(_) => {
                         format!("{failure}; the certificate in place is valid until {expiry}")
                     }
-                    None => failure,
+                    None => failure + stand_in(view),
                 }
             }
             Self::PendingDeploy => {
@@ -130,11 +132,22 @@ impl Verdict {
             Self::Pending => {
                 let status = view.record.as_ref().map(|record| &record.status);
                 match status.and_then(|status| status.condition(ConditionType::Ready)) {
-                    Some(ready) if !view.is_ready() => escape(&ready.message).into_owned(),
+                    Some(ready) if !view.is_ready() => {
+                        escape(&ready.message).into_owned() + stand_in(view)
+                    }
                     Some(_) | None => "not issued yet".to_owned(),
                 }
             }
         }
+    }
+}
+
+/// That a server can start, and that clients will not trust it yet.
+fn stand_in(view: &CertificateView) -> &'static str {
+    if view.is_temporary() {
+        "; a temporary certificate stands in, which nobody trusts"
+    } else {
+        ""
     }
 }
 

@@ -33,6 +33,8 @@ pub struct CertificateView {
     pub orders: Vec<Order>,
     /// The journal, oldest first.
     pub events: Vec<Event>,
+    /// Files among its requests and orders that are none, below the state directory.
+    pub strays: Vec<String>,
     /// The folder of the issued Secret.
     pub secret_path: PathBuf,
     /// When an attempt is allowed again, while something keeps it from being made.
@@ -53,8 +55,17 @@ impl CertificateView {
         self.spec().map(|spec| &spec.issuer_ref)
     }
 
-    /// The leaf, when it can be read.
+    /// The leaf, when it can be read and does not only stand in for the one that is wanted.
     pub fn readable_leaf(&self) -> Option<&LeafFacts> {
+        self.live_leaf().filter(|leaf| !leaf.is_temporary())
+    }
+
+    /// Whether what is live only stands in for the certificate that is wanted.
+    pub fn is_temporary(&self) -> bool {
+        self.live_leaf().is_some_and(LeafFacts::is_temporary)
+    }
+
+    fn live_leaf(&self) -> Option<&LeafFacts> {
         self.leaf.as_ref().and_then(|leaf| leaf.as_ref().ok())
     }
 

@@ -389,6 +389,7 @@ fn record() -> CertificateRecord {
         last_failure: None,
         attempted_inputs: Vec::new(),
         deployments: Vec::new(),
+        said: Vec::new(),
         status: CertificateStatus::default(),
     }
 }

@@ -18,4 +18,5 @@ mod order_absorb;
 mod policy;
 mod readiness;
 mod requestmanager;
+mod temporary;
 mod trigger;

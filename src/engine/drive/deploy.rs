@@ -4,11 +4,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::{Drive, look_at_passwords, state_failure, unchanged};
-use crate::controller::{DeedError, Outcome, Step, deploy};
+use jiff::Timestamp;
+
+use super::leave::{state_failure, unchanged};
+use super::{Drive, look_at_passwords};
+use crate::controller::{Change, DeedError, Outcome, Record, Step, deploy};
 use crate::engine::ports::{Clock, Lock, Store, StoreError};
 use crate::engine::session::{Session, Task};
-use crate::engine::{Ended, Ending, Engine, Observer, Performer};
+use crate::engine::{Ended, Ending, Engine, Observer, Performer, Undeployed, news};
 use crate::resource::DeployStep;
 
 /// Which programs are to be run at the end, and for which certificates.
@@ -49,7 +52,7 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     task: &Task,
     done: Result<(), DeedError>,
-) -> Result<Option<crate::controller::Failure>, StoreError> {
+) -> Result<Option<Undeployed>, StoreError> {
     let name = task.certificate.metadata.key();
     let _lease = engine.store.lock(&Lock::Certificate(name), engine.options.lock_timeout).await?;
     let now = engine.clock.now();
@@ -65,13 +68,40 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     if let Ok(record) = deploy::absorb(&session.snapshot, step, outcome, now) {
         session.apply(record);
     }
+    let limited = engine.options.unattended && task.force.is_none() && task.only.is_none();
+    let undeployed = told(&mut session, limited, now);
     for event in session.flush().await? {
         engine.observer.event(&session.name, &event);
     }
-    Ok(deploy::failure(&session.snapshot))
+    Ok(undeployed)
+}
+
+/// What is issued and not deployed; when `limited`, the same is told once a day.
+fn told<S: Store>(
+    session: &mut Session<'_, S>,
+    limited: bool,
+    now: Timestamp,
+) -> Option<Undeployed> {
+    let failure = deploy::failure(&session.snapshot)?;
+    let mut record = session.snapshot.record.clone();
+    let is_news = !limited || news::note_failure(&mut record, &failure, now);
+    if record != session.snapshot.record {
+        session.apply(Record::of(Change::Certificate(Box::new(record))));
+    }
+    Some(Undeployed { failure, is_news })
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+    /// What is issued and not deployed, and whether that is to be told.
+    pub(super) async fn undeployed(
+        &mut self,
+        limited: bool,
+    ) -> Result<Option<Undeployed>, StoreError> {
+        let told = told(&mut self.session, limited, self.engine.clock.now());
+        self.flush().await?;
+        Ok(told)
+    }
+
     /// Brings the live files to where they are used, and does nothing else.
     pub(super) async fn only_deploy(&mut self) -> Result<Ending, StoreError> {
         look_at_passwords(self.engine, &mut self.session);

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Drive, unchanged};
-use crate::controller::{Change, Failure, Record, Step, backoff, challenge, meanwhile};
+use super::Drive;
+use crate::controller::{Change, Deferral, Failure, Record, Step, backoff, challenge, meanwhile};
 use crate::engine::ports::{Clock, Store, StoreError};
+use crate::engine::session::Session;
 use crate::engine::{Ending, OVERDUE, Observer, Performer};
-use crate::resource::{Deed, Order, Phase, Reason};
+use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -38,7 +39,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.flush().await?;
         let record = &self.session.snapshot.record;
         let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
-        let next_attempt = backoff::next_attempt(record).filter(|time| *time > now);
+        // Without an issuance under way, what failed does not wait for its next attempt.
+        let waits = failure.counts() || self.session.snapshot.is_issuing();
+        let next_attempt = backoff::next_attempt(record).filter(|time| *time > now && waits);
         Ok(Ending::Failed { failure, attempts, next_attempt })
     }
 
@@ -170,4 +173,39 @@ fn is_past_accept(phase: Phase) -> bool {
         | Phase::SelfChecking
         | Phase::Accepting => false,
     }
+}
+
+pub(super) fn state_failure(error: &StoreError) -> Ending {
+    let failure = Failure {
+        class: FailureClass::State,
+        reason: Reason::Failed,
+        message: error.to_string(),
+        retry_after: None,
+    };
+    Ending::Failed { failure, attempts: None, next_attempt: None }
+}
+
+pub(super) fn unchanged<S: Store>(session: &Session<'_, S>) -> Ending {
+    let status = &session.snapshot.record.status;
+    Ending::Unchanged { not_after: status.not_after, renewal_time: status.renewal_time }
+}
+
+pub(super) fn deferred<S: Store>(
+    session: &Session<'_, S>,
+    until: Option<Timestamp>,
+    why: &Deferral,
+    now: Timestamp,
+) -> Ending {
+    let record = &session.snapshot.record;
+    let time = until.map_or_else(String::new, |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let why = match why {
+        Deferral::Backoff { .. } => format!(
+            "Backing off from issuance due to previously failed issuance(s). Issuance will next \
+             be attempted at {time}"
+        ),
+        Deferral::RetryAfter => format!("the CA asked to be left alone until {time}"),
+        Deferral::Progress(what) => what.clone(),
+    };
+    let urgent = backoff::is_urgent(record, now).then(|| backoff::class_of_last_failure(record));
+    Ending::Deferred { until, why, urgent }
 }

@@ -52,6 +52,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             | Effect::CleanUp { .. }
             | Effect::Publish
             | Effect::Deploy { .. }
+            | Effect::PublishTemporary
             | Effect::Rewrite => {}
         }
         let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
@@ -88,6 +89,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             | Effect::CleanUp { .. }
             | Effect::Publish
             | Effect::Deploy { .. }
+            | Effect::PublishTemporary
             | Effect::Rewrite => Err(trouble::local("not a deed at the CA")),
         }
     }

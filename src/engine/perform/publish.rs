@@ -36,6 +36,23 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Published(Box::new(chain.leaf().clone())))
     }
 
+    /// Puts the next key live with a certificate that stands in for the real one. The revision
+    /// stays as it is, and no issuance is logged: nobody has issued anything.
+    pub(super) async fn publish_temporary(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Outcome, DeedError> {
+        let key = self.next_key(snapshot).await?;
+        let spec = &snapshot.certificate.spec;
+        let pem = pki::temporary_certificate(spec, &key, self.clock.now());
+        let chain = pki::Chain::from_pem(&pem.map_err(trouble::local)?).map_err(trouble::local)?;
+        let files = self.secret_files(snapshot, &key, &chain)?;
+        let revision = snapshot.record.status.revision.unwrap_or(0);
+        let secret = snapshot.certificate.secret_key();
+        self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
+        Ok(Outcome::PublishedTemporary(Box::new(chain.leaf().clone())))
+    }
+
     /// Puts the live key and chain live again, in the forms that the spec asks for now.
     pub(super) async fn rewrite(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
         let secret = snapshot.certificate.secret_key();

@@ -183,6 +183,7 @@ fn view(name: &str, names: &[&str]) -> CertificateView {
         leaf: None,
         requests: Vec::new(),
         orders: Vec::new(),
+        strays: Vec::new(),
         events: Vec::new(),
         secret_path: format!("/var/lib/certctl/secrets/default/{name}-tls").into(),
         next_attempt: None,
@@ -211,6 +212,7 @@ pub(super) fn ready() -> CertificateView {
         record: Some(record("web", &status, None)),
         leaf: Some(Ok(leaf(&names, "2026-11-20T03:00:00Z", "2027-02-18T03:00:00Z"))),
         requests: vec![request("web", 4, &names, &issued)],
+        strays: Vec::new(),
         events: vec![
             event("2026-11-21T03:00:09Z", "Normal", "Issuing", "The certificate must be issued"),
             event("2026-11-21T03:09:09Z", "Normal", "Requested", "Created \u{1b}[2Jrequest"),

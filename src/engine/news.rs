@@ -1,0 +1,168 @@
+//! What is told when nobody watches: the same failure or deferral when it is new, and then at
+//! most once a day.
+//!
+//! The record of the certificate keeps what was told, as digests without the times, which differ
+//! from run to run. A success forgets it all: what fails again after that is new.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Ending;
+use super::inputs::digest_of;
+use crate::controller::Failure;
+use crate::resource::{CertificateRecord, Said};
+
+/// How long the same is not told again.
+const SILENCE: SignedDuration = SignedDuration::from_hours(24);
+/// How many things are remembered as told: the newest.
+const KEPT: usize = 8;
+
+/// Whether this was not told within the last day. What is neither a failure nor a deferral, or
+/// leaves nothing to write to, always is.
+pub(super) fn is_news(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
+    digest(ending).is_none_or(|digest| {
+        !record.said.iter().any(|said| said.digest == digest && is_recent(said, now))
+    })
+}
+
+/// Whether this is to be told now; then the record says so, and forgets what is older than a day.
+pub(super) fn note(record: &mut CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
+    note_digest(record, digest(ending), now)
+}
+
+/// The same for what is issued and not deployed.
+pub(super) fn note_failure(
+    record: &mut CertificateRecord,
+    failure: &Failure,
+    now: Timestamp,
+) -> bool {
+    note_digest(record, Some(of_failure(failure)), now)
+}
+
+fn of_failure(failure: &Failure) -> String {
+    digest_of(format!("{:?}: {}", failure.class, failure.message).as_bytes())
+}
+
+fn note_digest(record: &mut CertificateRecord, digest: Option<String>, now: Timestamp) -> bool {
+    let told =
+        |digest| record.said.iter().any(|said| said.digest == digest && is_recent(said, now));
+    if digest.as_deref().is_some_and(told) {
+        return false;
+    }
+    if let Some(digest) = digest {
+        record.said.retain(|said| said.digest != digest && is_recent(said, now));
+        let surplus = (record.said.len() + 1).saturating_sub(KEPT);
+        record.said.drain(..surplus);
+        record.said.push(Said { digest, at: now });
+    }
+    true
+}
+
+/// A time yet to come is that of a clock that was wrong; it keeps nobody silent for longer.
+fn is_recent(said: &Said, now: Timestamp) -> bool {
+    said.at.duration_until(now).abs() < SILENCE
+}
+
+/// Of what a person would take for the same.
+fn digest(ending: &Ending) -> Option<String> {
+    let text = match ending {
+        Ending::Deferred { until, why, urgent } => {
+            let time = until.map(|t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+            let why = time.map_or_else(|| why.clone(), |time| why.replace(&time, ""));
+            format!("deferred {urgent:?}: {why}")
+        }
+        Ending::Pending { why, overdue, .. } => format!("pending {overdue}: {why}"),
+        Ending::Failed { failure, .. } => return Some(of_failure(failure)),
+        Ending::Unchanged { .. }
+        | Ending::Issued(_)
+        | Ending::Locked { .. }
+        | Ending::Interrupted { .. } => return None,
+    };
+    Some(digest_of(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::{CertificateStatus, FailureClass, Reason};
+
+    fn at(hours: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours)
+    }
+
+    fn failed(message: &str, attempts: u32) -> Ending {
+        let failure = Failure {
+            class: FailureClass::Ca,
+            reason: Reason::Failed,
+            message: message.to_owned(),
+            retry_after: None,
+        };
+        let next_attempt = Some(at(i64::from(attempts)));
+        Ending::Failed { failure, attempts: Some(attempts), next_attempt }
+    }
+
+    fn deferred(until: i64, urgent: Option<FailureClass>) -> Ending {
+        let until = at(until);
+        let why = format!("not before {}", until.strftime("%Y-%m-%dT%H:%M:%SZ"));
+        Ending::Deferred { until: Some(until), why, urgent }
+    }
+
+    fn record() -> CertificateRecord {
+        CertificateRecord {
+            creation_timestamp: at(0),
+            generation: 1,
+            spec_digest: String::new(),
+            secret_name: String::new(),
+            manifest: None,
+            references: Vec::new(),
+            directory_urls: std::collections::BTreeMap::new(),
+            issued_fingerprint: None,
+            retry_after: None,
+            last_failure: None,
+            attempted_inputs: Vec::new(),
+            said: Vec::new(),
+            deployments: Vec::new(),
+            status: CertificateStatus::default(),
+        }
+    }
+
+    #[test]
+    fn the_same_is_told_once_a_day_whatever_its_times_and_count() {
+        let urgent = Some(FailureClass::Ca);
+        let story = [
+            (0, failed("no", 1), true),
+            (1, deferred(2, None), true),
+            (2, failed("no", 2), false),
+            (3, deferred(6, None), false),
+            (4, failed("no way", 3), true),
+            (5, deferred(9, urgent), true),
+            (23, failed("no", 4), false),
+            (24, failed("no", 5), true),
+            (25, deferred(56, None), true),
+            (26, deferred(56, None), false),
+            (28, failed("no way", 6), true),
+            (47, failed("no", 7), false),
+        ];
+        let mut record = record();
+        for (hour, ending, told) in story {
+            let before = record.clone();
+            assert_eq!(is_news(&record, &ending, at(hour)), told, "{hour}");
+            assert_eq!(note(&mut record, &ending, at(hour)), told, "{hour}");
+            assert_eq!(record == before, !told, "{hour}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_a_wrong_clock_silences_nobody() {
+        let mut record = record();
+        let unchanged = Ending::Unchanged { not_after: None, renewal_time: None };
+        assert!(note(&mut record, &unchanged, at(0)) && record.said.is_empty());
+        for number in 0..20 {
+            assert!(note(&mut record, &failed(&number.to_string(), 1), at(1000)));
+        }
+        assert_eq!(record.said.len(), KEPT);
+        assert!(!is_news(&record, &failed("19", 1), at(1000)));
+        assert!(is_news(&record, &failed("19", 1), at(0)));
+        assert!(note(&mut record, &failed("new", 1), at(0)));
+        assert_eq!(record.said.len(), 1);
+    }
+}
