@@ -186,11 +186,22 @@ impl Api {
         let mut tries = 1;
         loop {
             let reply = self.once(&call).await?;
-            let busy = matches!(reply.status, 429 | 503);
-            let wait = reply.retry_after().unwrap_or(Duration::from_secs(1) * tries);
-            if !busy || tries >= TRIES || wait > LONGEST_WAIT {
-                return Ok(reply);
-            }
+            let Some(wait) = wait_after(&reply, tries) else { return Ok(reply) };
+            tries += 1;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// As [`Self::send`], for a request that is signed anew each time, as a time or a nonce in the
+    /// signature asks for.
+    pub async fn send_signed(
+        &self,
+        sign: impl Fn() -> Result<Call, ProviderError>,
+    ) -> Result<Reply, ProviderError> {
+        let mut tries = 1;
+        loop {
+            let reply = self.once(&sign()?).await?;
+            let Some(wait) = wait_after(&reply, tries) else { return Ok(reply) };
             tries += 1;
             tokio::time::sleep(wait).await;
         }
@@ -255,6 +266,13 @@ impl Api {
             .connect_timeout(CONNECT_TIMEOUT);
         builder.build().map_err(|error| causes(&error))
     }
+}
+
+/// How long to wait before a request is sent again; None when this answer is the last.
+fn wait_after(reply: &Reply, tries: u32) -> Option<Duration> {
+    let busy = matches!(reply.status, 429 | 503);
+    let wait = reply.retry_after().unwrap_or(Duration::from_secs(1) * tries);
+    (busy && tries < TRIES && wait <= LONGEST_WAIT).then_some(wait)
 }
 
 fn is_local(url: &Url) -> bool {

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
-use super::{Api, Context, ReadSecret};
+use super::{Api, Context, ReadSecret, TxtRecord};
 
 /// A request as the service saw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,17 @@ impl Asked {
 
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// A field of a form, decoded.
+    pub(super) fn form(&self, name: &str) -> Option<String> {
+        let asked = Self { target: format!("/?{}", self.body), ..Self::default() };
+        asked.query(name)
+    }
+
+    /// Everything, as a service that repeats what it was asked would say it.
+    pub(super) fn repeated(&self) -> String {
+        format!("{} {} {:?} {}", self.method, self.target, self.headers, self.body)
     }
 }
 
@@ -143,6 +154,16 @@ async fn read(request: Request<Incoming>) -> Asked {
         target: parts.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
         headers: headers.collect(),
         body: String::from_utf8_lossy(&body.collect().await.unwrap().to_bytes()).into_owned(),
+    }
+}
+
+/// A record at `_acme-challenge.www.example.com` in zone `example.com`.
+pub(super) fn record(value: &str) -> TxtRecord {
+    TxtRecord {
+        domain: "www.example.com".to_owned(),
+        name: "_acme-challenge.www.example.com".to_owned(),
+        zone: "example.com".to_owned(),
+        value: value.to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! one value it is given: what else stands at the name stays.
 
 mod acme_dns;
+mod akamai;
 mod api;
 mod cloudflare;
 mod context;
@@ -13,7 +14,10 @@ mod error;
 mod exec;
 #[cfg(test)]
 mod fake;
+mod kept;
 mod list;
+mod percent;
+mod redact;
 mod rfc2136;
 mod txt;
 mod webhook;
