@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use self::edgegrid::EdgeGrid;
+use super::error::shown;
 use super::list::Entry;
 use super::percent::percent;
 use super::redact::without;
@@ -148,7 +149,7 @@ impl Akamai {
             return Err(ProviderError::NoZone {
                 service: reply.service.clone(),
                 name: zone.to_owned(),
-                reason: self.said(&reply),
+                reason: shown(&self.said(&reply)),
             });
         }
         if !reply.is_success() {
@@ -188,7 +189,7 @@ impl Akamai {
         ProviderError::NoZone {
             service: reply.service.clone(),
             name: record.name.clone(),
-            reason: format!("these credentials see no zone {}: {said}", record.zone),
+            reason: format!("these credentials see no zone {}: {}", record.zone, shown(&said)),
         }
     }
 

@@ -175,6 +175,23 @@ pub(super) fn api() -> Rc<Api> {
     ))
 }
 
+/// As [`in_context`], for an Issuer: credentials of the machine may not be used.
+pub(super) fn without_ambient<T>(with: impl FnOnce(&Context<'_>) -> T) -> T {
+    in_context(&[], &[], |context| {
+        let (secret, environment) = (context.secret, context.environment);
+        with(&Context {
+            secret,
+            environment,
+            allow_ambient: false,
+            namespace: context.namespace,
+            solvers_dir: context.solvers_dir,
+            api: Rc::clone(&context.api),
+            lookup: Rc::clone(&context.lookup),
+            now: Rc::clone(&context.now),
+        })
+    })
+}
+
 /// Calls `with` with a context of these secrets (`name/key`) and variables; it is 2026-01-02
 /// 03:04:05 UTC, hosts have no address, and ambient credentials may be used.
 pub(super) fn in_context<T>(

@@ -21,6 +21,11 @@ impl<T> Kept<T> {
         (until.duration_since(now) > MARGIN).then(|| Rc::clone(value))
     }
 
+    /// What is kept, whether it has ended or not: so that it can be kept out of messages.
+    pub(super) fn last(&self) -> Option<Rc<T>> {
+        self.0.borrow().as_ref().map(|(value, _)| Rc::clone(value))
+    }
+
     /// Keeps it in the place of what was kept before.
     pub(super) fn keep(&self, value: T, until: Timestamp) -> Rc<T> {
         let value = Rc::new(value);
@@ -44,5 +49,6 @@ mod tests {
         assert_eq!(*kept.keep("token", later(3600)), "token");
         assert_eq!(kept.at(later(3539)).as_deref(), Some(&"token"));
         assert_eq!(kept.at(later(3540)), None);
+        assert_eq!(kept.last().as_deref(), Some(&"token"));
     }
 }

@@ -7,6 +7,7 @@
 mod acme_dns;
 mod akamai;
 mod api;
+mod cloud_dns;
 mod cloudflare;
 mod context;
 mod digital_ocean;
@@ -16,9 +17,11 @@ mod exec;
 mod fake;
 mod kept;
 mod list;
+mod oauth;
 mod percent;
 mod redact;
 mod rfc2136;
+mod suffixes;
 mod txt;
 mod webhook;
 
