@@ -1,8 +1,8 @@
 //! The providers of this build.
 
 use super::{
-    Context, DnsProvider, ProviderError, acme_dns, akamai, cloud_dns, cloudflare, digital_ocean,
-    rfc2136, webhook,
+    Context, DnsProvider, ProviderError, acme_dns, akamai, azure_dns, cloud_dns, cloudflare,
+    digital_ocean, rfc2136, webhook,
 };
 use crate::resource::Dns01Provider;
 
@@ -25,6 +25,7 @@ pub struct Entry {
 pub const PROVIDERS: &[Entry] = &[
     acme_dns::ENTRY,
     akamai::ENTRY,
+    azure_dns::ENTRY,
     cloud_dns::ENTRY,
     cloudflare::ENTRY,
     digital_ocean::ENTRY,

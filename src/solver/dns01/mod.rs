@@ -7,6 +7,7 @@
 mod acme_dns;
 mod akamai;
 mod api;
+mod azure_dns;
 mod cloud_dns;
 mod cloudflare;
 mod context;
