@@ -2,7 +2,7 @@
 
 use super::{
     Context, DnsProvider, ProviderError, acme_dns, akamai, azure_dns, cloud_dns, cloudflare,
-    digital_ocean, rfc2136, webhook,
+    digital_ocean, rfc2136, route53, webhook,
 };
 use crate::resource::Dns01Provider;
 
@@ -30,6 +30,7 @@ pub const PROVIDERS: &[Entry] = &[
     cloudflare::ENTRY,
     digital_ocean::ENTRY,
     rfc2136::ENTRY,
+    route53::ENTRY,
     webhook::ENTRY,
 ];
 

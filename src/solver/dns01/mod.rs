@@ -7,6 +7,7 @@
 mod acme_dns;
 mod akamai;
 mod api;
+mod aws;
 mod azure_dns;
 mod cloud_dns;
 mod cloudflare;
@@ -22,6 +23,7 @@ mod oauth;
 mod percent;
 mod redact;
 mod rfc2136;
+mod route53;
 mod suffixes;
 mod txt;
 mod webhook;

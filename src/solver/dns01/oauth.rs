@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use super::error::shown;
 use super::redact::without;
 use super::{Api, Call, ProviderError, Reply};
 
@@ -56,12 +57,11 @@ fn refused(reply: &Reply, secrets: &[&str]) -> ProviderError {
         ("", description) => description.to_owned(),
         (error, description) => format!("{error}: {description}"),
     };
-    match reply.refused(&said) {
-        ProviderError::Refused { service, status, reason } if status == "400" => {
-            ProviderError::Unauthorized { service, reason }
-        }
-        other => other,
+    if reply.status == 400 {
+        let (service, reason) = (reply.service.clone(), shown(&said));
+        return ProviderError::Unauthorized { service, reason };
     }
+    reply.refused(&said)
 }
 
 const LONGEST: i64 = 24 * 3600;

@@ -28,6 +28,9 @@ struct Service {
     signatures: usize,
 }
 
+/// What a service answers, whatever it is asked.
+type Says = fn(&Asked) -> Answer;
+
 type State = Arc<Lock<Service>>;
 
 fn answer(state: &State, address: &str, asked: &Asked) -> Answer {
@@ -182,7 +185,7 @@ async fn what_others_write_stays() {
 
 #[tokio::test]
 async fn each_failure_says_what_to_do_and_no_credential() {
-    let cases: [(fn(&Asked) -> Answer, &str); 9] = [
+    let cases: [(Says, &str); 9] = [
         (
             |_| problem(401, "Not authorized", "Invalid timestamp"),
             "{} refuses the credentials: Not authorized: Invalid timestamp",

@@ -78,7 +78,9 @@ impl Credentials {
             Source::Client(client) => client.token(api, self.audience, now).await?,
             Source::Machine(machine) => {
                 let call = machine.call(self.audience)?;
-                oauth::token(api, call, now, &[]).await.map_err(no_machine)?
+                oauth::token(api, call, now, &[])
+                    .await
+                    .map_err(|error| error.when_unreachable(NOT_HERE))?
             }
         };
         Ok(self.token.keep(token, until))
@@ -213,18 +215,7 @@ fn assertion(path: &str) -> Result<Zeroizing<String>, ProviderError> {
     }
 }
 
-/// Outside Azure there is no such service: the error says what else can be done.
-fn no_machine(error: ProviderError) -> ProviderError {
-    match error {
-        ProviderError::Unreachable { service, reason } => ProviderError::Unreachable {
-            service,
-            reason: format!(
-                "{reason}; without clientID the machine's managed identity is used, which \
-                 machines of Azure have only"
-            ),
-        },
-        other => other,
-    }
-}
-
 const MACHINE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Elsewhere nobody answers: what else can be done.
+const NOT_HERE: &str = "without clientID the machine's managed identity is used, which machines of Azure \
+                       have only";

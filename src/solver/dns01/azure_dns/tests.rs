@@ -21,6 +21,9 @@ struct Service {
     tokens: usize,
 }
 
+/// What a service answers, whatever it is asked.
+type Says = fn(&Asked) -> Answer;
+
 type State = Arc<Lock<Service>>;
 
 fn failure(status: u16, code: &str, message: &str) -> Answer {
@@ -49,9 +52,10 @@ fn answer(state: &State, asked: &Asked) -> Answer {
         return failure(401, "InvalidAuthenticationToken", "The access token is invalid.");
     }
     let path = asked.path().strip_prefix(GROUP).unwrap();
-    let (kind, version) = match path.starts_with("/dnsZones/") {
-        true => ("/dnsZones/example.com", "2018-05-01"),
-        false => ("/privateDnsZones/example.com", "2020-06-01"),
+    let (kind, version) = if path.starts_with("/dnsZones/") {
+        ("/dnsZones/example.com", "2018-05-01")
+    } else {
+        ("/privateDnsZones/example.com", "2020-06-01")
     };
     assert_eq!(asked.query("api-version").as_deref(), Some(version));
     match path.strip_prefix(kind) {
@@ -198,7 +202,7 @@ async fn a_private_zone_and_the_zone_itself_are_written() {
     let zone_type = "AzurePrivateZone".to_owned();
     let hosted_zone_name = "Example.com.".to_owned();
     let (state, _fake, provider) =
-        start(&Settings { zone_type, hosted_zone_name, ..settings() }).await;
+        start(&Settings { hosted_zone_name, zone_type, ..settings() }).await;
     let at_zone = TxtRecord { name: "example.com".to_owned(), ..record("apex") };
     let elsewhere = TxtRecord { name: "badexample.com".to_owned(), ..record("apex") };
     provider.present(&TxtRecord { zone: "www.example.com".to_owned(), ..at_zone }).await.unwrap();
@@ -209,9 +213,8 @@ async fn a_private_zone_and_the_zone_itself_are_written() {
     assert_eq!(error, "azureDNS: hostedZoneName example.com does not hold badexample.com");
 }
 
-#[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
-    type Says = fn(&Asked) -> Answer;
+/// What gives tokens, what holds zones, and what is said.
+fn failures() -> [(Says, Says, String); 11] {
     let good: Says = |_| good_token();
     let denied: Says = |asked| {
         let secret = asked.form("client_secret").unwrap();
@@ -220,7 +223,7 @@ async fn each_failure_says_what_to_do_and_no_credential() {
         Answer::json(401, &body)
     };
     let name = "_acme-challenge.www.example.com";
-    let cases: [(Says, Says, String); 11] = [
+    [
         (
             denied,
             good,
@@ -288,8 +291,12 @@ async fn each_failure_says_what_to_do_and_no_credential() {
                  exists already."
             ),
         ),
-    ];
-    for (token, service, expected) in cases {
+    ]
+}
+
+#[tokio::test]
+async fn each_failure_says_what_to_do_and_no_credential() {
+    for (token, service, expected) in failures() {
         let fake = Fake::start(move |asked| match asked.path() {
             "/tenant-1/oauth2/v2.0/token" => token(asked),
             _ => service(asked),
@@ -357,6 +364,7 @@ async fn a_workload_shows_its_token_file() {
     let error = provider.check("", "example.com").await.unwrap_err().to_string();
     let missing = "No such file or directory (os error 2)";
     assert_eq!(error, format!("azureDNS: AZURE_FEDERATED_TOKEN_FILE: {file}: {missing}"));
+    #[expect(clippy::disallowed_methods, reason = "a file that another program would write")]
     std::fs::write(&path, "CANARY.jwt\n").unwrap();
     let error = provider.check("", "example.com").await.unwrap_err().to_string();
     assert_eq!(error, format!("{} refuses the credentials: [redacted]", fake.address));

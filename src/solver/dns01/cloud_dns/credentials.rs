@@ -82,7 +82,9 @@ impl Credentials {
                     .header(HeaderName::from_static("metadata-flavor"), "Google")?
                     .plain()
                     .within(METADATA_TIMEOUT);
-                oauth::token(api, call, now, &[]).await.map_err(no_metadata)?
+                oauth::token(api, call, now, &[])
+                    .await
+                    .map_err(|error| error.when_unreachable(NOT_HERE))?
             }
         };
         Ok(self.token.keep(token, until))
@@ -184,20 +186,6 @@ fn ambient(context: &Context<'_>) -> Result<Source, ProviderError> {
     Ok(Source::Metadata(format!("http://{}", host.trim())))
 }
 
-/// Outside Google's cloud there is no such server: the error says what else can be done.
-fn no_metadata(error: ProviderError) -> ProviderError {
-    match error {
-        ProviderError::Unreachable { service, reason } => ProviderError::Unreachable {
-            service,
-            reason: format!(
-                "{reason}; without serviceAccountSecretRef the machine's own account is used, \
-                 which machines of Google's cloud have only"
-            ),
-        },
-        other => other,
-    }
-}
-
 fn credential(field: &'static str, reason: String) -> ProviderError {
     ProviderError::Credential { provider: NAME, field, reason }
 }
@@ -206,3 +194,6 @@ const SECRET_REF: &str = "serviceAccountSecretRef";
 const KEY_FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 const SCOPE: &str = "https://www.googleapis.com/auth/ndev.clouddns.readwrite";
 const METADATA_TIMEOUT: Duration = Duration::from_secs(5);
+/// Elsewhere nobody answers: what else can be done.
+const NOT_HERE: &str = "without serviceAccountSecretRef the machine's own account is used, which machines \
+                       of Google's cloud have only";

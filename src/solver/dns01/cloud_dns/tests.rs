@@ -27,6 +27,9 @@ struct Service {
     tokens: usize,
 }
 
+/// What a service answers, whatever it is asked.
+type Says = fn(&Asked) -> Answer;
+
 type State = Arc<Lock<Service>>;
 
 fn key() -> &'static PrivateKey {
@@ -266,7 +269,6 @@ async fn each_failure_says_what_to_do_and_no_credential() {
         Answer::json(400, &json!({ "error": "invalid_grant", "error_description": "Bad key." }))
     };
     let repeats = |asked: &Asked| Answer::new(403, asked.form("assertion").unwrap());
-    type Says = fn(&Asked) -> Answer;
     let cases: [(Says, Says, &str); 11] = [
         (denied, good, "{} refuses the credentials: invalid_grant: Bad key."),
         (repeats, good, "{} refuses the credentials: [redacted]"),
