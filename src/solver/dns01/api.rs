@@ -323,6 +323,8 @@ const MAX_BODY: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::solver::dns01::fake::{Answer, Fake, api};
 
@@ -354,6 +356,23 @@ mod tests {
         let log = fake.log();
         let times = |what: &str| log.iter().filter(|line| line.ends_with(what)).count();
         assert_eq!((times("/soon"), times("/never"), times("/late")), (3, 3, 1));
+    }
+
+    #[tokio::test]
+    async fn a_request_is_signed_anew_each_time() {
+        let fake = Fake::start(|asked| match asked.header("authorization") {
+            "signature 3" => Answer::new(200, "yes"),
+            _ => Answer::new(429, "").with("retry-after", "0"),
+        })
+        .await;
+        let signatures = Cell::new(0);
+        let sign = || {
+            signatures.set(signatures.get() + 1);
+            let signature = format!("signature {}", signatures.get());
+            Call::new(Method::GET, fake.url()).header(http::header::AUTHORIZATION, &signature)
+        };
+        assert_eq!(api().send_signed(sign).await.unwrap().text(), "yes");
+        assert_eq!((signatures.get(), fake.asked().len()), (3, 3));
     }
 
     #[tokio::test]

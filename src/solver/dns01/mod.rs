@@ -25,6 +25,7 @@ mod redact;
 mod rfc2136;
 mod route53;
 mod suffixes;
+mod token_file;
 mod txt;
 mod webhook;
 

@@ -8,11 +8,12 @@ use jiff::Timestamp;
 use zeroize::Zeroizing;
 
 use super::failure::Failure;
-use super::machine::{Machine, file};
+use super::machine::Machine;
 use super::{Element, Region, Signer};
 use crate::solver::dns01::kept::Kept;
 use crate::solver::dns01::percent::pairs;
 use crate::solver::dns01::redact::without;
+use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, ProviderError, Reply};
 
 /// What requests are signed with.
@@ -130,7 +131,7 @@ impl Credentials {
         role: &str,
         path: &str,
     ) -> Result<(Keys, Timestamp), ProviderError> {
-        let token = file("AWS_WEB_IDENTITY_TOKEN_FILE", path)?;
+        let token = token_file("route53", "AWS_WEB_IDENTITY_TOKEN_FILE", path)?;
         let form = pairs(&[
             ("Action", "AssumeRoleWithWebIdentity"),
             ("RoleArn", role),

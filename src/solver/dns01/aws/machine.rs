@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use super::Keys;
 use crate::solver::dns01::redact::without;
+use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, ProviderError, Reply};
 
 /// Whom to ask.
@@ -65,7 +66,7 @@ impl Machine {
                 let token = match authorization {
                     Authorization::None => None,
                     Authorization::Token(token) => Some(token.clone()),
-                    Authorization::File(path) => Some(file(TOKEN_FILE, path)?),
+                    Authorization::File(path) => Some(token_file("route53", TOKEN_FILE, path)?),
                 };
                 let call = match &token {
                     Some(token) => call.header(AUTHORIZATION, token)?,
@@ -125,21 +126,6 @@ fn read(reply: &Reply) -> Result<(Keys, Timestamp), ProviderError> {
     };
     let end = text("Expiration")?.parse();
     Ok((keys, end.map_err(|_| garbled("its Expiration is no time"))?))
-}
-
-/// The one word of a file that the environment names.
-pub(super) fn file(field: &'static str, path: &str) -> Result<Zeroizing<String>, ProviderError> {
-    let failed = |reason: &dyn std::fmt::Display| ProviderError::Credential {
-        provider: "route53",
-        field,
-        reason: format!("{path}: {reason}"),
-    };
-    let text = std::fs::read_to_string(path).map(Zeroizing::new);
-    let text = text.map_err(|error| failed(&error))?;
-    match text.trim() {
-        "" => Err(failed(&"this is empty")),
-        token => Ok(Zeroizing::new(token.to_owned())),
-    }
 }
 
 const FULL_URI: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";

@@ -16,6 +16,7 @@ use crate::solver::dns01::kept::Kept;
 use crate::solver::dns01::oauth;
 use crate::solver::dns01::percent::{pairs, percent};
 use crate::solver::dns01::redact::without;
+use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, Context, ProviderError};
 
 /// Where tokens come from, and the one in use.
@@ -108,7 +109,7 @@ impl Client {
         ];
         let proof = match &self.proof {
             Proof::Secret(secret) => secret.clone(),
-            Proof::File(path) => assertion(path)?,
+            Proof::File(path) => token_file(NAME, "AZURE_FEDERATED_TOKEN_FILE", path)?,
         };
         match &self.proof {
             Proof::Secret(_) => form.push(("client_secret", proof.as_str())),
@@ -199,20 +200,6 @@ fn source(
         id: given(client_id, "AZURE_CLIENT_ID")?,
         proof: Proof::File(path),
     }))
-}
-
-fn assertion(path: &str) -> Result<Zeroizing<String>, ProviderError> {
-    let failed = |reason: String| ProviderError::Credential {
-        provider: NAME,
-        field: "AZURE_FEDERATED_TOKEN_FILE",
-        reason: format!("{path}: {reason}"),
-    };
-    let text = std::fs::read_to_string(path).map(Zeroizing::new);
-    let text = text.map_err(|error| failed(error.to_string()))?;
-    match text.trim() {
-        "" => Err(failed("this is empty".to_owned())),
-        token => Ok(Zeroizing::new(token.to_owned())),
-    }
 }
 
 const MACHINE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -80,7 +80,7 @@ pub(super) fn is_signed(asked: &Asked, service: &str, [id, secret, token]: [&str
         _ => "host;x-amz-date;x-amz-security-token",
     };
     let headers: String =
-        names.split(';').map(|name| format!("{name}:{}\n", asked.header(name))).collect();
+        names.split(';').map(|name| [name, ":", asked.header(name), "\n"].concat()).collect();
     let body = digest(&asked.body);
     let canonical = format!("{}\n{path}\n{query}\n{headers}\n{names}\n{body}", asked.method);
     let scope = format!("20260102/us-east-1/{service}/aws4_request");
@@ -154,14 +154,14 @@ fn info(state: &Service) -> Answer {
     )
 }
 
-pub(super) fn selector(key: &str) -> Option<SecretKeySelector> {
-    Some(SecretKeySelector { name: "aws".to_owned(), key: key.to_owned() })
+fn selector(key: &str) -> SecretKeySelector {
+    SecretKeySelector { name: "aws".to_owned(), key: key.to_owned() }
 }
 
 pub(super) fn settings(zone_id: &str) -> Settings {
     Settings {
-        access_key_id_secret_ref: selector("id"),
-        secret_access_key_secret_ref: selector("secret"),
+        access_key_id_secret_ref: Some(selector("id")),
+        secret_access_key_secret_ref: Some(selector("secret")),
         hosted_zone_id: zone_id.to_owned(),
         ..Settings::default()
     }
