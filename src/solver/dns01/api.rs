@@ -186,11 +186,22 @@ impl Api {
         let mut tries = 1;
         loop {
             let reply = self.once(&call).await?;
-            let busy = matches!(reply.status, 429 | 503);
-            let wait = reply.retry_after().unwrap_or(Duration::from_secs(1) * tries);
-            if !busy || tries >= TRIES || wait > LONGEST_WAIT {
-                return Ok(reply);
-            }
+            let Some(wait) = wait_after(&reply, tries) else { return Ok(reply) };
+            tries += 1;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// As [`Self::send`], for a request that is signed anew each time, as a time or a nonce in the
+    /// signature asks for.
+    pub async fn send_signed(
+        &self,
+        sign: impl Fn() -> Result<Call, ProviderError>,
+    ) -> Result<Reply, ProviderError> {
+        let mut tries = 1;
+        loop {
+            let reply = self.once(&sign()?).await?;
+            let Some(wait) = wait_after(&reply, tries) else { return Ok(reply) };
             tries += 1;
             tokio::time::sleep(wait).await;
         }
@@ -257,6 +268,13 @@ impl Api {
     }
 }
 
+/// How long to wait before a request is sent again; None when this answer is the last.
+fn wait_after(reply: &Reply, tries: u32) -> Option<Duration> {
+    let busy = matches!(reply.status, 429 | 503);
+    let wait = reply.retry_after().unwrap_or(Duration::from_secs(1) * tries);
+    (busy && tries < TRIES && wait <= LONGEST_WAIT).then_some(wait)
+}
+
 fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
@@ -305,6 +323,8 @@ const MAX_BODY: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::solver::dns01::fake::{Answer, Fake, api};
 
@@ -336,6 +356,23 @@ mod tests {
         let log = fake.log();
         let times = |what: &str| log.iter().filter(|line| line.ends_with(what)).count();
         assert_eq!((times("/soon"), times("/never"), times("/late")), (3, 3, 1));
+    }
+
+    #[tokio::test]
+    async fn a_request_is_signed_anew_each_time() {
+        let fake = Fake::start(|asked| match asked.header("authorization") {
+            "signature 3" => Answer::new(200, "yes"),
+            _ => Answer::new(429, "").with("retry-after", "0"),
+        })
+        .await;
+        let signatures = Cell::new(0);
+        let sign = || {
+            signatures.set(signatures.get() + 1);
+            let signature = format!("signature {}", signatures.get());
+            Call::new(Method::GET, fake.url()).header(http::header::AUTHORIZATION, &signature)
+        };
+        assert_eq!(api().send_signed(sign).await.unwrap().text(), "yes");
+        assert_eq!((signatures.get(), fake.asked().len()), (3, 3));
     }
 
     #[tokio::test]

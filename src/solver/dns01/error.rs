@@ -102,6 +102,15 @@ impl ProviderError {
         }
     }
 
+    /// With what else can be done, when nobody answers.
+    pub(super) fn when_unreachable(mut self, hint: &str) -> Self {
+        if let Self::Unreachable { reason, .. } = &mut self {
+            reason.push_str("; ");
+            reason.push_str(hint);
+        }
+        self
+    }
+
     /// How long the service asks to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

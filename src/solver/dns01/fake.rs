@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
-use super::{Api, Context, ReadSecret};
+use super::{Api, Context, ReadSecret, TxtRecord};
 
 /// A request as the service saw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,17 @@ impl Asked {
 
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// A field of a form, decoded.
+    pub(super) fn form(&self, name: &str) -> Option<String> {
+        let asked = Self { target: format!("/?{}", self.body), ..Self::default() };
+        asked.query(name)
+    }
+
+    /// Everything, as a service that repeats what it was asked would say it.
+    pub(super) fn repeated(&self) -> String {
+        format!("{} {} {:?} {}", self.method, self.target, self.headers, self.body)
     }
 }
 
@@ -146,12 +157,39 @@ async fn read(request: Request<Incoming>) -> Asked {
     }
 }
 
+/// A record at `_acme-challenge.www.example.com` in zone `example.com`.
+pub(super) fn record(value: &str) -> TxtRecord {
+    TxtRecord {
+        domain: "www.example.com".to_owned(),
+        name: "_acme-challenge.www.example.com".to_owned(),
+        zone: "example.com".to_owned(),
+        value: value.to_owned(),
+    }
+}
+
 /// The connections of a test: loopback only, so that TLS is never asked for.
 pub(super) fn api() -> Rc<Api> {
     Rc::new(Api::new(
         "certctl/test".to_owned(),
         Box::new(|| crate::pki::unverified_client().map_err(|error| error.to_string())),
     ))
+}
+
+/// As [`in_context`], for an Issuer: credentials of the machine may not be used.
+pub(super) fn without_ambient<T>(with: impl FnOnce(&Context<'_>) -> T) -> T {
+    in_context(&[], &[], |context| {
+        let (secret, environment) = (context.secret, context.environment);
+        with(&Context {
+            secret,
+            environment,
+            allow_ambient: false,
+            namespace: context.namespace,
+            solvers_dir: context.solvers_dir,
+            api: Rc::clone(&context.api),
+            lookup: Rc::clone(&context.lookup),
+            now: Rc::clone(&context.now),
+        })
+    })
 }
 
 /// Calls `with` with a context of these secrets (`name/key`) and variables; it is 2026-01-02

@@ -1,7 +1,8 @@
 //! The providers of this build.
 
 use super::{
-    Context, DnsProvider, ProviderError, acme_dns, cloudflare, digital_ocean, rfc2136, webhook,
+    Context, DnsProvider, ProviderError, acme_dns, akamai, azure_dns, cloud_dns, cloudflare,
+    digital_ocean, rfc2136, route53, webhook,
 };
 use crate::resource::Dns01Provider;
 
@@ -21,8 +22,17 @@ pub struct Entry {
 }
 
 /// All of them, a line each.
-pub const PROVIDERS: &[Entry] =
-    &[acme_dns::ENTRY, cloudflare::ENTRY, digital_ocean::ENTRY, rfc2136::ENTRY, webhook::ENTRY];
+pub const PROVIDERS: &[Entry] = &[
+    acme_dns::ENTRY,
+    akamai::ENTRY,
+    azure_dns::ENTRY,
+    cloud_dns::ENTRY,
+    cloudflare::ENTRY,
+    digital_ocean::ENTRY,
+    rfc2136::ENTRY,
+    route53::ENTRY,
+    webhook::ENTRY,
+];
 
 /// The provider that a solver's settings are for; of a webhook that names one, that one.
 pub fn entry_of(provider: &Dns01Provider) -> Option<&'static Entry> {

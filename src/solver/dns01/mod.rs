@@ -5,7 +5,11 @@
 //! one value it is given: what else stands at the name stays.
 
 mod acme_dns;
+mod akamai;
 mod api;
+mod aws;
+mod azure_dns;
+mod cloud_dns;
 mod cloudflare;
 mod context;
 mod digital_ocean;
@@ -13,8 +17,15 @@ mod error;
 mod exec;
 #[cfg(test)]
 mod fake;
+mod kept;
 mod list;
+mod oauth;
+mod percent;
+mod redact;
 mod rfc2136;
+mod route53;
+mod suffixes;
+mod token_file;
 mod txt;
 mod webhook;
 

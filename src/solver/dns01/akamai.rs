@@ -1,0 +1,255 @@
+//! `akamai`: the Edge DNS API, version 2, with requests signed by EdgeGrid.
+//!
+//! A set of values is read and written whole, and the API has no condition for that: after each
+//! write the set is read again, until it is as wanted. Deeds of one run take turns. Another writer
+//! in the moment between our read and our write can still lose a value of its own.
+
+mod edgegrid;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::rc::Rc;
+use std::time::Duration;
+
+use http::Method;
+use http::header::AUTHORIZATION;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use self::edgegrid::EdgeGrid;
+use super::error::shown;
+use super::list::Entry;
+use super::percent::percent;
+use super::redact::without;
+use super::{Api, Call, Context, Deed, DnsProvider, ProviderError, Reply, TxtRecord};
+use crate::resource::{Akamai as Settings, Dns01Provider};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: NAME,
+    needs_zone: true,
+    is_for: |provider| matches!(provider, Dns01Provider::Akamai(_)),
+    open: |provider, context| {
+        let Dns01Provider::Akamai(settings) = provider else {
+            return Err(unusable("these are the settings of another provider".to_owned()));
+        };
+        Ok(Box::new(Akamai::new(settings, context)?))
+    },
+};
+
+struct Akamai {
+    api: Rc<Api>,
+    now: Rc<dyn Fn() -> Timestamp>,
+    /// `https://` and the host of `serviceConsumerDomain`.
+    base: String,
+    signer: EdgeGrid,
+    /// Between two tries, when somebody else writes too.
+    pause: Duration,
+    turn: Mutex<()>,
+}
+
+/// A set of values as the API writes it; what else it has is kept.
+#[derive(Deserialize)]
+struct RecordSet {
+    ttl: u32,
+    rdata: Vec<String>,
+}
+
+/// Problem details (RFC 7807), as far as they are shown.
+#[derive(Default, Deserialize)]
+struct Problem {
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    detail: String,
+}
+
+impl Akamai {
+    fn new(settings: &Settings, context: &Context<'_>) -> Result<Self, ProviderError> {
+        let host = settings.service_consumer_domain.trim();
+        let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+        if host.is_empty() || !host.chars().all(is_host) {
+            let shape = "akab-….luna.akamaiapis.net, without https:// and without a path";
+            return Err(unusable(format!("serviceConsumerDomain must be a host name: {shape}")));
+        }
+        let text = |field, selector| context.text(NAME, field, selector);
+        let signer = EdgeGrid {
+            client_token: text("clientTokenSecretRef", &settings.client_token_secret_ref)?,
+            client_secret: text("clientSecretSecretRef", &settings.client_secret_secret_ref)?,
+            access_token: text("accessTokenSecretRef", &settings.access_token_secret_ref)?,
+        };
+        Ok(Self {
+            api: Rc::clone(&context.api),
+            now: Rc::clone(&context.now),
+            base: format!("https://{host}"),
+            signer,
+            pause: Duration::from_secs(1),
+            turn: Mutex::new(()),
+        })
+    }
+
+    /// Makes the value stand at the name, or not stand there, and the others stay.
+    async fn settle(&self, record: &TxtRecord, wanted: bool) -> Result<(), ProviderError> {
+        let _turn = self.turn.lock().await;
+        let path = path_of(record);
+        let mut written = false;
+        for tried in 0..TRIES {
+            if tried > 1 {
+                tokio::time::sleep(self.pause).await;
+            }
+            let found = self.read(&path).await?;
+            let exists = found.is_some();
+            let (ttl, mut rdata) = found.map_or((TTL, Vec::new()), |set| (set.ttl, set.rdata));
+            if rdata.iter().any(|value| is_value(value, &record.value)) == wanted {
+                return Ok(());
+            }
+            if wanted {
+                rdata.push(format!("\"{}\"", record.value));
+            } else {
+                rdata.retain(|value| !is_value(value, &record.value));
+            }
+            let method = match (exists, rdata.is_empty()) {
+                (true, true) => Method::DELETE,
+                (true, false) => Method::PUT,
+                (false, _) => Method::POST,
+            };
+            let set = json!({ "name": record.name, "type": "TXT", "ttl": ttl, "rdata": rdata });
+            let body = (method != Method::DELETE).then_some(&set);
+            let reply = self.send(&method, &path, body).await?;
+            match reply.status {
+                // Somebody made it, changed it or took it away since it was read.
+                409 | 412 => {}
+                404 if exists => {}
+                404 => return Err(self.no_zone(&reply, record)),
+                _ if reply.is_success() => written = true,
+                _ => return Err(self.refused(&reply)),
+            }
+        }
+        let what = if written { "does not stay as written" } else { "is changed by others" };
+        Err(ProviderError::Unfinished {
+            service: self.service(),
+            reason: format!("the TXT set at {} {what}, after {TRIES} tries", record.name),
+        })
+    }
+
+    async fn read(&self, path: &str) -> Result<Option<RecordSet>, ProviderError> {
+        let reply = self.send(&Method::GET, path, None).await?;
+        match reply.status {
+            404 => Ok(None),
+            _ if reply.is_success() => reply.json().map(Some),
+            _ => Err(self.refused(&reply)),
+        }
+    }
+
+    async fn can_read(&self, zone: &str) -> Result<String, ProviderError> {
+        let reply = self.send(&Method::GET, &format!("{ZONES}/{}", percent(zone)), None).await?;
+        if reply.status == 404 {
+            return Err(ProviderError::NoZone {
+                service: reply.service.clone(),
+                name: zone.to_owned(),
+                reason: shown(&self.said(&reply)),
+            });
+        }
+        if !reply.is_success() {
+            return Err(self.refused(&reply));
+        }
+        Ok(format!("the credentials can read zone {zone} at {}", reply.service))
+    }
+
+    async fn send(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, ProviderError> {
+        let url = format!("{}{path}", self.base);
+        let body = body.map(|body| body.to_string().into_bytes());
+        let sign = || {
+            let signature = self.signer.authorization(
+                method.as_str(),
+                &url,
+                body.as_deref().unwrap_or_default(),
+                (self.now)(),
+                &edgegrid::nonce(),
+            );
+            let call = Call::new(method.clone(), url.as_str());
+            let call = call.header(AUTHORIZATION, &signature)?;
+            Ok(match &body {
+                Some(body) => call.body("application/json", body.clone()),
+                None => call,
+            })
+        };
+        self.api.send_signed(sign).await
+    }
+
+    fn no_zone(&self, reply: &Reply, record: &TxtRecord) -> ProviderError {
+        let said = self.said(reply);
+        ProviderError::NoZone {
+            service: reply.service.clone(),
+            name: record.name.clone(),
+            reason: format!("these credentials see no zone {}: {}", record.zone, shown(&said)),
+        }
+    }
+
+    fn refused(&self, reply: &Reply) -> ProviderError {
+        reply.refused(&self.said(reply))
+    }
+
+    fn said(&self, reply: &Reply) -> String {
+        let secrets =
+            [&self.signer.client_token, &self.signer.client_secret, &self.signer.access_token];
+        let body =
+            without(&String::from_utf8_lossy(&reply.body), &secrets.map(|secret| secret.as_str()));
+        match serde_json::from_str::<Problem>(&body) {
+            Ok(Problem { title, detail }) if title.is_empty() || detail == title => detail,
+            Ok(Problem { title, detail }) if detail.is_empty() => title,
+            Ok(Problem { title, detail }) => format!("{title}: {detail}"),
+            Err(_) => body,
+        }
+    }
+
+    fn service(&self) -> String {
+        self.base.split("://").nth(1).unwrap_or_default().to_owned()
+    }
+}
+
+impl DnsProvider for Akamai {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+        Box::pin(self.settle(record, true))
+    }
+
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+        Box::pin(self.settle(record, false))
+    }
+
+    fn check<'a>(&'a self, _name: &'a str, zone: &'a str) -> Deed<'a, String> {
+        Box::pin(self.can_read(zone))
+    }
+}
+
+impl fmt::Debug for Akamai {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Akamai").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+fn path_of(record: &TxtRecord) -> String {
+    let (zone, name) = (percent(&record.zone), percent(&record.name));
+    format!("{ZONES}/{zone}/names/{name}/types/TXT")
+}
+
+/// Whether an entry of `rdata` is this value; values are quoted there.
+fn is_value(rdata: &str, value: &str) -> bool {
+    rdata.trim().trim_matches('"') == value
+}
+
+fn unusable(reason: String) -> ProviderError {
+    ProviderError::Settings { provider: NAME, reason }
+}
+
+const NAME: &str = "akamai";
+const ZONES: &str = "/config-dns/v2/zones";
+const TTL: u32 = 300;
+const TRIES: usize = 6;

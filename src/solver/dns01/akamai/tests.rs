@@ -1,0 +1,263 @@
+//! The provider against a service written from the Edge DNS API's documentation.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex as Lock};
+
+use aws_lc_rs::{digest, hmac};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+
+use super::*;
+use crate::resource::SecretKeySelector;
+use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record};
+
+const SECRETS: [(&str, &str); 3] = [
+    ("edge/client", "CANARY-client"),
+    ("edge/secret", "CANARY-secret="),
+    ("edge/access", "CANARY-access"),
+];
+const SET: &str =
+    "/config-dns/v2/zones/example.com/names/_acme-challenge.www.example.com/types/TXT";
+
+/// Zone example.com. What happens once, before a write is looked at or after it was done, is
+/// another writer's deed.
+#[derive(Default)]
+struct Service {
+    sets: BTreeMap<String, Value>,
+    before: Option<Value>,
+    after: Option<Value>,
+    signatures: usize,
+}
+
+/// What a service answers, whatever it is asked.
+type Says = fn(&Asked) -> Answer;
+
+type State = Arc<Lock<Service>>;
+
+fn answer(state: &State, address: &str, asked: &Asked) -> Answer {
+    let mut state = state.lock().unwrap();
+    if asked.header("authorization") != expected_authorization(asked, address) {
+        return problem(401, "Not authorized", "Signature does not match");
+    }
+    state.signatures += 1;
+    if asked.path() == "/config-dns/v2/zones/example.com" {
+        return Answer::json(200, &json!({ "zone": "example.com", "type": "PRIMARY" }));
+    }
+    if !asked.path().starts_with("/config-dns/v2/zones/example.com/names/") {
+        return problem(404, "Not Found", "Zone not found");
+    }
+    let key = asked.path().to_owned();
+    if asked.method == "GET" {
+        return match state.sets.get(&key) {
+            Some(set) => Answer::json(200, set),
+            None => problem(404, "Not Found", "Record set not found"),
+        };
+    }
+    if let Some(set) = state.before.take() {
+        state.sets.insert(key.clone(), set);
+    }
+    let exists = state.sets.contains_key(&key);
+    let answer = match asked.method.as_str() {
+        "POST" if exists => return problem(409, "Conflict", "Record set exists"),
+        "PUT" | "DELETE" if !exists => return problem(404, "Not Found", "Record set not found"),
+        "DELETE" => {
+            state.sets.remove(&key);
+            Answer::new(204, "")
+        }
+        _ => {
+            state.sets.insert(key.clone(), asked.json());
+            Answer::json(201, &asked.json())
+        }
+    };
+    if let Some(set) = state.after.take() {
+        state.sets.insert(key, set);
+    }
+    answer
+}
+
+fn problem(status: u16, title: &str, detail: &str) -> Answer {
+    let body = json!({ "type": "about:blank", "title": title, "status": status, "detail": detail });
+    Answer::new(status, body.to_string()).with("content-type", "application/problem+json")
+}
+
+/// What the documentation says the header must be, given its time and nonce.
+fn expected_authorization(asked: &Asked, address: &str) -> String {
+    let mac = |key: &[u8], data: &str| {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key);
+        BASE64_STANDARD.encode(hmac::sign(&key, data.as_bytes()))
+    };
+    let given = asked.header("authorization");
+    let (unsigned, _) = given.split_once("signature=").unwrap_or((given, ""));
+    let part = |name: &str| {
+        let found = unsigned.split([';', ' ']).find_map(|part| part.strip_prefix(name));
+        found.unwrap_or_default().to_owned()
+    };
+    let time = part("timestamp=");
+    assert_eq!(time, "20260102T03:04:05+0000");
+    assert_eq!(part("client_token=") + &part("access_token="), "CANARY-clientCANARY-access");
+    let content = match asked.method.as_str() {
+        "POST" => BASE64_STANDARD.encode(digest::digest(&digest::SHA256, asked.body.as_bytes())),
+        _ => String::new(),
+    };
+    let data =
+        format!("{}\thttp\t{address}\t{}\t\t{content}\t{unsigned}", asked.method, asked.target);
+    let key = mac(b"CANARY-secret=", &time);
+    format!("{unsigned}signature={}", mac(key.as_bytes(), &data))
+}
+
+fn settings(host: &str) -> Settings {
+    let selector = |key: &str| SecretKeySelector { name: "edge".to_owned(), key: key.to_owned() };
+    Settings {
+        service_consumer_domain: host.to_owned(),
+        client_token_secret_ref: selector("client"),
+        client_secret_secret_ref: selector("secret"),
+        access_token_secret_ref: selector("access"),
+    }
+}
+
+fn provider(base: String) -> Akamai {
+    let made = in_context(&SECRETS, &[], |context| {
+        Akamai::new(&settings("akab-x.luna.akamaiapis.net"), context)
+    });
+    let made = made.unwrap();
+    assert_eq!(made.base, "https://akab-x.luna.akamaiapis.net");
+    Akamai { base, pause: Duration::ZERO, ..made }
+}
+
+async fn start() -> (State, Fake, Akamai) {
+    let state = State::default();
+    let shared = Arc::clone(&state);
+    let fake = Fake::start(move |asked| {
+        let address = asked.header("host").to_owned();
+        answer(&shared, &address, asked)
+    })
+    .await;
+    let provider = provider(fake.url());
+    (state, fake, provider)
+}
+
+fn set(ttl: u32, values: &[&str]) -> Value {
+    let rdata: Vec<_> = values.iter().map(|value| format!("\"{value}\"")).collect();
+    json!({ "name": "_acme-challenge.www.example.com", "type": "TXT", "ttl": ttl, "rdata": rdata })
+}
+
+#[tokio::test]
+async fn values_come_and_go_one_by_one() {
+    let (state, fake, provider) = start().await;
+    let now = || state.lock().unwrap().sets.get(SET).cloned();
+    let (apex, wild) = (record("apex"), record("wild"));
+    provider.clean_up(&apex).await.unwrap();
+    provider.present(&apex).await.unwrap();
+    assert_eq!(now(), Some(set(300, &["apex"])));
+    provider.present(&wild).await.unwrap();
+    assert_eq!(now(), Some(set(300, &["apex", "wild"])));
+    let before = fake.asked().len();
+    provider.present(&wild).await.unwrap();
+    assert_eq!(fake.asked().len(), before + 1, "what stands there is not written again");
+    provider.clean_up(&apex).await.unwrap();
+    assert_eq!(now(), Some(set(300, &["wild"])));
+    provider.clean_up(&apex).await.unwrap();
+    provider.clean_up(&wild).await.unwrap();
+    assert_eq!(now(), None, "an empty set is removed");
+    provider.present(&apex).await.unwrap();
+    assert_eq!(now(), Some(set(300, &["apex"])));
+    assert_eq!(state.lock().unwrap().signatures, fake.asked().len());
+    let said = provider.check("_acme-challenge.www.example.com", "example.com").await.unwrap();
+    assert_eq!(said, format!("the credentials can read zone example.com at {}", fake.address));
+}
+
+#[tokio::test]
+async fn what_others_write_stays() {
+    let (state, _fake, provider) = start().await;
+    // Made by somebody else after it was found absent.
+    state.lock().unwrap().before = Some(set(60, &["theirs"]));
+    provider.present(&record("ours")).await.unwrap();
+    assert_eq!(state.lock().unwrap().sets[SET], set(60, &["theirs", "ours"]));
+    // Our value is lost to somebody who had read before we wrote.
+    state.lock().unwrap().after = Some(set(60, &["theirs", "ours", "late"]));
+    provider.present(&record("second")).await.unwrap();
+    let all = set(60, &["theirs", "ours", "late", "second"]);
+    assert_eq!(state.lock().unwrap().sets[SET], all);
+    // And the same for a value taken away.
+    state.lock().unwrap().after = Some(set(60, &["theirs", "ours"]));
+    provider.clean_up(&record("ours")).await.unwrap();
+    assert_eq!(state.lock().unwrap().sets[SET], set(60, &["theirs"]));
+}
+
+#[tokio::test]
+async fn each_failure_says_what_to_do_and_no_credential() {
+    let cases: [(Says, &str); 9] = [
+        (
+            |_| problem(401, "Not authorized", "Invalid timestamp"),
+            "{} refuses the credentials: Not authorized: Invalid timestamp",
+        ),
+        (
+            |asked| Answer::new(403, asked.header("authorization")),
+            "{} refuses the credentials: EG1-HMAC-SHA256 client_token=[redacted];\
+             access_token=[redacted];timestamp=20260102T03:04:05+0000;nonce=",
+        ),
+        (
+            |_| Answer::new(429, "").with("retry-after", "30"),
+            "{} limits the rate of requests and asks to wait 30 s",
+        ),
+        (|_| problem(500, "Oops", ""), "{} answered 500: Oops"),
+        (|_| Answer::new(502, "<html>"), "{} answered 502: <html>"),
+        (
+            |_| Answer::new(200, "<html>"),
+            "{} answered what cannot be used: expected value at line 1 column 1",
+        ),
+        (
+            |_| Answer::new(200, r#"{"ttl":300,"rdata":"one"}"#),
+            "{} answered what cannot be used: invalid type: string \"one\", expected a sequence at \
+             line 1 column 24",
+        ),
+        (
+            |_| problem(404, "Not Found", "Zone not found"),
+            "{} has no zone for _acme-challenge.www.example.com: these credentials see no zone \
+             example.com: Not Found: Zone not found",
+        ),
+        (
+            |asked| match asked.method.as_str() {
+                "GET" => problem(404, "Not Found", ""),
+                _ => problem(409, "Conflict", ""),
+            },
+            "{} has not finished: the TXT set at _acme-challenge.www.example.com is changed by \
+             others, after 6 tries",
+        ),
+    ];
+    for (service, expected) in cases {
+        let fake = Fake::start(service).await;
+        let provider = provider(fake.url());
+        let error = provider.present(&record("ours")).await.unwrap_err();
+        let expected = expected.replace("{}", &fake.address.to_string());
+        let said = error.to_string();
+        assert!(said.starts_with(&expected), "{said}\n{expected}");
+        assert!(said == expected || expected.ends_with("nonce="), "{said}");
+        let check = provider.check("www.example.com", "example.com").await;
+        for text in [said, format!("{error:?} {provider:?} {check:?}")] {
+            assert!(!text.contains("CANARY"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused() {
+    let secrets = [SECRETS[0], SECRETS[1], ("edge/access", "a\nb")];
+    let host = "akab-x.luna.akamaiapis.net";
+    let shape = "akamai: serviceConsumerDomain must be a host name: \
+                 akab-….luna.akamaiapis.net, without https:// and without a path";
+    let cases = [
+        ("", &SECRETS, shape),
+        ("https://akab-x.luna.akamaiapis.net", &SECRETS, shape),
+        ("akab-x.luna.akamaiapis.net/x", &SECRETS, shape),
+        (
+            host,
+            &secrets,
+            "akamai: accessTokenSecretRef: secret edge, key access: there are control characters \
+             in it; is it more than one line?",
+        ),
+    ];
+    for (host, secrets, expected) in cases {
+        let made = in_context(secrets, &[], |context| Akamai::new(&settings(host), context));
+        assert_eq!(made.unwrap_err().to_string(), expected);
+    }
+}

@@ -1,0 +1,54 @@
+//! A credential with an end, kept from one request to the next until a minute before that.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// See the module. Empty at first.
+pub(super) struct Kept<T>(RefCell<Option<(Rc<T>, Timestamp)>>);
+
+impl<T> Kept<T> {
+    /// Nothing yet.
+    pub(super) fn nothing() -> Self {
+        Self(RefCell::new(None))
+    }
+
+    /// What is kept, if it can be used for another minute.
+    pub(super) fn at(&self, now: Timestamp) -> Option<Rc<T>> {
+        let kept = self.0.borrow();
+        let (value, until) = kept.as_ref()?;
+        (until.duration_since(now) > MARGIN).then(|| Rc::clone(value))
+    }
+
+    /// What is kept, whether it has ended or not: so that it can be kept out of messages.
+    pub(super) fn last(&self) -> Option<Rc<T>> {
+        self.0.borrow().as_ref().map(|(value, _)| Rc::clone(value))
+    }
+
+    /// Keeps it in the place of what was kept before.
+    pub(super) fn keep(&self, value: T, until: Timestamp) -> Rc<T> {
+        let value = Rc::new(value);
+        *self.0.borrow_mut() = Some((Rc::clone(&value), until));
+        value
+    }
+}
+
+const MARGIN: SignedDuration = SignedDuration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_kept_until_a_minute_before_its_end() {
+        let kept = Kept::nothing();
+        let start = Timestamp::UNIX_EPOCH;
+        let later = |seconds| start + SignedDuration::from_secs(seconds);
+        assert_eq!(kept.at(start), None);
+        assert_eq!(*kept.keep("token", later(3600)), "token");
+        assert_eq!(kept.at(later(3539)).as_deref(), Some(&"token"));
+        assert_eq!(kept.at(later(3540)), None);
+        assert_eq!(kept.last().as_deref(), Some(&"token"));
+    }
+}

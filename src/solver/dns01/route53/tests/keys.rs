@@ -1,0 +1,205 @@
+//! Where keys come from.
+
+use super::*;
+
+const END: &str = "2026-01-02T04:04:05Z";
+
+/// Answers with a page to whoever shows these keys; all else is answered by `keys`.
+async fn start_with(
+    keys: impl Fn(&Asked) -> Answer + Send + 'static,
+    expected: [&'static str; 3],
+) -> Fake {
+    Fake::start(move |asked| match asked.path() {
+        "/2013-04-01/hostedzone/Z3/rrset" if is_signed(asked, "route53", expected) => {
+            Answer::new(200, "<ok/>")
+        }
+        "/2013-04-01/hostedzone/Z3/rrset" => error(403, "AccessDenied", &asked.repeated()),
+        _ => keys(asked),
+    })
+    .await
+}
+
+fn sts(result: &str, end: &str) -> Answer {
+    Answer::new(
+        200,
+        format!(
+            "<{result}Response><{result}Result><Credentials><AccessKeyId>CANARYID2</AccessKeyId>\
+             <SecretAccessKey>CANARY2</SecretAccessKey><SessionToken>CANARY3</SessionToken>\
+             <Expiration>{end}</Expiration></Credentials></{result}Result></{result}Response>"
+        ),
+    )
+}
+
+fn json() -> Answer {
+    let keys = serde_json::json!({
+        "Code": "Success",
+        "AccessKeyId": "CANARYID2",
+        "SecretAccessKey": "CANARY2",
+        "Token": "CANARY3",
+        "Expiration": END,
+    });
+    Answer::json(200, &keys)
+}
+
+const NEW: [&str; 3] = ["CANARYID2", "CANARY2", "CANARY3"];
+
+/// Both checks work, and keys are asked for once.
+async fn works(provider: &Route53, fake: &Fake, questions: usize) {
+    for _ in 0..2 {
+        let said = provider.check("www.example.com", "").await.unwrap();
+        assert_eq!(said, format!("the credentials can read hosted zone Z3 at {}", fake.address));
+    }
+    assert_eq!(fake.asked().len(), questions + 2);
+}
+
+#[tokio::test]
+async fn variables_are_keys() {
+    let variables = [
+        ("AWS_ACCESS_KEY_ID", "CANARYID2"),
+        ("AWS_SECRET_ACCESS_KEY", "CANARY2"),
+        ("AWS_SESSION_TOKEN", "CANARY3"),
+    ];
+    let ambient = Settings { hosted_zone_id: "Z3".to_owned(), ..Settings::default() };
+    let fake = start_with(|_| Answer::new(500, ""), NEW).await;
+    works(&provider(&fake.url(), &ambient, &variables), &fake, 0).await;
+    // A service that repeats the request, session token and all.
+    let fake = start_with(|_| Answer::new(500, ""), ["", "", ""]).await;
+    let error = provider(&fake.url(), &ambient, &variables).check("", "").await.unwrap_err();
+    let text = format!("{error} {error:?}");
+    assert!(text.contains("[redacted]") && !text.contains("CANARY"), "{text}");
+}
+
+#[tokio::test]
+async fn a_role_is_assumed_on_top() {
+    let assume = |asked: &Asked| {
+        if !is_signed(asked, "sts", ["CANARYID", "CANARY/secret", ""]) {
+            return error(403, "AccessDenied", &asked.repeated());
+        }
+        let expected = "Action=AssumeRole&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fdns&\
+                        RoleSessionName=certctl&Version=2011-06-15";
+        assert_eq!(asked.body, expected);
+        sts("AssumeRole", END)
+    };
+    let role = "arn:aws:iam::1:role/dns".to_owned();
+    let settings = Settings { role, ..settings("Z3") };
+    let fake = start_with(assume, NEW).await;
+    works(&provider(&fake.url(), &settings, &[]), &fake, 1).await;
+    // Keys that end within a minute are not used twice.
+    let short = |_: &Asked| sts("AssumeRole", "2026-01-02T03:05:05Z");
+    let fake = start_with(short, NEW).await;
+    let provider_of = |fake: &Fake| provider(&fake.url(), &settings, &[]);
+    let provider = provider_of(&fake);
+    provider.check("", "").await.unwrap();
+    provider.check("", "").await.unwrap();
+    assert!(fake.asked().len() >= 4);
+    let cases: [(Says, &str); 4] = [
+        (
+            |asked| {
+                error(403, "AccessDenied", &format!("{} may not", asked.header("authorization")))
+            },
+            "refuses the credentials: AccessDenied: AWS4-HMAC-SHA256 Credential=[redacted]/",
+        ),
+        (
+            |_| Answer::new(200, "CANARY"),
+            "answered what cannot be used: this is not an XML document",
+        ),
+        (
+            |_| Answer::new(200, "<a><CANARY/></a>"),
+            "answered what cannot be used: there are no Credentials in it",
+        ),
+        (
+            |_| sts("AssumeRole", "CANARY"),
+            "answered what cannot be used: its Expiration is no time",
+        ),
+    ];
+    for (says, expected) in cases {
+        let fake = start_with(says, NEW).await;
+        let error = provider_of(&fake).check("", "").await.unwrap_err();
+        let expected = format!("{} {expected}", fake.address);
+        assert!(error.to_string().starts_with(&expected), "{error}");
+        let text = format!("{error} {error:?}");
+        assert!(!text.contains("CANARY"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_web_identity_is_shown_to_sts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token");
+    #[expect(clippy::disallowed_methods, reason = "a file that another program would write")]
+    std::fs::write(&path, "CANARY.jwt\n").unwrap();
+    let ambient = Settings { hosted_zone_id: "Z3".to_owned(), ..Settings::default() };
+    let variables =
+        [("AWS_WEB_IDENTITY_TOKEN_FILE", path.to_str().unwrap()), ("AWS_ROLE_ARN", "arn:x")];
+    let says = |asked: &Asked| {
+        let expected = "Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Ax&RoleSessionName=certctl&\
+                        Version=2011-06-15&WebIdentityToken=CANARY.jwt";
+        assert_eq!((asked.target.as_str(), asked.body.as_str()), ("/", expected));
+        assert_eq!(asked.header("authorization"), "", "it is not signed");
+        sts("AssumeRoleWithWebIdentity", END)
+    };
+    let fake = start_with(says, NEW).await;
+    works(&provider(&fake.url(), &ambient, &variables), &fake, 1).await;
+    let says = |asked: &Asked| {
+        error(400, "InvalidIdentityToken", &asked.form("WebIdentityToken").unwrap())
+    };
+    let fake = start_with(says, NEW).await;
+    let said = provider(&fake.url(), &ambient, &variables).check("", "").await.unwrap_err();
+    let expected = "refuses the credentials: InvalidIdentityToken: [redacted]";
+    assert_eq!(said.to_string(), format!("{} {expected}", fake.address));
+}
+
+#[tokio::test]
+async fn a_container_asks_its_agent() {
+    let says = |asked: &Asked| match (asked.target.as_str(), asked.header("authorization")) {
+        ("/v2/keys", "CANARY-agent") => json(),
+        _ => Answer::new(403, asked.repeated()),
+    };
+    let ambient = Settings { hosted_zone_id: "Z3".to_owned(), ..Settings::default() };
+    let fake = start_with(says, NEW).await;
+    let url = format!("{}/v2/keys", fake.url());
+    let variables = [
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", url.as_str()),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "CANARY-agent"),
+    ];
+    works(&provider(&fake.url(), &ambient, &variables), &fake, 1).await;
+    let url = format!("{}/v2/other", fake.url());
+    let variables = [(variables[0].0, url.as_str()), variables[1]];
+    let said = provider(&fake.url(), &ambient, &variables).check("", "").await.unwrap_err();
+    let text = format!("{said} {said:?}");
+    assert!(text.contains("refuses the credentials") && !text.contains("CANARY"), "{text}");
+    let elsewhere = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://192.0.2.1/CANARY")];
+    let made = in_context(&[], &elsewhere, |context| Route53::new(&ambient, context));
+    let expected = "route53: AWS_CONTAINER_CREDENTIALS_FULL_URI: an http address other than a \
+                    container agent's cannot be used";
+    assert_eq!(made.unwrap_err().to_string(), expected);
+}
+
+#[tokio::test]
+async fn an_instance_asks_its_metadata_service() {
+    let says = |asked: &Asked| {
+        let token = asked.header("x-aws-ec2-metadata-token");
+        match (asked.method.as_str(), asked.target.as_str(), token) {
+            ("PUT", "/latest/api/token", _) => Answer::new(200, "CANARY-session"),
+            ("GET", "/latest/meta-data/iam/security-credentials/", "CANARY-session") => {
+                Answer::new(200, "dns-role\n")
+            }
+            ("GET", "/latest/meta-data/iam/security-credentials/dns-role", "CANARY-session") => {
+                json()
+            }
+            _ => Answer::new(401, ""),
+        }
+    };
+    let ambient = Settings { hosted_zone_id: "Z3".to_owned(), ..Settings::default() };
+    let fake = start_with(says, NEW).await;
+    let mut provider = provider(&fake.url(), &ambient, &[]);
+    let metadata = provider.credentials.instance().unwrap();
+    assert_eq!(metadata, "http://169.254.169.254");
+    *metadata = fake.url();
+    works(&provider, &fake, 3).await;
+    let off = [("AWS_EC2_METADATA_DISABLED", "true")];
+    let made = in_context(&[], &off, |context| Route53::new(&ambient, context));
+    let expected = "route53: there are no credentials: neither accessKeyID nor AWS_ACCESS_KEY_ID \
+                    is given, and AWS_EC2_METADATA_DISABLED is set";
+    assert_eq!(made.unwrap_err().to_string(), expected);
+}
