@@ -113,7 +113,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         // Its settings may have become unusable since the order was made.
         self.provider(snapshot, &dns01.provider)?;
         let strategy = dns01.cname_strategy.unwrap_or(CnameStrategy::None);
-        let (name, zone) = if entry.needs_zone {
+        let (name, zone) = if entry.needs_zone || strategy == CnameStrategy::Follow {
             let found = probe::locate(self.zone_resolver(), &domain, strategy).await;
             let found = found.map_err(trouble::local)?;
             (found.name, found.zone)
