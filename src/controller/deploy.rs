@@ -141,6 +141,9 @@ pub fn absorb(
         Outcome::Deployed { files } => {
             deployment = Deployment::new(step, target.clone());
             deployment.files = Some(files);
+            if record.last_failure.is_none() {
+                record.alerted = 0;
+            }
             Record::default().normal(now, Reason::Deployed, format!("Done: {what}"))
         }
         Outcome::Failed(error) => {

@@ -109,6 +109,7 @@ fn published_record(
     record.last_failure = None;
     record.attempted_inputs.clear();
     record.said.clear();
+    record.alerted = 0;
     let status = &mut record.status;
     status.revision = Some(revision);
     status.failed_issuance_attempts = None;

@@ -6,6 +6,7 @@
 //! [`CONTROLLERS`] is the only place where they meet.
 
 pub mod account;
+pub mod alert;
 pub mod backoff;
 pub mod chain;
 pub mod challenge;

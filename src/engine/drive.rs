@@ -2,6 +2,7 @@
 
 mod account;
 mod adopt;
+mod alert;
 mod deploy;
 mod leave;
 mod wait;
@@ -19,6 +20,7 @@ use super::ports::{Clock, Lock, Store, StoreError};
 use super::schedule::{Look, Schedule};
 use super::session::{Only, Session, Task};
 pub(super) use account::AccountGates;
+pub(super) use alert::alert;
 pub(super) use deploy::{Reloads, reload};
 use leave::{deferred, state_failure, unchanged};
 use wait::Woken;

@@ -56,11 +56,38 @@ pub trait Performer {
         std::future::ready(Ok(()))
     }
 
+    /// Whether the operator has a hook for failures.
+    fn hears_of_failures(&self) -> bool {
+        false
+    }
+
+    /// Runs the operator's hook for failures.
+    fn alert(&self, _alert: &Alert) -> impl Future<Output = Result<(), DeedError>> {
+        std::future::ready(Ok(()))
+    }
+
     /// Live keystores, by file name, whose password is not the one that the spec names now. One
     /// whose password cannot be had is not among them.
     fn changed_passwords(&self, _snapshot: &Snapshot) -> BTreeSet<String> {
         BTreeSet::new()
     }
+}
+
+/// What the operator's hook for failures is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alert {
+    /// Of which certificate.
+    pub certificate: NamespacedName,
+    /// The root cause, in one sentence.
+    pub message: String,
+    /// How many attempts have failed in a row.
+    pub attempts: u32,
+    /// When the next one may be made.
+    pub next_attempt: Option<Timestamp>,
+    /// When the live certificate ends, if there is one.
+    pub not_after: Option<Timestamp>,
+    /// 1: the failure is new; 2: less than a third of the life is left; 3: less than a tenth.
+    pub stage: u8,
 }
 
 /// Hears what happens, to show it. Never asked anything.
@@ -147,6 +174,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
             }
         }
         drive::reload(self, &reloads, &mut ended).await;
+        drive::alert(self, tasks, &ended).await;
         ended
     }
 }

@@ -21,8 +21,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::{Mutex, Semaphore};
 
-use super::Performer;
 use super::ports::{Clock, Store};
+use super::{Alert, Performer};
 use crate::acme::{AccountKey, Client, Limits};
 use crate::controller::{DeedError, Effect, Outcome, Snapshot};
 use crate::manifest::SecretSource;
@@ -169,6 +169,14 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         certificates: &[NamespacedName],
     ) -> Result<(), DeedError> {
         self.reload_program(program, certificates).await
+    }
+
+    fn hears_of_failures(&self) -> bool {
+        self.has_alert_hook()
+    }
+
+    async fn alert(&self, alert: &Alert) -> Result<(), DeedError> {
+        self.alert_program(alert).await
     }
 
     fn last_hit(&self, token: &str) -> Option<Timestamp> {

@@ -399,6 +399,7 @@ fn brought_up_to_date(
         last_failure: None,
         attempted_inputs: Vec::new(),
         deployments: Vec::new(),
+        alerted: 0,
         said: Vec::new(),
         status: CertificateStatus::default(),
     });

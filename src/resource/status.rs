@@ -43,6 +43,9 @@ pub struct CertificateRecord {
     /// an edit bypasses the backoff once for each distinct one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempted_inputs: Vec<String>,
+    /// Which stage of a failure the operator's `on-failure` hook has heard of.
+    #[serde(default, skip_serializing_if = "is_none_told")]
+    pub alerted: u8,
     /// What was done with the live files outside the state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deployments: Vec<Deployment>,
@@ -51,6 +54,11 @@ pub struct CertificateRecord {
     pub said: Vec<Said>,
     /// cert-manager's own fields.
     pub status: CertificateStatus,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_none_told(stage: &u8) -> bool {
+    *stage == 0
 }
 
 /// What the last failed attempt ended with.

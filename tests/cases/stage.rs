@@ -150,6 +150,7 @@ pub(crate) fn idle() -> Snapshot {
             last_failure: None,
             attempted_inputs: Vec::new(),
             deployments: Vec::new(),
+            alerted: 0,
             said: Vec::new(),
             status: CertificateStatus::default(),
         },

@@ -163,3 +163,23 @@ fn a_rehearsal_writes_and_runs_nothing() {
     world.run(&["rehearse"]).ends_in(0);
     assert!(!world.path("out").exists() && !world.path("ran").exists());
 }
+
+#[test]
+fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    hook(&world, "install", "test -e $W/fine");
+    hook(&world, "on-failure", "cat >> $W/told; echo \"$1 $CERTCTL_NAME\" >> $W/words");
+    for _ in 0..3 {
+        world.issue().ends_in(6);
+    }
+    assert_eq!(read(&world, "words"), "on-failure web\n", "told once");
+    let event: Value = serde_json::from_str(&read(&world, "told")).unwrap();
+    assert_eq!((&event["kind"], &event["stage"]), (&"FailureEvent".into(), &1.into()));
+    assert!(event["message"].as_str().unwrap().contains("deploy hook install"), "{event}");
+    world.write("fine", "");
+    world.run(&["deploy"]).ends_in(0);
+    fs::remove_file(world.path("fine")).unwrap();
+    world.run(&["renew", "web"]).ends_in(6);
+    assert_eq!(read(&world, "words").lines().count(), 2, "a new failure");
+}

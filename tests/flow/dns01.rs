@@ -124,3 +124,79 @@ fn a_program_that_fails_is_said_and_nothing_is_accepted() {
     world.run(&["issue", "--timeout", "2s"]).ends_in(75).says(said);
     assert_eq!(world.sent(RequestKind::Challenge), 0);
 }
+
+/// A world with `wild`, whose solver notes what it is asked and writes nothing, so that the
+/// self-check never passes; and `web`, over HTTP.
+fn in_vain() -> World {
+    let world = World::start();
+    let program = format!(
+        "#!/bin/sh\necho \"$1 $CERTCTL_FQDN $CERTCTL_VALUE\" >> '{}'\n",
+        world.path("asked").display()
+    );
+    let path = world.write("config/solvers.d/certctl.io/note", &program);
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    let solvers = "    - http01: {ingress: {}}\n    - dns01:\n        webhook:\n          groupName: \
+                   certctl.io\n          solverName: exec\n          config: {command: note}\n";
+    world.write("config/issuer.yaml", &world.issuer().solvers(solvers));
+    world.write("wild.yaml", &CertificateYaml::new("wild").for_names(&["*.example.test"]));
+    world.write("web.yaml", &CertificateYaml::new("web"));
+    world
+}
+
+fn asked(world: &World) -> Vec<String> {
+    let text = std::fs::read_to_string(world.path("asked")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_a_killed_run_left_is_taken_back_by_a_run_for_another_certificate() {
+    let world = in_vain();
+    let mut run = world.start_certctl(&["issue", "wild.yaml"]);
+    until("the value is out", || !asked(&world).is_empty());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(asked(&world).len(), 1, "nobody has taken it back");
+    world.run(&["issue", "web.yaml"]).ends_in(0);
+    let asked = asked(&world);
+    let value = asked[0].strip_prefix("present _acme-challenge.example.test. ").unwrap();
+    assert_eq!(asked[1], format!("cleanup _acme-challenge.example.test. {value}"));
+    assert_eq!(asked.len(), 2);
+    // It is not owed any more.
+    world.run(&["issue", "web.yaml"]).says_nothing();
+    assert_eq!(self::asked(&world).len(), 2);
+}
+
+#[test]
+fn what_cannot_be_taken_back_is_named_until_it_can() {
+    let world = in_vain();
+    let mut run = world.start_certctl(&["issue", "wild.yaml"]);
+    until("the value is out", || !asked(&world).is_empty());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let manifest = std::fs::read_to_string(world.path("wild.yaml")).unwrap();
+    std::fs::remove_file(world.path("wild.yaml")).unwrap();
+    let value = asked(&world)[0].rsplit(' ').next().unwrap().to_owned();
+    let place = format!("TXT \"{value}\" at _acme-challenge.example.test (zone example.test, ");
+    world.run(&["issue", "web.yaml"]).ends_in(0).says(&place);
+    world.run(&["issue", "web.yaml"]).ends_in(0).says(&place);
+    assert_eq!(asked(&world).len(), 1);
+    world.write("wild.yaml", &manifest);
+    world.run(&["issue", "web.yaml"]).says_nothing();
+    assert!(asked(&world)[1].starts_with("cleanup "));
+}
+
+#[test]
+fn a_signal_takes_the_value_back_and_a_timeout_leaves_it() {
+    let world = in_vain();
+    let run = world.start_certctl(&["issue", "wild.yaml"]);
+    until("the value is out", || !asked(&world).is_empty());
+    let pid = rustix::process::Pid::from_raw(run.id().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    crate::support::finish(run).ends_in(143);
+    assert!(asked(&world)[1].starts_with("cleanup "), "{:?}", asked(&world));
+
+    let world = in_vain();
+    let run = world.run(&["issue", "wild.yaml", "--timeout", "1s"]).ends_in(75);
+    assert!(run.stderr.contains("not yet propagated"), "{}", run.stderr);
+    assert_eq!(asked(&world).len(), 1);
+}

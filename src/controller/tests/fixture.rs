@@ -375,7 +375,7 @@ pub(super) fn written_record(record: &Record) -> &CertificateRecord {
     records.next().unwrap()
 }
 
-fn record() -> CertificateRecord {
+pub(super) fn record() -> CertificateRecord {
     CertificateRecord {
         creation_timestamp: now(),
         generation: 1,
@@ -389,6 +389,7 @@ fn record() -> CertificateRecord {
         last_failure: None,
         attempted_inputs: Vec::new(),
         deployments: Vec::new(),
+        alerted: 0,
         said: Vec::new(),
         status: CertificateStatus::default(),
     }

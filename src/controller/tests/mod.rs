@@ -7,6 +7,7 @@
 )]
 
 mod account;
+mod alert;
 mod backoff;
 mod challenge;
 mod fixture;

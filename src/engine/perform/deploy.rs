@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::{World, trouble};
 use crate::controller::{DeedError, Outcome, Snapshot};
+use crate::engine::Alert;
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Clock, Store};
 use crate::pki;
@@ -95,6 +97,39 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.run_hook(name, "reload", environment, &input).await
     }
 
+    /// Whether there is a program to be told of failures.
+    pub(super) fn has_alert_hook(&self) -> bool {
+        Program::is_there(&self.options.hooks_dir, PLACE, &[ON_FAILURE]).unwrap_or_default()
+    }
+
+    /// Tells the operator's program of a failure.
+    pub(super) async fn alert_program(&self, alert: &Alert) -> Result<(), DeedError> {
+        let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
+        let time = |at: &Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
+        let input = json!({
+            "apiVersion": API_VERSION,
+            "kind": "FailureEvent",
+            "event": ON_FAILURE,
+            "certificate": {"namespace": certificate.namespace, "name": certificate.name},
+            "message": message,
+            "failedIssuanceAttempts": attempts,
+            "nextAttempt": next_attempt.map(|at| at.to_string()),
+            "notAfter": not_after.map(|at| at.to_string()),
+            "stage": stage,
+        });
+        let mut environment = self.inherited(ON_FAILURE);
+        environment.extend([
+            ("CERTCTL_NAMESPACE", certificate.namespace.clone()),
+            ("CERTCTL_NAME", certificate.name.clone()),
+            ("CERTCTL_MESSAGE", message.clone()),
+            ("CERTCTL_ATTEMPTS", attempts.to_string()),
+            ("CERTCTL_NEXT_ATTEMPT", time(next_attempt)),
+            ("CERTCTL_NOT_AFTER", time(not_after)),
+            ("CERTCTL_STAGE", stage.to_string()),
+        ]);
+        self.run_hook(ON_FAILURE, ON_FAILURE, environment, &input).await
+    }
+
     fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
         let kept =
             INHERITED.iter().filter_map(|name| Some((*name, (self.options.environment)(name)?)));
@@ -109,7 +144,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         input: &serde_json::Value,
     ) -> Result<(), DeedError> {
         let program =
-            Program::find(&self.options.hooks_dir, "hooks.d", &[name]).map_err(trouble::local)?;
+            Program::find(&self.options.hooks_dir, PLACE, &[name]).map_err(trouble::local)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         let run = Run { program: &program, arguments, environment, input };
@@ -169,6 +204,8 @@ fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, DeedError> {
     pki::leaf_facts(&String::from_utf8_lossy(bytes)).map_err(trouble::local)
 }
 
+const PLACE: &str = "hooks.d";
+const ON_FAILURE: &str = "on-failure";
 const API_VERSION: &str = "certctl.io/v1";
 /// A hook that needs longer starts a service of its own.
 const LIMITS: Limits = Limits {

@@ -1,0 +1,75 @@
+//! The operator hears of failures: the `on-failure` hook, at the end of a run.
+
+use crate::controller::{Change, Record, alert, backoff};
+use crate::engine::ports::{Clock, Lock, Store, StoreError};
+use crate::engine::session::{Session, Task};
+use crate::engine::{Alert, Ended, Ending, Engine, Observer, Performer};
+
+/// Runs the hook for each certificate that failed, as far as it was not told of before.
+pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    tasks: &[Task],
+    ended: &[Ended],
+) {
+    if !engine.performer.hears_of_failures() {
+        return;
+    }
+    for end in ended {
+        let of_it = |task: &&Task| task.certificate.metadata.key() == end.certificate;
+        let Some(task) = tasks.iter().find(of_it) else { continue };
+        // What cannot be written down now is told by the next run.
+        if let Err(error) = tell(engine, task, end).await {
+            tracing::warn!(certificate = %end.certificate, %error, "on-failure not noted");
+        }
+    }
+}
+
+async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    task: &Task,
+    end: &Ended,
+) -> Result<(), StoreError> {
+    let now = engine.clock.now();
+    let intervals = engine.options.intervals;
+    let mut session = Session::load(engine.store, task, intervals, now).await?;
+    let record = &session.snapshot.record;
+    let message = match &end.ending {
+        Ending::Failed { failure, .. } => failure.message.clone(),
+        Ending::Pending { overdue: true, why, .. } => why.clone(),
+        Ending::Deferred { why, .. } if record.last_failure.is_some() => {
+            let failure = record.last_failure.as_ref();
+            failure.map_or_else(|| why.clone(), |failure| failure.message.clone())
+        }
+        Ending::Deferred { .. }
+        | Ending::Pending { .. }
+        | Ending::Unchanged { .. }
+        | Ending::Issued(_)
+        | Ending::Locked { .. }
+        | Ending::Interrupted { .. } => match &end.undeployed {
+            Some(undeployed) => undeployed.failure.message.clone(),
+            None => return Ok(()),
+        },
+    };
+    let Some(stage) = alert::due(record, now) else { return Ok(()) };
+    let lock = Lock::Certificate(end.certificate.clone());
+    let _lease = engine.store.lock(&lock, engine.options.lock_timeout).await?;
+    session = Session::load(engine.store, task, intervals, now).await?;
+    let record = &session.snapshot.record;
+    let alert = Alert {
+        certificate: end.certificate.clone(),
+        message,
+        attempts: record.status.failed_issuance_attempts.unwrap_or_default(),
+        next_attempt: backoff::next_attempt(record),
+        not_after: record.status.not_after,
+        stage,
+    };
+    if let Err(error) = engine.performer.alert(&alert).await {
+        // Tried again by the next run.
+        tracing::warn!(certificate = %end.certificate, %error, "the on-failure hook failed");
+        return Ok(());
+    }
+    let mut record = record.clone();
+    record.alerted = stage;
+    session.apply(Record::of(Change::Certificate(Box::new(record))));
+    session.flush().await.map(drop)
+}
