@@ -119,7 +119,7 @@ pub(crate) async fn run_with<O: Observer>(
         options: Options { timeout, ..options(shell) },
         shutdown,
     };
-    let ended = engine.run(tasks).await;
+    let ended = Box::pin(engine.run(tasks)).await;
     signals.abort();
     tracing::debug!(requests = world.requests(), "run ended");
     Ok(ended)
