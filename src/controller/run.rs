@@ -175,19 +175,25 @@ impl Run {
             | Effect::Present { .. }
             | Effect::CleanUp { .. }
             | Effect::Download => {}
-            Effect::PublishTemporary => self.deployed.clear(),
+            Effect::PublishTemporary => self.note_other_files(),
             Effect::Publish => {
                 self.published = true;
-                self.deployed.clear();
+                self.note_other_files();
             }
             Effect::Rewrite => {
                 self.rewritten = true;
-                self.deployed.clear();
+                self.note_other_files();
             }
             Effect::Deploy { step } => {
                 self.deployed.insert(*step);
             }
         }
+    }
+
+    /// Other files are live: what was done with those before is to be done with these.
+    fn note_other_files(&mut self) {
+        self.deployed.clear();
+        self.not_deployed.clear();
     }
 
     /// The pause before the first look: [`Poll::FIRST`], or as long as the CA took to answer last,

@@ -10,6 +10,7 @@ mod account;
 mod alert;
 mod backoff;
 mod challenge;
+mod deploy;
 mod fixture;
 mod formats;
 mod issuing;

@@ -1,0 +1,98 @@
+//! The room of deployment.
+
+use jiff::SignedDuration;
+
+use super::fixture::{after, error, live, now, written_record};
+use crate::controller::{DeedErrorKind, Effect, Outcome, Snapshot, Step, deploy};
+use crate::resource::{DeployStep, FailureClass, Reason};
+
+/// A live pair that is written out, then has a hook, then a reload.
+fn deployed_nowhere() -> Snapshot {
+    let mut snapshot = live();
+    snapshot.files_digest = Some("live".to_owned());
+    snapshot.settings.output_dir = Some("/etc/tls".to_owned());
+    snapshot.settings.output_mode = Some(0o640);
+    snapshot.settings.deploy_hook = Some("install".to_owned());
+    snapshot.settings.reload = Some("nginx".to_owned());
+    snapshot
+}
+
+fn done(snapshot: &mut Snapshot, step: DeployStep, files: &str) {
+    let outcome = Outcome::Deployed { files: files.to_owned() };
+    let record = deploy::absorb(snapshot, step, outcome, now()).unwrap();
+    snapshot.record = written_record(&record).clone();
+}
+
+fn failed(snapshot: &mut Snapshot, step: DeployStep, at: jiff::Timestamp) {
+    let outcome = Outcome::Failed(error(DeedErrorKind::Local));
+    let record = deploy::absorb(snapshot, step, outcome, at).unwrap();
+    assert_eq!(record.events[0].reason, Reason::DeployFailed);
+    snapshot.record = written_record(&record).clone();
+}
+
+#[test]
+fn the_steps_go_one_after_another_and_the_reload_is_left_to_the_run() {
+    let mut snapshot = deployed_nowhere();
+    let act = |step| Step::Act(vec![Effect::Deploy { step }]);
+    assert_eq!(deploy::decide(&snapshot, now()), act(DeployStep::Output));
+    done(&mut snapshot, DeployStep::Output, "live");
+    assert_eq!(deploy::decide(&snapshot, now()), act(DeployStep::Hook));
+    assert_eq!(deploy::reload(&snapshot, now()), None, "the hook comes first");
+    done(&mut snapshot, DeployStep::Hook, "live");
+    assert_eq!(deploy::decide(&snapshot, now()), Step::Settled);
+    assert_eq!(deploy::reload(&snapshot, now()).as_deref(), Some("nginx"));
+    done(&mut snapshot, DeployStep::Reload, "live");
+    assert_eq!((deploy::owed(&snapshot), deploy::failure(&snapshot)), (None, None));
+    // Other files, or another target, are owed again.
+    snapshot.files_digest = Some("newer".to_owned());
+    assert_eq!(deploy::decide(&snapshot, now()), act(DeployStep::Output));
+    snapshot.files_digest = Some("live".to_owned());
+    snapshot.settings.output_mode = Some(0o600);
+    let target = "/etc/tls mode 0600".to_owned();
+    assert_eq!(deploy::owed(&snapshot), Some((DeployStep::Output, target)));
+    assert_eq!(snapshot.record.deployments.len(), 3);
+    done(&mut snapshot, DeployStep::Output, "live");
+    let targets: Vec<&str> =
+        snapshot.record.deployments.iter().map(|known| known.target.as_str()).collect();
+    assert_eq!(targets, ["/etc/tls mode 0600", "install", "nginx"], "the old target is forgotten");
+}
+
+#[test]
+fn nothing_is_deployed_before_there_is_a_pair() {
+    let mut snapshot = deployed_nowhere();
+    snapshot.secret = None;
+    assert_eq!(deploy::decide(&snapshot, now()), Step::Settled);
+    assert_eq!(deploy::failure(&snapshot), None);
+}
+
+#[test]
+fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
+    let mut snapshot = deployed_nowhere();
+    let minutes = SignedDuration::from_mins;
+    let mut at = now();
+    // The wait after each failure; a run an hour tries each time.
+    for wait in [0, 5, 10, 20, 40, 59, 59] {
+        failed(&mut snapshot, DeployStep::Output, at);
+        let next = deploy::next_try(&snapshot.record.deployments[0]).unwrap();
+        assert_eq!(at.duration_until(next), minutes(wait));
+        if wait > 0 {
+            let early = next - minutes(1);
+            assert_eq!(deploy::decide(&snapshot, early), Step::Settled);
+            snapshot.run.deploy_now = true;
+            assert!(matches!(deploy::decide(&snapshot, early), Step::Act(_)), "asked for by hand");
+            snapshot.run.deploy_now = false;
+        }
+        assert!(matches!(deploy::decide(&snapshot, next), Step::Act(_)));
+        snapshot.run.not_deployed.insert(DeployStep::Output);
+        assert_eq!(deploy::decide(&snapshot, next), Step::Settled, "once a run");
+        snapshot.run.not_deployed.clear();
+        at = next;
+    }
+    let failure = deploy::failure(&snapshot).unwrap();
+    assert_eq!((failure.class, failure.counts()), (FailureClass::Output, false));
+    let start = "issued but not deployed: output to /etc/tls mode 0640: ";
+    assert!(failure.message.starts_with(start), "{}", failure.message);
+    done(&mut snapshot, DeployStep::Output, "live");
+    assert_eq!(snapshot.record.deployments[0].failed_attempts, 0);
+    assert!(matches!(deploy::decide(&snapshot, after(minutes(1))), Step::Act(_)), "the hook");
+}
