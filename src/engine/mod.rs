@@ -8,6 +8,7 @@
 mod drive;
 pub mod effect;
 mod ending;
+mod foresee;
 mod gather;
 pub mod inputs;
 mod news;
@@ -27,6 +28,7 @@ use crate::controller::{DeedError, Effect, Intervals, Outcome, Snapshot};
 use crate::resource::{Event, NamespacedName};
 
 pub use ending::{Ended, Ending, Issued, Undeployed};
+pub use foresee::{Foreseen, foresee};
 pub use gather::published_pair;
 pub use perform::{Dns01Options, Environment, StandIn, World, WorldOptions};
 use ports::{Clock, Store};

@@ -7,6 +7,7 @@ mod ca;
 mod deploy;
 mod dns01;
 mod local;
+mod password;
 mod publish;
 mod trouble;
 
@@ -32,6 +33,7 @@ use crate::solver::dns01::Api;
 use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
 
 pub use dns01::{Dns01Options, StandIn};
+pub(super) use password::changed_passwords;
 
 /// Looks a variable of the environment up.
 pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
@@ -193,7 +195,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     }
 
     fn changed_passwords(&self, snapshot: &Snapshot) -> BTreeSet<String> {
-        self.keystores_with_another_password(snapshot)
+        changed_passwords(&self.secrets, snapshot)
     }
 }
 
