@@ -55,6 +55,11 @@ pub enum Verb {
     ///
     /// For cron use `certctl issue`.
     Renew(RenewArgs),
+    /// Say what `issue` would do, and why; changes nothing.
+    ///
+    /// Per certificate: the action, its reason, what differs, how each name would be proven and
+    /// what it costs. Asks nobody. --exit-code ends in 10 when something would change.
+    Plan(PlanArgs),
     /// Check manifests, offline.
     Validate(ValidateArgs),
     /// Show all certificates, or one in detail.
@@ -110,6 +115,14 @@ pub struct RenewArgs {
     /// Give up an order that is under way, and order anew.
     #[arg(long)]
     pub new_order: bool,
+}
+
+/// `certctl plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
+    #[arg(value_name = "FILE|DIR|-|NAME")]
+    pub targets: Vec<OsString>,
 }
 
 /// `certctl validate`.
@@ -221,6 +234,7 @@ mod tests {
             [
                 "issue",
                 "renew",
+                "plan",
                 "validate",
                 "status",
                 "inspect",

@@ -30,6 +30,8 @@ mod orders;
 #[cfg(test)]
 mod permissions;
 #[cfg(test)]
+mod plan;
+#[cfg(test)]
 mod rehearse;
 #[cfg(test)]
 mod schemas;
