@@ -6,6 +6,7 @@
 mod ca;
 mod deploy;
 mod dns01;
+mod issuer;
 mod local;
 mod password;
 mod publish;
@@ -32,7 +33,8 @@ use crate::resource::NamespacedName;
 use crate::solver::dns01::Api;
 use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
 
-pub use dns01::{Dns01Options, StandIn};
+pub use dns01::{Dns01Options, StandIn, dns_api};
+pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::changed_passwords;
 
 /// Looks a variable of the environment up.
@@ -101,7 +103,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             tokens: TokenFolder::open(token_folder)?,
             hits,
             resolver: Rc::new(resolver),
-            api: dns01::api(&options.user_agent),
+            api: dns_api(&options.user_agent),
             providers: RefCell::default(),
             secrets,
             options,
