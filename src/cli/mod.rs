@@ -29,6 +29,7 @@ mod progress;
 mod rehearse;
 mod report;
 mod run;
+mod scratch;
 mod validate;
 mod work;
 

@@ -7,6 +7,8 @@ mod adoption;
 #[cfg(test)]
 mod challenges;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod deploy;
 #[cfg(test)]
 mod dns01;
