@@ -45,20 +45,6 @@ fn what_dns_says_of_a_name_is_shown_and_is_no_failure() {
     assert_eq!((&value["kind"], &value["zone"]), (&"DnsCheck".into(), &"example.com".into()));
     assert_eq!(value["servers"][0]["server"], "ns.example.com");
     assert_eq!(output.status.code(), Some(0));
-    let expected = serde_json::json!({
-        "apiVersion": "certctl.io/v1",
-        "kind": "DnsCheck",
-        "domain": "example.com",
-        "name": "_acme-challenge.example.com",
-        "aliases": {},
-        "zone": null,
-        "servers": [],
-        "warnings": [],
-        "trouble": "could not find the start of authority for \"_acme-challenge.example.com\"",
-        "caa": {},
-        "issuers": [],
-    });
-    assert_eq!((value, output.status.code()), (expected, Some(0)));
 }
 
 #[test]
