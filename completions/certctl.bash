@@ -37,6 +37,9 @@ _certctl() {
             certctl,issue)
                 cmd="certctl__subcmd__issue"
                 ;;
+            certctl,plan)
+                cmd="certctl__subcmd__plan"
+                ;;
             certctl,rehearse)
                 cmd="certctl__subcmd__rehearse"
                 ;;
@@ -52,17 +55,29 @@ _certctl() {
             certctl,version)
                 cmd="certctl__subcmd__version"
                 ;;
+            certctl__subcmd__check,acme)
+                cmd="certctl__subcmd__check__subcmd__acme"
+                ;;
             certctl__subcmd__check,dns)
                 cmd="certctl__subcmd__check__subcmd__dns"
                 ;;
             certctl__subcmd__check,help)
                 cmd="certctl__subcmd__check__subcmd__help"
                 ;;
+            certctl__subcmd__check,http)
+                cmd="certctl__subcmd__check__subcmd__http"
+                ;;
+            certctl__subcmd__check__subcmd__help,acme)
+                cmd="certctl__subcmd__check__subcmd__help__subcmd__acme"
+                ;;
             certctl__subcmd__check__subcmd__help,dns)
                 cmd="certctl__subcmd__check__subcmd__help__subcmd__dns"
                 ;;
             certctl__subcmd__check__subcmd__help,help)
                 cmd="certctl__subcmd__check__subcmd__help__subcmd__help"
+                ;;
+            certctl__subcmd__check__subcmd__help,http)
+                cmd="certctl__subcmd__check__subcmd__help__subcmd__http"
                 ;;
             certctl__subcmd__help,check)
                 cmd="certctl__subcmd__help__subcmd__check"
@@ -85,6 +100,9 @@ _certctl() {
             certctl__subcmd__help,issue)
                 cmd="certctl__subcmd__help__subcmd__issue"
                 ;;
+            certctl__subcmd__help,plan)
+                cmd="certctl__subcmd__help__subcmd__plan"
+                ;;
             certctl__subcmd__help,rehearse)
                 cmd="certctl__subcmd__help__subcmd__rehearse"
                 ;;
@@ -100,8 +118,14 @@ _certctl() {
             certctl__subcmd__help,version)
                 cmd="certctl__subcmd__help__subcmd__version"
                 ;;
+            certctl__subcmd__help__subcmd__check,acme)
+                cmd="certctl__subcmd__help__subcmd__check__subcmd__acme"
+                ;;
             certctl__subcmd__help__subcmd__check,dns)
                 cmd="certctl__subcmd__help__subcmd__check__subcmd__dns"
+                ;;
+            certctl__subcmd__help__subcmd__check,http)
+                cmd="certctl__subcmd__help__subcmd__check__subcmd__http"
                 ;;
             *)
                 ;;
@@ -110,7 +134,7 @@ _certctl() {
 
     case "${cmd}" in
         certctl)
-            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew validate status inspect check rehearse deploy forget version completion help"
+            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew plan validate status inspect check rehearse deploy forget version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -224,8 +248,122 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__check)
-            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help dns help"
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help acme dns http help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-concurrent-challenges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-check-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__check__subcmd__acme)
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -452,8 +590,22 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__check__subcmd__help)
-            opts="dns help"
+            opts="acme dns http help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__check__subcmd__help__subcmd__acme)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -486,6 +638,134 @@ _certctl() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__check__subcmd__help__subcmd__http)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__check__subcmd__http)
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-concurrent-challenges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-check-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -836,7 +1116,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help)
-            opts="issue renew validate status inspect check rehearse deploy forget version completion help"
+            opts="issue renew plan validate status inspect check rehearse deploy forget version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -850,7 +1130,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help__subcmd__check)
-            opts="dns"
+            opts="acme dns http"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -863,7 +1143,35 @@ _certctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        certctl__subcmd__help__subcmd__check__subcmd__acme)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         certctl__subcmd__help__subcmd__check__subcmd__dns)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__help__subcmd__check__subcmd__http)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -948,6 +1256,20 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help__subcmd__issue)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__help__subcmd__plan)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1146,6 +1468,120 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__issue)
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-concurrent-challenges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-check-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__plan)
             opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -50,13 +50,14 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -V 'Print the version'
             cand --version 'Print the version'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand issue 'Make these certificates true now; safe to repeat, the verb for cron'
             cand renew 'Issue certificates now, due or not; bypasses the backoff'
+            cand plan 'Say what `issue` would do, and why; changes nothing'
             cand validate 'Check manifests, offline'
             cand status 'Show all certificates, or one in detail'
             cand inspect 'Look at one certificate: from the state, a file, standard input or a server'
@@ -101,7 +102,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -141,7 +142,44 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'certctl;plan'= {
+            cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand --filename 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand -n 'Only objects of this namespace'
+            cand --namespace 'Only objects of this namespace'
+            cand -o 'Format of the data on stdout'
+            cand --output 'Format of the data on stdout'
+            cand -l 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --selector 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --config-dir 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]'
+            cand --state-dir 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]'
+            cand --log-format 'How lines on stderr look'
+            cand --color 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]'
+            cand --progress 'When to show progress bars'
+            cand --parallel 'Certificates worked on at once'
+            cand --max-concurrent-challenges 'Challenges under way at once, over all certctl processes'
+            cand --timeout 'Time for one certificate, from its first challenge on'
+            cand --lock-timeout 'Wait this long for another certctl to give back a lock; 0 for not at all'
+            cand --self-check-interval 'Time between two self-checks of a challenge'
+            cand --hook-timeout 'Time for one run of a hook, then it is stopped'
+            cand --http01-listen 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]'
+            cand --http01-check-port 'Port the HTTP-01 self-check asks [default: 80]'
+            cand --resolver 'DNS server for all lookups (repeat) [default: those of resolv.conf]'
+            cand --dns01-authoritative-port 'Port of authoritative servers, for labs'
+            cand --cluster-resource-namespace 'Namespace of the secrets that ClusterIssuers refer to'
+            cand --metrics-file 'After a run, write what `status -o prometheus` prints to this file'
+            cand -v 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand --verbose 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand -q 'Say less on stderr (repeat: errors only)'
+            cand --quiet 'Say less on stderr (repeat: errors only)'
+            cand -A 'All namespaces, which is the default; beats -n'
+            cand --all-namespaces 'All namespaces, which is the default; beats -n'
+            cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -178,7 +216,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -215,7 +253,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -253,7 +291,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -290,11 +328,50 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
+            cand acme 'Show what the CA of an issuer says of itself, and whether the Issuer fits'
             cand dns 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
+            cand http 'Show where a name leads, whether the HTTP-01 listener could listen, and what answers'
             cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'certctl;check;acme'= {
+            cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand --filename 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand -n 'Only objects of this namespace'
+            cand --namespace 'Only objects of this namespace'
+            cand -o 'Format of the data on stdout'
+            cand --output 'Format of the data on stdout'
+            cand -l 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --selector 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --config-dir 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]'
+            cand --state-dir 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]'
+            cand --log-format 'How lines on stderr look'
+            cand --color 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]'
+            cand --progress 'When to show progress bars'
+            cand --parallel 'Certificates worked on at once'
+            cand --max-concurrent-challenges 'Challenges under way at once, over all certctl processes'
+            cand --timeout 'Time for one certificate, from its first challenge on'
+            cand --lock-timeout 'Wait this long for another certctl to give back a lock; 0 for not at all'
+            cand --self-check-interval 'Time between two self-checks of a challenge'
+            cand --hook-timeout 'Time for one run of a hook, then it is stopped'
+            cand --http01-listen 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]'
+            cand --http01-check-port 'Port the HTTP-01 self-check asks [default: 80]'
+            cand --resolver 'DNS server for all lookups (repeat) [default: those of resolv.conf]'
+            cand --dns01-authoritative-port 'Port of authoritative servers, for labs'
+            cand --cluster-resource-namespace 'Namespace of the secrets that ClusterIssuers refer to'
+            cand --metrics-file 'After a run, write what `status -o prometheus` prints to this file'
+            cand -v 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand --verbose 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand -q 'Say less on stderr (repeat: errors only)'
+            cand --quiet 'Say less on stderr (repeat: errors only)'
+            cand -A 'All namespaces, which is the default; beats -n'
+            cand --all-namespaces 'All namespaces, which is the default; beats -n'
+            cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
         }
         &'certctl;check;dns'= {
             cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
@@ -329,15 +406,58 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'certctl;check;http'= {
+            cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand --filename 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand -n 'Only objects of this namespace'
+            cand --namespace 'Only objects of this namespace'
+            cand -o 'Format of the data on stdout'
+            cand --output 'Format of the data on stdout'
+            cand -l 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --selector 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --config-dir 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]'
+            cand --state-dir 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]'
+            cand --log-format 'How lines on stderr look'
+            cand --color 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]'
+            cand --progress 'When to show progress bars'
+            cand --parallel 'Certificates worked on at once'
+            cand --max-concurrent-challenges 'Challenges under way at once, over all certctl processes'
+            cand --timeout 'Time for one certificate, from its first challenge on'
+            cand --lock-timeout 'Wait this long for another certctl to give back a lock; 0 for not at all'
+            cand --self-check-interval 'Time between two self-checks of a challenge'
+            cand --hook-timeout 'Time for one run of a hook, then it is stopped'
+            cand --http01-listen 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]'
+            cand --http01-check-port 'Port the HTTP-01 self-check asks [default: 80]'
+            cand --resolver 'DNS server for all lookups (repeat) [default: those of resolv.conf]'
+            cand --dns01-authoritative-port 'Port of authoritative servers, for labs'
+            cand --cluster-resource-namespace 'Namespace of the secrets that ClusterIssuers refer to'
+            cand --metrics-file 'After a run, write what `status -o prometheus` prints to this file'
+            cand -v 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand --verbose 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand -q 'Say less on stderr (repeat: errors only)'
+            cand --quiet 'Say less on stderr (repeat: errors only)'
+            cand -A 'All namespaces, which is the default; beats -n'
+            cand --all-namespaces 'All namespaces, which is the default; beats -n'
+            cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
         &'certctl;check;help'= {
+            cand acme 'Show what the CA of an issuer says of itself, and whether the Issuer fits'
             cand dns 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
+            cand http 'Show where a name leads, whether the HTTP-01 listener could listen, and what answers'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
+        &'certctl;check;help;acme'= {
+        }
         &'certctl;check;help;dns'= {
+        }
+        &'certctl;check;help;http'= {
         }
         &'certctl;check;help;help'= {
         }
@@ -375,7 +495,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -412,7 +532,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -450,7 +570,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -488,7 +608,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -525,13 +645,14 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
         &'certctl;help'= {
             cand issue 'Make these certificates true now; safe to repeat, the verb for cron'
             cand renew 'Issue certificates now, due or not; bypasses the backoff'
+            cand plan 'Say what `issue` would do, and why; changes nothing'
             cand validate 'Check manifests, offline'
             cand status 'Show all certificates, or one in detail'
             cand inspect 'Look at one certificate: from the state, a file, standard input or a server'
@@ -547,6 +668,8 @@ set edit:completion:arg-completer[certctl] = {|@words|
         }
         &'certctl;help;renew'= {
         }
+        &'certctl;help;plan'= {
+        }
         &'certctl;help;validate'= {
         }
         &'certctl;help;status'= {
@@ -554,9 +677,15 @@ set edit:completion:arg-completer[certctl] = {|@words|
         &'certctl;help;inspect'= {
         }
         &'certctl;help;check'= {
+            cand acme 'Show what the CA of an issuer says of itself, and whether the Issuer fits'
             cand dns 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
+            cand http 'Show where a name leads, whether the HTTP-01 listener could listen, and what answers'
+        }
+        &'certctl;help;check;acme'= {
         }
         &'certctl;help;check;dns'= {
+        }
+        &'certctl;help;check;http'= {
         }
         &'certctl;help;rehearse'= {
         }

@@ -59,11 +59,12 @@ complete -c certctl -n "__fish_certctl_needs_command" -s v -l verbose -d 'Say mo
 complete -c certctl -n "__fish_certctl_needs_command" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_needs_command" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_needs_command" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_needs_command" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_needs_command" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_needs_command" -s V -l version -d 'Print the version'
 complete -c certctl -n "__fish_certctl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
+complete -c certctl -n "__fish_certctl_needs_command" -f -a "plan" -d 'Say what `issue` would do, and why; changes nothing'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "validate" -d 'Check manifests, offline'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "status" -d 'Show all certificates, or one in detail'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
@@ -109,7 +110,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -s v -l verbose -
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand issue" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -149,8 +150,45 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -s v -l verbose -
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand renew" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand renew" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s n -l namespace -d 'Only objects of this namespace' -r
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
@@ -186,7 +224,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -s v -l verbos
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand validate" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand validate" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -223,7 +261,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -s v -l verbose 
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand status" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand status" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -261,47 +299,86 @@ complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s v -l verbose
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s n -l namespace -d 'Only objects of this namespace' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
 json\t'One JSON object'
 yaml\t'YAML documents'
 name\t'`kind/name` lines'
 prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
 json\t'One JSON object per line'"
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l parallel -d 'Certificates worked on at once' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l timeout -d 'Time for one certificate, from its first challenge on' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from dns help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -f -a "acme" -d 'Show what the CA of an issuer says of itself, and whether the Issuer fits'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -f -a "http" -d 'Show where a name leads, whether the HTTP-01 listener could listen, and what answers'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s n -l namespace -d 'Only objects of this namespace' -r
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
@@ -337,9 +414,48 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_s
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from help" -f -a "acme" -d 'Show what the CA of an issuer says of itself, and whether the Issuer fits'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from help" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
+complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from help" -f -a "http" -d 'Show where a name leads, whether the HTTP-01 listener could listen, and what answers'
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l resolve -d 'Where a name leads to during the rehearsal (repeat)' -r
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
@@ -377,7 +493,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s v -l verbos
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -414,7 +530,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s v -l verbose 
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -452,7 +568,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -s v -l verbose 
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand forget" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand forget" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -490,7 +606,7 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -s v -l verbose
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand version" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand version" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -527,18 +643,21 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -s v -l verb
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "validate" -d 'Check manifests, offline'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "status" -d 'Show all certificates, or one in detail'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "completion" -d 'Print a completion script for a shell'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "plan" -d 'Say what `issue` would do, and why; changes nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "validate" -d 'Check manifests, offline'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "status" -d 'Show all certificates, or one in detail'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "acme" -d 'Show what the CA of an issuer says of itself, and whether the Issuer fits'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "http" -d 'Show where a name leads, whether the HTTP-01 listener could listen, and what answers'

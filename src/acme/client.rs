@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::answer::Answer;
@@ -102,6 +102,11 @@ impl Client {
     /// How many HTTP requests were sent so far.
     pub fn requests(&self) -> u64 {
         self.transport.requests()
+    }
+
+    /// The CA's time, as its last answer told it (to the second); shown, and never decided by.
+    pub fn server_time(&self) -> Option<Timestamp> {
+        self.transport.date()
     }
 
     /// A nonce, from the pool or from newNonce.

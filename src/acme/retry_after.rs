@@ -1,7 +1,7 @@
 //! Retry-After (RFC 9110 section 10.2.3): how long the CA asks to stay away.
 
-use jiff::SignedDuration;
 use jiff::fmt::rfc2822::DateTimeParser;
+use jiff::{SignedDuration, Timestamp};
 
 /// The wait that `value` asks for, from now; `None` when it says nothing usable or nothing at all:
 /// garbage, zero, negative, past. Seven days are the most that is kept.
@@ -14,11 +14,14 @@ pub(super) fn parse(value: &str, date: Option<&str>) -> Option<SignedDuration> {
         // More digits than fit are more than seven days as well.
         SignedDuration::from_secs(value.parse().unwrap_or(i64::MAX))
     } else {
-        let until = PARSER.parse_timestamp(value).ok()?;
-        let now = PARSER.parse_timestamp(date?.trim()).ok()?;
-        until.duration_since(now)
+        timestamp(value)?.duration_since(timestamp(date?)?)
     };
     wait.is_positive().then(|| wait.min(LONGEST))
+}
+
+/// The time of a header such as `Date` (RFC 9110 section 5.6.7).
+pub(super) fn timestamp(value: &str) -> Option<Timestamp> {
+    PARSER.parse_timestamp(value.trim()).ok()
 }
 
 const PARSER: DateTimeParser = DateTimeParser::new();

@@ -5,16 +5,18 @@
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::{Method, header};
+use jiff::Timestamp;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
 use super::limit::Limits;
 use super::tls::Trust;
-use super::{AcmeError, field};
+use super::{AcmeError, field, retry_after};
 
 /// The connection to one CA.
 #[derive(Debug)]
@@ -26,6 +28,7 @@ pub(super) struct Transport {
     client: OnceCell<reqwest::Client>,
     slots: Semaphore,
     requests: AtomicU64,
+    date: Mutex<Option<Timestamp>>,
 }
 
 /// What is expected back: decides the size allowed and the Accept header.
@@ -54,12 +57,18 @@ impl Transport {
             slots: Semaphore::new(limits.requests_at_once.max(1)),
             limits,
             requests: AtomicU64::new(0),
+            date: Mutex::default(),
         }
     }
 
     /// How many requests were sent.
     pub(super) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// What the `Date` of the last answer that had one says.
+    pub(super) fn date(&self) -> Option<Timestamp> {
+        *self.date.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends one request, a JWS when there is a body, and reads its whole answer, whatever its
@@ -116,6 +125,10 @@ impl Transport {
                 return Err(AcmeError::TooLarge { url: url.to_owned(), limit });
             }
             body.extend_from_slice(&chunk);
+        }
+        let date = response.headers().get(header::DATE).and_then(|value| value.to_str().ok());
+        if let Some(date) = date.and_then(retry_after::timestamp) {
+            *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date);
         }
         let status = response.status().as_u16();
         Ok(Answer::new(url, status, response.headers(), Bytes::from(body)))

@@ -55,6 +55,11 @@ pub enum Verb {
     ///
     /// For cron use `certctl issue`.
     Renew(RenewArgs),
+    /// Say what `issue` would do, and why; changes nothing.
+    ///
+    /// Per certificate: the action, its reason, what differs, how each name would be proven and
+    /// what it costs. Asks nobody. --exit-code ends in 10 when something would change.
+    Plan(PlanArgs),
     /// Check manifests, offline.
     Validate(ValidateArgs),
     /// Show all certificates, or one in detail.
@@ -112,6 +117,14 @@ pub struct RenewArgs {
     pub new_order: bool,
 }
 
+/// `certctl plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
+    #[arg(value_name = "FILE|DIR|-|NAME")]
+    pub targets: Vec<OsString>,
+}
+
 /// `certctl validate`.
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
@@ -143,8 +156,36 @@ pub struct InspectArgs {
 /// `certctl check`.
 #[derive(Debug, Subcommand)]
 pub enum CheckVerb {
+    /// Show what the CA of an issuer says of itself, and whether the Issuer fits.
+    ///
+    /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
+    /// account. No account is made. Without a name: all issuers.
+    Acme(CheckAcmeArgs),
     /// Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records.
+    ///
+    /// With a Certificate for the name: whether its CA may issue, and whether the credentials of
+    /// its DNS provider can read the zone.
     Dns(CheckDnsArgs),
+    /// Show where a name leads, whether the HTTP-01 listener could listen, and what answers.
+    ///
+    /// When the port can be had, a token of no meaning is served for the moment.
+    Http(CheckHttpArgs),
+}
+
+/// `certctl check acme`.
+#[derive(Debug, Args)]
+pub struct CheckAcmeArgs {
+    /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "ISSUER")]
+    pub issuer: Option<String>,
+}
+
+/// `certctl check http`.
+#[derive(Debug, Args)]
+pub struct CheckHttpArgs {
+    /// The domain.
+    #[arg(value_name = "NAME")]
+    pub name: String,
 }
 
 /// `certctl check dns`.
@@ -221,6 +262,7 @@ mod tests {
             [
                 "issue",
                 "renew",
+                "plan",
                 "validate",
                 "status",
                 "inspect",

@@ -1,5 +1,7 @@
 //! `certctl issue`, `certctl renew` and `certctl deploy`.
 
+use std::path::PathBuf;
+
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -10,6 +12,7 @@ use super::work::{Wanted, Work, gather, known};
 use super::{Shell, output};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Only, Task};
+use crate::resource::NamespacedName;
 use crate::store::{OpenMode, StateDirectory};
 
 /// Makes certificates true, as far as they are due.
@@ -76,13 +79,7 @@ fn work_on(
                     return Err(error);
                 }
             };
-        for (name, manifest) in &orphans {
-            shell.output.talk(&format!(
-                "warning: {name}: its manifest {} is gone; it is not renewed any more\n  \
-                 certctl forget {name} ends its management",
-                output::escape(&manifest.to_string_lossy())
-            ));
-        }
+        tell_orphans(shell, &orphans);
         if loaded.certificates.is_empty() && !has_errors {
             return nothing_found(shell, records.len());
         }
@@ -131,7 +128,19 @@ fn tell_strays(state: &StateDirectory, tasks: &[Task]) -> Result<(), CliError> {
     Ok(())
 }
 
-fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, CliError> {
+/// Warns of certificates whose manifest is gone.
+pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
+    for (name, manifest) in orphans {
+        shell.output.talk(&format!(
+            "warning: {name}: its manifest {} is gone; it is not renewed any more\n  \
+             certctl forget {name} ends its management",
+            output::escape(&manifest.to_string_lossy())
+        ));
+    }
+}
+
+/// The error of a verb that finds no Certificate at all.
+pub(crate) fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, CliError> {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
     let place = config.map_or_else(|error| error.to_string(), |dir| dir.path.display().to_string());
     let message = match known {

@@ -24,10 +24,12 @@ mod forget;
 mod inspect;
 mod issue;
 mod leftovers;
+mod plan;
 mod progress;
 mod rehearse;
 mod report;
 mod run;
+mod scratch;
 mod validate;
 mod work;
 
@@ -95,6 +97,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         }
         Verb::Issue(args) => return issue::issue(&args, shell),
         Verb::Renew(args) => return issue::renew(&args, shell),
+        Verb::Plan(args) => return plan::plan(&args, shell),
         Verb::Validate(args) => return validate::validate(&args, shell),
         Verb::Deploy(args) => return issue::deploy(&args, shell),
         Verb::Forget(args) => return forget::forget(&args, shell),

@@ -9,7 +9,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,6 +21,7 @@ use super::exit::ExitCode;
 use super::output::escape;
 use super::report;
 use super::run::{Setting, on_one_thread, open_state, run_with};
+use super::scratch::Scratch;
 use super::work::{Wanted, gather};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Ended, Ending, Observer, StandIn, Task};
@@ -41,7 +41,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
     if work.tasks.is_empty() {
         return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
     }
-    let folder = Scratch::new()?;
+    let folder = Scratch::new("rehearsal")?;
     on_one_thread(async {
         let dns = NameServer::start(BTreeMap::new()).map_err(failed)?;
         let ca = start_ca(shell, overrides.clone(), &dns).await?;
@@ -50,7 +50,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             .iter()
             .map(|task| against(task, &ca.directory_url(), &ca.root_pem()))
             .collect();
-        let state = open_state(&folder.0, OpenMode::ReadWrite)?;
+        let state = open_state(folder.path(), OpenMode::ReadWrite)?;
         let script = Rc::new(Script::default());
         let setting = Setting {
             secrets: work.secrets,
@@ -188,34 +188,4 @@ fn tell(shell: &mut Shell, script: &Script, end: &Ended) {
     text.push_str("\n  ");
     text.push_str(&report::verdict(end));
     shell.output.talk(&text);
-}
-
-/// A folder for the throw-away state, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Self, CliError> {
-        let failed = |error: std::io::Error| CliError::new(ExitCode::State, error);
-        let base = std::env::temp_dir();
-        for number in 0..1_000_u32 {
-            let name = format!("certctl-rehearsal-{}-{number}", std::process::id());
-            let path = base.join(name);
-            let mut builder = std::fs::DirBuilder::new();
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            match builder.create(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        Err(CliError::new(ExitCode::State, format_args!("{}: no free name", base.display())))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            tracing::warn!("{} is left behind: {error}", self.0.display());
-        }
-    }
 }

@@ -21,6 +21,7 @@ use super::schedule::{Look, Schedule};
 use super::session::{Only, Session, Task};
 pub(super) use account::AccountGates;
 pub(super) use alert::alert;
+pub(super) use adopt::pair_of_the_manifests;
 pub(super) use deploy::{Reloads, reload};
 use leave::{deferred, state_failure, unchanged};
 use wait::Woken;

@@ -8,6 +8,7 @@
 mod drive;
 pub mod effect;
 mod ending;
+mod foresee;
 mod gather;
 pub mod inputs;
 mod news;
@@ -27,8 +28,11 @@ use crate::controller::{DeedError, Effect, Intervals, Outcome, Snapshot};
 use crate::resource::{Event, NamespacedName};
 
 pub use ending::{Ended, Ending, Issued, Undeployed};
+pub use foresee::{Foreseen, foresee};
 pub use gather::published_pair;
-pub use perform::{Dns01Options, Environment, StandIn, World, WorldOptions};
+pub use perform::{
+    Dns01Options, Environment, IssuerAccess, ProviderAccess, StandIn, World, WorldOptions, dns_api,
+};
 use ports::{Clock, Store};
 use schedule::Schedule;
 pub use session::{Force, Only, Task};

@@ -6,7 +6,9 @@
 mod ca;
 mod deploy;
 mod dns01;
+mod issuer;
 mod local;
+mod password;
 mod publish;
 mod trouble;
 
@@ -31,7 +33,9 @@ use crate::resource::NamespacedName;
 use crate::solver::dns01::Api;
 use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
 
-pub use dns01::{Dns01Options, StandIn};
+pub use dns01::{Dns01Options, StandIn, dns_api};
+pub use issuer::{IssuerAccess, ProviderAccess};
+pub(super) use password::changed_passwords;
 
 /// Looks a variable of the environment up.
 pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
@@ -99,7 +103,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             tokens: TokenFolder::open(token_folder)?,
             hits,
             resolver: Rc::new(resolver),
-            api: dns01::api(&options.user_agent),
+            api: dns_api(&options.user_agent),
             providers: RefCell::default(),
             secrets,
             options,
@@ -193,7 +197,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     }
 
     fn changed_passwords(&self, snapshot: &Snapshot) -> BTreeSet<String> {
-        self.keystores_with_another_password(snapshot)
+        changed_passwords(&self.secrets, snapshot)
     }
 }
 

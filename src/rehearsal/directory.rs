@@ -17,6 +17,9 @@ pub(super) fn directory(shared: &Shared) -> Reply {
         if !shared.options.external_account_keys.is_empty() {
             fields.insert("externalAccountRequired".into(), true.into());
         }
+        if !shared.options.caa_identities.is_empty() {
+            fields.insert("caaIdentities".into(), json!(shared.options.caa_identities));
+        }
         if !shared.options.profiles.is_empty() {
             fields.insert("profiles".into(), json!(shared.options.profiles));
         }

@@ -36,6 +36,8 @@ pub struct CaOptions {
     /// Whether a new order takes over the account's valid authorizations, so that it can be
     /// `ready` at once.
     pub reuse_authorizations: bool,
+    /// The CAA identities that the directory names.
+    pub caa_identities: Vec<String>,
     /// Profiles by name, with their descriptions.
     pub profiles: BTreeMap<String, String>,
     /// Key ids and HMAC keys; not empty means that newAccount needs one of them.
@@ -66,6 +68,7 @@ impl CaOptions {
             order_lifetime: days(7),
             authorization_lifetime: days(30),
             reuse_authorizations: false,
+            caa_identities: Vec::new(),
             profiles: BTreeMap::new(),
             external_account_keys: BTreeMap::new(),
             alternate_root: false,

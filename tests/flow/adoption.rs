@@ -37,6 +37,8 @@ fn a_pair_in_a_secret_of_the_manifests_is_taken_over_once_and_without_an_order()
     let (crt, key) = issued_elsewhere("web");
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.write("config/secret.yaml", &secret(&crt, &key));
+    let planned = world.run(&["plan"]).ends_in(0).stdout;
+    assert!(planned.contains("web: adopt\n  why       Adopted: "), "{planned}");
     world.issue().ends_in(0);
     assert_eq!((world.ca.requests(), world.state().issuances()), (0, 0));
     let live = |file: &str| fs::read(world.path(&format!("state/secrets/default/web-tls/{file}")));

@@ -7,6 +7,8 @@ mod adoption;
 #[cfg(test)]
 mod challenges;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod deploy;
 #[cfg(test)]
 mod dns01;
@@ -29,6 +31,8 @@ mod metrics;
 mod orders;
 #[cfg(test)]
 mod permissions;
+#[cfg(test)]
+mod plan;
 #[cfg(test)]
 mod rehearse;
 #[cfg(test)]

@@ -131,7 +131,7 @@ pub struct GlobalArgs {
         hide_short_help = true
     )]
     pub metrics_file: Option<PathBuf>,
-    /// End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention
+    /// End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention
     #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true,
           hide_short_help = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub exit_code: bool,

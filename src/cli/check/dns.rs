@@ -3,36 +3,33 @@
 
 use std::collections::BTreeMap;
 
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
+use super::dns_issuer::{Judged, judge};
+use super::known::Known;
+use super::{format_of, lines, written};
 use crate::cli::Shell;
-use crate::cli::args::{CheckDnsArgs, Format};
+use crate::cli::args::CheckDnsArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
-use crate::cli::output::escape;
 use crate::cli::run::{on_one_thread, resolver};
-use crate::cli::yaml;
 use crate::probe::{Caa, Dns01Report, Dns01Request, LookupError, Resolver, caa, check_dns01};
 use crate::resource::DnsName;
 
 /// `certctl check dns`.
 pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let format = shell.global.format();
+    let format = format_of(shell, "check dns")?;
     let usage = |message: &dyn std::fmt::Display| CliError::new(ExitCode::Usage, message);
-    if matches!(format, Format::Name | Format::Prometheus) {
-        return Err(usage(&"check dns has no such format").hinted("-o json"));
-    }
     let refused = |error| usage(&format_args!("{:?}: {error}", args.name));
     let name: DnsName = args.name.parse().map_err(refused)?;
     on_one_thread(async {
-        let resolver = resolver(shell, BTreeMap::new()).await?;
-        let findings = Findings::gather(&resolver, &name).await;
-        let text = match format {
-            Format::Json => format!("{:#}\n", findings.value()),
-            Format::Yaml => yaml::document(&findings.value())?,
-            Format::Text | Format::Wide | Format::Name | Format::Prometheus => findings.page(),
-        };
-        shell.output.data(&text)?;
+        let known = Known::read(shell, false).await?;
+        let resolver = Rc::new(resolver(shell, BTreeMap::new()).await?);
+        let mut findings = Findings::gather(&resolver, &name).await;
+        findings.issuers = judge(shell, &known, &resolver, &name, findings.caa.as_ref().ok()).await;
+        shell.output.data(&written(format, &findings.page(), &findings.value())?)?;
         Ok(ExitCode::Done)
     })
 }
@@ -40,6 +37,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
 struct Findings {
     report: Dns01Report,
     caa: Result<Caa, LookupError>,
+    issuers: Vec<Judged>,
 }
 
 impl Findings {
@@ -49,7 +47,7 @@ impl Findings {
         let asked =
             futures_util::future::join(check_dns01(resolver, &request), caa(resolver, name.base()));
         let (report, caa) = asked.await;
-        Self { report, caa }
+        Self { report, caa, issuers: Vec::new() }
     }
 
     /// Why no name server was asked.
@@ -59,22 +57,19 @@ impl Findings {
 
     fn page(&self) -> String {
         let report = &self.report;
-        let mut lines = vec![("domain", report.domain.clone())];
+        let mut page = vec![("domain", report.domain.clone())];
         let first = format!("_acme-challenge.{}", report.domain);
         let chain = [vec![first], report.aliases.chain.clone()].concat();
-        lines.push(("challenge", chain.join(" -> ")));
+        page.push(("challenge", chain.join(" -> ")));
         if report.aliases.is_wildcard {
-            lines.push(("write to", report.name.clone()));
+            page.push(("write to", report.name.clone()));
         }
-        lines.extend(report.zone.clone().map(|zone| ("zone", zone)));
-        lines.push(("CAA", self.caa_line()));
-        lines.extend(self.trouble().map(|why| ("trouble", why.to_owned())));
-        lines.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
-        let mut text = String::new();
-        for (label, value) in lines {
-            let label = format!("{label}:");
-            text = format!("{text}{label:<12}{}\n", escape(&value));
-        }
+        page.extend(report.zone.clone().map(|zone| ("zone", zone)));
+        page.push(("CAA", self.caa_line()));
+        page.extend(self.issuers.iter().map(|judged| ("issuer", judged.to_string())));
+        page.extend(self.trouble().map(|why| ("trouble", why.to_owned())));
+        page.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
+        let text = lines(&page);
         let table = report.table();
         if table.is_empty() { text } else { format!("{text}\n{table}\n") }
     }
@@ -111,6 +106,7 @@ impl Findings {
             "warnings": report.warnings(),
             "trouble": self.trouble(),
             "caa": caa,
+            "issuers": self.issuers,
         })
     }
 }

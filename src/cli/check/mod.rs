@@ -3,16 +3,60 @@
 //! Contract: nothing is changed and nothing decided; what is off is shown, and the exit code is 0
 //! as long as there is something to show.
 
+mod account;
+mod acme;
 mod dns;
+mod dns_issuer;
+mod http;
+mod known;
+mod names;
 
-use super::Shell;
-use super::args::CheckVerb;
+use serde_json::Value;
+
+use super::args::{CheckVerb, Format};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::output::escape;
+use super::{Shell, yaml};
 
 /// `certctl check`.
 pub(crate) fn check(verb: &CheckVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     match verb {
+        CheckVerb::Acme(args) => acme::check(args, shell),
         CheckVerb::Dns(args) => dns::check(args, shell),
+        CheckVerb::Http(args) => http::check(args, shell),
     }
+}
+
+/// The format, when it is one that `verb` has.
+fn format_of(shell: &Shell, verb: &str) -> Result<Format, CliError> {
+    match shell.global.format() {
+        Format::Name | Format::Prometheus => {
+            let message = format!("{verb} has no such format");
+            Err(CliError::new(ExitCode::Usage, message).hinted("-o json"))
+        }
+        format @ (Format::Text | Format::Wide | Format::Json | Format::Yaml) => Ok(format),
+    }
+}
+
+/// What is printed: a page for people, a value for programs.
+fn written(format: Format, page: &str, value: &Value) -> Result<String, CliError> {
+    match format {
+        Format::Json => Ok(format!("{value:#}\n")),
+        Format::Yaml => yaml::document(value),
+        Format::Text | Format::Wide | Format::Name | Format::Prometheus => Ok(page.to_owned()),
+    }
+}
+
+/// A line for each label; further lines of a value stand below it.
+fn lines(lines: &[(&str, String)]) -> String {
+    let mut text = String::new();
+    for (label, value) in lines {
+        let mut label = format!("{label}:");
+        for part in value.lines() {
+            text = format!("{text}{label:<12}{}\n", escape(part));
+            label.clear();
+        }
+    }
+    text
 }

@@ -11,7 +11,7 @@ mod lists;
 mod objects;
 mod overview;
 mod prometheus;
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;

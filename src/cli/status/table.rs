@@ -4,14 +4,14 @@ use crate::cli::output::{Paint, escape};
 
 /// One entry of a table; foreign text is escaped.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     text: String,
     paint: Option<Paint>,
 }
 
 impl Cell {
     /// A word in a colour.
-    pub(super) fn painted(text: &str, paint: Paint) -> Self {
+    pub(crate) fn painted(text: &str, paint: Paint) -> Self {
         Self { paint: Some(paint), ..Self::from(text) }
     }
 }
@@ -24,7 +24,7 @@ impl<T: AsRef<str>> From<T> for Cell {
 }
 
 /// A heading and rows, columns three spaces apart, nothing behind the last one.
-pub(super) fn render(heading: &[&str], rows: &[Vec<Cell>], color: bool) -> String {
+pub(crate) fn render(heading: &[&str], rows: &[Vec<Cell>], color: bool) -> String {
     let mut widths: Vec<usize> = heading.iter().map(|word| word.len()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {

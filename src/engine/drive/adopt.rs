@@ -1,12 +1,14 @@
 //! A pair that was there before certctl: taken over as it is, without an order.
 
+use jiff::Timestamp;
+
 use super::Drive;
-use crate::controller::{Record, trigger};
+use crate::controller::{Record, Snapshot, trigger};
 use crate::engine::gather;
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::session::Task;
 use crate::engine::{Observer, Performer};
-use crate::resource::Reason;
+use crate::resource::{PublishedPair, Reason, SecretFiles};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Takes over the plain files in the secret's folder, else the Secret of the manifests, when
@@ -21,16 +23,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let now = self.engine.clock.now();
         let session = &mut self.session;
         let mut from = "found in the secret's folder";
-        if session.snapshot.secret.is_none()
-            && let Some(files) = &task.secret
-        {
-            let pair = gather::published_pair(files);
-            if trigger::is_adoptable(&pair, now) {
-                let secret = task.certificate.secret_key();
-                self.engine.store.publish(&secret, BEFORE_THE_FIRST, files).await?;
-                session.snapshot.secret = Some(pair);
-                from = "of the Secret in the manifests";
-            }
+        if let Some((pair, files)) = pair_of_the_manifests(&session.snapshot, task, now) {
+            let secret = task.certificate.secret_key();
+            self.engine.store.publish(&secret, BEFORE_THE_FIRST, files).await?;
+            session.snapshot.secret = Some(pair);
+            from = "of the Secret in the manifests";
         }
         if let Some(pair) = &session.snapshot.secret
             && trigger::is_adoptable(pair, now)
@@ -40,6 +37,17 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         Ok(())
     }
+}
+
+/// The pair in the Secret of the manifests, when it can be taken over and nothing is there yet.
+pub(in crate::engine) fn pair_of_the_manifests<'t>(
+    snapshot: &Snapshot,
+    task: &'t Task,
+    now: Timestamp,
+) -> Option<(PublishedPair, &'t SecretFiles)> {
+    let files = task.secret.as_ref().filter(|_| snapshot.secret.is_none())?;
+    let pair = gather::published_pair(files);
+    trigger::is_adoptable(&pair, now).then_some((pair, files))
 }
 
 /// The revision of a pair that certctl did not issue.

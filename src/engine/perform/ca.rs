@@ -4,13 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
 
-use super::{World, trouble};
+use super::{IssuerAccess, World, trouble};
 use crate::acme::{
-    AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, Eab,
-    Endpoint, NewOrder, OrderView, Session,
+    AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, NewOrder,
+    OrderView, Session,
 };
 use crate::controller::{
     AuthorizationSeen, ChallengeSeen, DeedError, Effect, OrderSeen, Outcome, Secret, Snapshot,
@@ -20,9 +19,7 @@ use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
 use crate::manifest::SecretError;
 use crate::pki;
-use crate::resource::{
-    NamespacedName, OfferedChallenge, Order, PublicKeyDigest, SecretKeySelector,
-};
+use crate::resource::{OfferedChallenge, Order, PublicKeyDigest, SecretKeySelector};
 use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -100,14 +97,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         if let Some(client) = self.clients.borrow().get(&key) {
             return Ok(Arc::clone(client));
         }
-        let endpoint = Endpoint {
-            directory_url: acme.server.clone(),
-            ca_bundle: acme.ca_bundle.clone(),
-            skip_tls_verify: acme.skip_tls_verify,
-            user_agent: self.options.user_agent.clone(),
-        };
-        let client =
-            Client::new(endpoint, self.options.limits.clone()).map_err(|e| trouble::ca(&e))?;
+        let client = self
+            .access(snapshot)
+            .client(&self.options.user_agent, self.options.limits.clone())
+            .map_err(|e| trouble::ca(&e))?;
         self.clients.borrow_mut().insert(key, Arc::clone(&client));
         Ok(client)
     }
@@ -147,7 +140,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let id = account_id(&account::identity(snapshot));
         let kept =
             Records::new(self.store).account_key(&id).await.map_err(|e| trouble::state(&e))?;
-        let referenced = match self.secret(snapshot, &reference) {
+        let referenced = match self.access(snapshot).secret(&reference) {
             Ok(bytes) => Some(bytes),
             Err(SecretError::Missing { .. }) => None,
             Err(error) => return Err(trouble::precondition(error)),
@@ -187,7 +180,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 client.update_contacts(&key, &url, &wanted).await.map(Some)
             }
             _ => {
-                let eab = self.external_account_binding(snapshot)?;
+                let eab = self.access(snapshot).external_account_binding()?;
                 client.register(&key, &wanted, eab.as_ref()).await.map(Some)
             }
         };
@@ -204,50 +197,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         })
     }
 
-    /// The EAB key, decoded from unpadded base64url.
-    pub(super) fn external_account_binding(
-        &self,
-        snapshot: &Snapshot,
-    ) -> Result<Option<Eab>, DeedError> {
-        let Some(eab) = &snapshot.issuer.acme.external_account_binding else { return Ok(None) };
-        let bytes = self.secret(snapshot, &eab.key_secret_ref).map_err(|error| {
-            let mend = match &error {
-                SecretError::Loose(loose) => loose.command().unwrap_or_default(),
-                SecretError::Name { .. }
-                | SecretError::Missing { .. }
-                | SecretError::Read { .. } => String::new(),
-            };
-            let mend = if mend.is_empty() { mend } else { format!("; mend it: {mend}") };
-            let issuer = &snapshot.issuer.metadata.name;
-            trouble::precondition(format!(
-                "issuer \"{issuer}\", externalAccountBinding: {error}{mend}"
-            ))
-        })?;
-        let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
-        let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
-            trouble::precondition(format!(
-                "the secret \"{}\", key \"{}\" is not unpadded base64url: {error}",
-                eab.key_secret_ref.name, eab.key_secret_ref.key
-            ))
-        })?;
-        Ok(Some(Eab { key_id: eab.key_id.clone(), hmac_key: Zeroizing::new(hmac_key) }))
-    }
-
-    /// An entry of a secret in the namespace of the issuer's secrets.
-    pub(super) fn secret(
-        &self,
-        snapshot: &Snapshot,
-        reference: &SecretKeySelector,
-    ) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-        let namespace = self.namespace_of_secrets(snapshot);
-        let name = NamespacedName::new(namespace, &reference.name);
-        self.secrets.resolve(&name, &reference.key)
-    }
-
-    /// The namespace of the issuer's secrets.
-    pub(super) fn namespace_of_secrets<'a>(&'a self, snapshot: &'a Snapshot) -> &'a str {
-        let namespace = &snapshot.issuer.metadata.namespace;
-        if namespace.is_empty() { &self.options.cluster_resource_namespace } else { namespace }
+    /// The way to what the issuer refers to.
+    pub(super) fn access<'a>(&'a self, snapshot: &'a Snapshot) -> IssuerAccess<'a> {
+        IssuerAccess {
+            issuer: &snapshot.issuer,
+            secrets: &self.secrets,
+            cluster_resource_namespace: &self.options.cluster_resource_namespace,
+        }
     }
 
     async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {

@@ -8,19 +8,17 @@ use aws_lc_rs::digest;
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use jiff::SignedDuration;
 
-use super::{World, trouble};
+use super::{ProviderAccess, World, trouble};
 use crate::acme;
 use crate::controller::{CheckSeen, DeedError, DeedErrorKind, Outcome, Snapshot};
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Clock, Store, SystemClock};
+use crate::engine::ports::{Clock, Store};
 use crate::probe::{self, Dns01Request, Resolver};
 use crate::resource::{
     Challenge, ChallengeSpec, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
     SolverKind,
 };
-use crate::solver::dns01::{
-    Api, Context, DnsProvider, Lookup, ProviderError, TxtRecord, entry_of, open,
-};
+use crate::solver::dns01::{Api, DnsProvider, ProviderError, TxtRecord, entry_of};
 
 /// What DNS-01 needs to know of the world.
 #[derive(Default)]
@@ -46,8 +44,8 @@ pub struct StandIn {
 /// The providers that were opened in this run, by namespace and digest of their settings.
 pub(super) type Providers = HashMap<(String, String), Rc<dyn DnsProvider>>;
 
-/// The connections to providers of a run.
-pub(super) fn api(user_agent: &str) -> Rc<Api> {
+/// The connections to DNS providers of a run.
+pub fn dns_api(user_agent: &str) -> Rc<Api> {
     let tls = || acme::system_tls().map_err(|error| error.to_string());
     Rc::new(Api::new(user_agent.to_owned(), Box::new(tls)))
 }
@@ -59,34 +57,18 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
         settings: &Dns01Provider,
     ) -> Result<Rc<dyn DnsProvider>, DeedError> {
-        let namespace = self.namespace_of_secrets(snapshot).to_owned();
-        let key = (namespace.clone(), digest_of_provider(settings));
+        let access = self.access(snapshot);
+        let key = (access.namespace().to_owned(), digest_of_provider(settings));
         if let Some(provider) = self.providers.borrow().get(&key) {
             return Ok(Rc::clone(provider));
         }
-        let resolver = Rc::clone(&self.resolver);
-        let lookup: Lookup = Rc::new(move |host| {
-            let resolver = Rc::clone(&resolver);
-            Box::pin(async move {
-                let found = resolver.addresses(&host).await.map_err(|error| error.to_string())?;
-                Ok(found.iter().collect())
-            })
-        });
-        let opened = open(
-            settings,
-            &Context {
-                secret: &|selector| {
-                    self.secret(snapshot, selector).map_err(|error| error.to_string())
-                },
-                environment: &|name| (self.options.environment)(name),
-                allow_ambient: snapshot.issuer.metadata.namespace.is_empty(),
-                namespace: &namespace,
-                solvers_dir: &self.options.dns01.solvers_dir,
-                api: Rc::clone(&self.api),
-                lookup,
-                now: Rc::new(|| SystemClock.now()),
-            },
-        );
+        let reached = ProviderAccess {
+            environment: &|name| (self.options.environment)(name),
+            solvers_dir: &self.options.dns01.solvers_dir,
+            api: Rc::clone(&self.api),
+            resolver: Rc::clone(&self.resolver),
+        };
+        let opened = access.provider(settings, &reached);
         let opened: Rc<dyn DnsProvider> = Rc::from(opened.map_err(|error| deed_error(&error))?);
         let stand_in = self.options.dns01.stand_in.as_ref();
         let provider = stand_in.map_or(opened, |stand_in| Rc::clone(&stand_in.provider));

@@ -24,7 +24,7 @@ pub(super) async fn generate_key(algorithm: KeyAlgorithm, size: u32) -> Result<O
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Everything that must be true here before anything is asked of a CA.
     pub(super) fn prepare(&self, snapshot: &Snapshot, solving: bool) -> Result<Outcome, DeedError> {
-        self.external_account_binding(snapshot)?;
+        self.access(snapshot).external_account_binding()?;
         self.formats_can_be_made(snapshot)?;
         if !solving {
             return Ok(Outcome::Prepared);

@@ -1,23 +1,18 @@
 //! Writing a Secret: the pair, its further formats, keystores, and what is known about them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use super::password::password;
 use super::{World, trouble};
 use crate::controller::{DeedError, Outcome, Snapshot, formats};
 use crate::engine::gather::{METADATA_FILE, SecretMetadata, salted_digest};
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::ports::{Clock, Store};
-use crate::manifest::SecretError;
 use crate::pki::{self, KeystoreContents};
-use crate::resource::{
-    LeafFacts, NamespacedName, PublishedKeystore, SecretFiles, SecretKeySelector,
-};
-
-/// A password, and where it comes from.
-type Password = Zeroizing<String>;
+use crate::resource::{LeafFacts, PublishedKeystore, SecretFiles};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Puts key, chain and what is known about them live, in one step.
@@ -75,21 +70,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) fn formats_can_be_made(&self, snapshot: &Snapshot) -> Result<(), DeedError> {
         authorities(snapshot)?;
         for name in formats::wanted_keystores(snapshot).keys() {
-            self.password(snapshot, name)?;
+            password(&self.secrets, snapshot, name)?;
         }
         Ok(())
-    }
-
-    /// See [`crate::engine::Performer::changed_passwords`].
-    pub(super) fn keystores_with_another_password(&self, snapshot: &Snapshot) -> BTreeSet<String> {
-        let Some(pair) = &snapshot.secret else { return BTreeSet::new() };
-        let stores = pair.formats.keystores.iter();
-        let changed = stores.filter(|(name, store)| {
-            self.password(snapshot, name).is_ok_and(|password| {
-                salted_digest(&store.salt, &password) != store.password_digest
-            })
-        });
-        changed.map(|(name, _)| name.clone()).collect()
     }
 
     fn secret_files(
@@ -106,7 +89,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let contents = KeystoreContents { key, chain, authorities: authorities.as_ref() };
         let mut keystores = BTreeMap::new();
         for (name, setting) in formats::wanted_keystores(snapshot) {
-            let password = self.password(snapshot, name)?;
+            let password = password(&self.secrets, snapshot, name)?;
             let store = keystore(snapshot, &contents, name, &setting, &password)?;
             files.0.insert(name.to_owned(), store);
             let salt = fresh_salt()?;
@@ -122,49 +105,6 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let json = serde_json::to_vec_pretty(&metadata).map_err(trouble::local)?;
         files.0.insert(METADATA_FILE.to_owned(), Zeroizing::new(json));
         Ok(files)
-    }
-
-    /// The password of a store, by the store's file name.
-    fn password(&self, snapshot: &Snapshot, name: &str) -> Result<Password, DeedError> {
-        let keystores = snapshot.certificate.spec.keystores.clone().unwrap_or_default();
-        let (field, literal, reference) = match name {
-            formats::KEYSTORE_JKS | formats::TRUSTSTORE_JKS => {
-                let store = keystores.jks.map(|jks| (jks.password, jks.password_secret_ref));
-                let (literal, reference) = store.unwrap_or_default();
-                ("spec.keystores.jks", literal, reference)
-            }
-            _ => {
-                let store = keystores.pkcs12.map(|p12| (p12.password, p12.password_secret_ref));
-                let (literal, reference) = store.unwrap_or_default();
-                ("spec.keystores.pkcs12", literal, reference)
-            }
-        };
-        match (literal, reference) {
-            (Some(literal), _) => Ok(Zeroizing::new(literal)),
-            (None, Some(reference)) => self
-                .referenced_password(snapshot, &reference)
-                .map_err(|why| trouble::precondition(format!("{field}.passwordSecretRef: {why}"))),
-            (None, None) => Err(trouble::precondition(format!("{field} has no password"))),
-        }
-    }
-
-    fn referenced_password(
-        &self,
-        snapshot: &Snapshot,
-        reference: &SecretKeySelector,
-    ) -> Result<Password, String> {
-        let namespace = &snapshot.certificate.metadata.namespace;
-        let secret = NamespacedName::new(namespace, &reference.name);
-        let bytes = self
-            .secrets
-            .resolve(&secret, &reference.key)
-            .map_err(|error: SecretError| error.to_string())?;
-        let text = std::str::from_utf8(&bytes);
-        let text = text.map_err(|_| format!("secret {secret}, `{}`: not UTF-8", reference.key))?;
-        if text.is_empty() {
-            return Err(format!("secret {secret}, `{}`: empty", reference.key));
-        }
-        Ok(Zeroizing::new(text.to_owned()))
     }
 
     /// One line of `issuance.log`.

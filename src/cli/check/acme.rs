@@ -1,0 +1,241 @@
+//! `certctl check acme`: what an issuer's CA says of itself, and whether the Issuer fits.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::account::account;
+use super::known::{Known, USER_AGENT};
+use super::{format_of, lines, written};
+use crate::acme::{AcmeError, Directory, Limits};
+use crate::cli::Shell;
+use crate::cli::args::CheckAcmeArgs;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::run::on_one_thread;
+use crate::cli::target::NameTarget;
+use crate::cli::time;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::Issuer;
+
+/// `certctl check acme`.
+pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let format = format_of(shell, "check acme")?;
+    let refused = |name: &String| {
+        CliError::new(ExitCode::Usage, format_args!("`{name}` is no name of an issuer"))
+    };
+    let name = args.issuer.as_ref();
+    let target = name.map(|name| NameTarget::parse(name).ok_or_else(|| refused(name)));
+    let target = target.transpose()?;
+    on_one_thread(async {
+        let known = Known::read(shell, true).await?;
+        let issuers = chosen(&known, target.as_ref(), shell.global.namespace())?;
+        let mut findings = Vec::new();
+        for issuer in issuers {
+            findings.push(Findings::gather(&known, issuer).await);
+        }
+        let pages: Vec<String> = findings.iter().map(|found| lines(&found.lines())).collect();
+        let items: Vec<Value> = findings.iter().map(Findings::value).collect();
+        let value = json!({ "apiVersion": "certctl.io/v1", "kind": "AcmeCheck", "items": items });
+        shell.output.data(&written(format, &pages.join("\n"), &value)?)?;
+        Ok(ExitCode::Done)
+    })
+}
+
+/// The issuers that are meant: all, or those of the name, in whatever namespace.
+fn chosen<'a>(
+    known: &'a Known,
+    target: Option<&NameTarget>,
+    namespace: Option<&str>,
+) -> Result<Vec<&'a Issuer>, CliError> {
+    let all = &known.loaded.issuers;
+    let wanted = target.and_then(|target| target.namespace.as_deref()).or(namespace);
+    let found: Vec<&Issuer> = all
+        .iter()
+        .filter(|issuer| target.is_none_or(|target| target.name == issuer.metadata.name))
+        .filter(|issuer| {
+            let place = issuer.metadata.namespace.as_str();
+            wanted.is_none_or(|wanted| place.is_empty() || place == wanted)
+        })
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let names: Vec<&str> = all.iter().map(|issuer| issuer.metadata.name.as_str()).collect();
+    let message = match target {
+        Some(target) => format!("issuer `{}` not found", target.name),
+        None => "no Issuer with spec.acme found".to_owned(),
+    };
+    let error = CliError::new(ExitCode::Manifest, message);
+    Err(match (target, names.as_slice()) {
+        (Some(_), [_, ..]) => error.hinted(format_args!("there are: {}", names.join(", "))),
+        (Some(_) | None, _) => error.hinted("certctl check acme -f FILE"),
+    })
+}
+
+struct Findings {
+    issuer: Issuer,
+    directory: Result<Directory, String>,
+    is_distrusted: bool,
+    /// The CA's time and ours.
+    clock: Option<(Timestamp, Timestamp)>,
+    binding: Option<Result<usize, String>>,
+    account: Option<String>,
+}
+
+impl Findings {
+    async fn gather(known: &Known, issuer: &Issuer) -> Self {
+        let access = known.access(issuer);
+        let binding = match access.external_account_binding() {
+            Ok(None) => None,
+            Ok(Some(eab)) => Some(Ok(eab.hmac_key.len())),
+            Err(error) => Some(Err(error.to_string())),
+        };
+        let found = Self {
+            issuer: issuer.clone(),
+            directory: Err(String::new()),
+            is_distrusted: false,
+            clock: None,
+            binding,
+            account: None,
+        };
+        // Somebody waits for the answer, and asks again if it is none.
+        let limits = Limits { retry_waits: Vec::new(), ..Limits::default() };
+        let client = match access.client(USER_AGENT, limits) {
+            Ok(client) => client,
+            Err(error) => return Self { directory: Err(error.to_string()), ..found },
+        };
+        let directory = client.directory().await;
+        let clock = client.server_time().map(|theirs| (theirs, SystemClock.now()));
+        match directory {
+            Ok(directory) => Self {
+                directory: Ok((*directory).clone()),
+                clock,
+                account: Some(account(known, issuer, &client).await),
+                ..found
+            },
+            Err(error) => Self {
+                is_distrusted: matches!(error, AcmeError::Untrusted { .. }),
+                directory: Err(error.to_string()),
+                clock,
+                ..found
+            },
+        }
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let metadata = &self.issuer.metadata;
+        let name = match metadata.namespace.as_str() {
+            "" | "default" => metadata.name.clone(),
+            namespace => format!("{namespace}/{}", metadata.name),
+        };
+        let server = &self.issuer.acme.server;
+        let mut lines = vec![("issuer", format!("{} {name}", self.issuer.kind))];
+        match &self.directory {
+            Ok(_) => lines.push(("directory", server.clone())),
+            Err(why) => lines.push(("directory", format!("{server}\ntrouble: {why}"))),
+        }
+        lines.push(("TLS", self.trust().to_owned()));
+        lines.extend(self.clock.map(|(theirs, ours)| ("clock", clock_line(theirs, ours))));
+        if let Ok(directory) = &self.directory {
+            let terms = directory.terms_of_service.clone();
+            lines.push(("terms", terms.unwrap_or_else(|| "none named".to_owned())));
+            lines.push(("EAB", self.binding_line(directory.external_account_required)));
+            lines.push(("profile", self.profile_line(directory)));
+            lines.push(("CAA", identities_line(directory)));
+        } else if self.binding.is_some() {
+            lines.push(("EAB", self.binding_line(false)));
+        }
+        lines.extend(self.account.clone().map(|account| ("account", account)));
+        lines
+    }
+
+    fn trust(&self) -> &'static str {
+        let acme = &self.issuer.acme;
+        match (&self.directory, acme.skip_tls_verify, &acme.ca_bundle) {
+            (Err(_), _, Some(_)) if self.is_distrusted => {
+                "not trusted by the certificates of spec.acme.caBundle"
+            }
+            (Err(_), ..) if self.is_distrusted => {
+                "not trusted by this system's roots; spec.acme.caBundle names others"
+            }
+            (Err(_), ..) => "not known",
+            (Ok(_), true, _) => "not verified, as spec.acme.skipTLSVerify asks",
+            (Ok(_), false, Some(_)) => "trusted by the certificates of spec.acme.caBundle",
+            (Ok(_), false, None) => "trusted by this system's roots",
+        }
+    }
+
+    fn binding_line(&self, is_required: bool) -> String {
+        match (is_required, &self.binding) {
+            (true, None) => {
+                "required, and the Issuer has no spec.acme.externalAccountBinding".to_owned()
+            }
+            (false, None) => "not required".to_owned(),
+            (_, Some(Err(why))) => format!("cannot be used: {why}"),
+            (true, Some(Ok(bytes))) => format!("required; the Issuer has a key of {bytes} bytes"),
+            (false, Some(Ok(bytes))) => {
+                format!("not required; the Issuer has a key of {bytes} bytes")
+            }
+        }
+    }
+
+    fn profile_line(&self, directory: &Directory) -> String {
+        let wanted = &self.issuer.acme.profile;
+        let offered = directory.profiles.clone().unwrap_or_default();
+        let names = offered.keys().cloned().collect::<Vec<_>>().join(", ");
+        match (wanted.as_str(), offered.contains_key(wanted), names.as_str()) {
+            ("", _, "") => "none asked for; the CA has none".to_owned(),
+            ("", _, names) => format!("none asked for; the CA has {names}"),
+            (wanted, true, _) => format!("{wanted}, offered"),
+            (wanted, false, "") => format!("{wanted}, not offered; the CA has none"),
+            (wanted, false, names) => format!("{wanted}, not offered; the CA has {names}"),
+        }
+    }
+
+    fn value(&self) -> Value {
+        let issuer = &self.issuer;
+        let directory = self.directory.as_ref().ok();
+        let binding = self.binding.as_ref().map(|binding| match binding {
+            Ok(bytes) => json!({ "bytes": bytes }),
+            Err(why) => json!({ "trouble": why }),
+        });
+        json!({
+            "issuer": {
+                "kind": issuer.kind,
+                "namespace": issuer.metadata.namespace,
+                "name": issuer.metadata.name,
+                "server": issuer.acme.server,
+            },
+            "directory": directory,
+            "trouble": self.directory.as_ref().err(),
+            "tls": self.trust(),
+            "clockSkewSeconds": self.clock.map(|(theirs, ours)| skew(theirs, ours)),
+            "externalAccountBinding": binding,
+            "profile": directory.map(|directory| self.profile_line(directory)),
+            "account": self.account,
+        })
+    }
+}
+
+/// How far the CA's clock is ahead, in seconds; its header counts whole ones.
+fn skew(theirs: Timestamp, ours: Timestamp) -> i64 {
+    theirs.as_second().saturating_sub(ours.as_second())
+}
+
+fn clock_line(theirs: Timestamp, ours: Timestamp) -> String {
+    match skew(theirs, ours) {
+        -2..=2 => "as the CA's".to_owned(),
+        skew => {
+            let length = time::length(jiff::SignedDuration::from_secs(skew));
+            let word = if skew > 0 { "behind" } else { "ahead of" };
+            format!("{length} {word} the CA's, which says {}", time::rfc3339(theirs))
+        }
+    }
+}
+
+fn identities_line(directory: &Directory) -> String {
+    match directory.caa_identities.as_slice() {
+        [] => "the CA names no identities".to_owned(),
+        identities => format!("records must allow {}", identities.join(" or ")),
+    }
+}

@@ -1,0 +1,160 @@
+//! What DNS means for the issuers of the Certificates that are for a name: whether the CAA records
+//! let their CAs issue, and whether their DNS providers' credentials can read the zone.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::known::{Known, USER_AGENT};
+use super::names::{Wanting, wanting};
+use crate::acme::Limits;
+use crate::cli::Shell;
+use crate::engine::{ProviderAccess, dns_api};
+use crate::probe::{Caa, Resolver, locate};
+use crate::resource::{Dns01, DnsName, SolverKind};
+use crate::solver::dns01::entry_of;
+
+/// An issuer, and how it stands with the name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Judged {
+    /// Kind and name.
+    issuer: String,
+    /// Whether its wildcard is wanted.
+    wildcard: bool,
+    /// Whether the CAA records let the CA issue; `None` when that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed: Option<bool>,
+    /// The same in words.
+    caa: String,
+    /// `dns-01` solvers: the provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<Provider>,
+}
+
+/// A provider, and what came of asking it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Provider {
+    name: String,
+    readable: bool,
+    said: String,
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wildcard = if self.wildcard { " for *." } else { "" };
+        write!(f, "{}{wildcard}: {}", self.issuer, self.caa)?;
+        if let Some(Provider { name, readable, said }) = &self.provider {
+            let what = if *readable { "answers" } else { "is of no use" };
+            write!(f, "\nprovider {name} {what}: {said}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Judges each issuer of a Certificate that is for `name`, once.
+pub(super) async fn judge(
+    shell: &Shell,
+    known: &Known,
+    resolver: &Rc<Resolver>,
+    name: &DnsName,
+    caa: Option<&Caa>,
+) -> Vec<Judged> {
+    let mut seen = BTreeSet::new();
+    let mut judged = Vec::new();
+    for wanting in wanting(&known.loaded, name) {
+        let issuer = wanting.issuer;
+        let key = (issuer.kind, issuer.metadata.key(), wanting.is_wildcard);
+        if !seen.insert(key) {
+            continue;
+        }
+        let (allowed, words) = judge_caa(known, &wanting, caa).await;
+        let dns01 = wanting.solver.and_then(|solver| match &solver.kind {
+            SolverKind::Dns01(dns01) => Some(dns01),
+            SolverKind::Http01(_) => None,
+        });
+        let provider = match dns01 {
+            Some(dns01) => Some(ask_provider(shell, known, &wanting, dns01, resolver, name).await),
+            None => None,
+        };
+        judged.push(Judged {
+            issuer: format!("{} {}", issuer.kind, issuer.metadata.name),
+            wildcard: wanting.is_wildcard,
+            allowed,
+            caa: words,
+            provider,
+        });
+    }
+    judged
+}
+
+async fn judge_caa(
+    known: &Known,
+    wanting: &Wanting<'_>,
+    caa: Option<&Caa>,
+) -> (Option<bool>, String) {
+    let Some(caa) = caa else {
+        return (None, "the CAA records are not known".to_owned());
+    };
+    let limits = Limits { retry_waits: Vec::new(), ..Limits::default() };
+    let client = known.access(wanting.issuer).client(USER_AGENT, limits);
+    let directory = match client {
+        Ok(client) => client.directory().await,
+        Err(error) => Err(error),
+    };
+    let identities = match directory {
+        Ok(directory) => directory.caa_identities.clone(),
+        Err(error) => return (None, format!("its CAA identities are not known: {error}")),
+    };
+    if identities.is_empty() && !caa.records.is_empty() {
+        return (None, "the CA names no CAA identities to judge by".to_owned());
+    }
+    let names = identities.join(", ");
+    let allows = caa.allows(&identities, wanting.is_wildcard);
+    let words = match (allows, names.as_str()) {
+        (true, "") => "CAA lets its CA issue".to_owned(),
+        (true, names) => format!("CAA lets its CA ({names}) issue"),
+        (false, names) => format!("CAA forbids its CA ({names}) to issue"),
+    };
+    (Some(allows), words)
+}
+
+async fn ask_provider(
+    shell: &Shell,
+    known: &Known,
+    wanting: &Wanting<'_>,
+    dns01: &Dns01,
+    resolver: &Rc<Resolver>,
+    name: &DnsName,
+) -> Provider {
+    let entry = entry_of(&dns01.provider);
+    let provider_name = entry.map_or("dns01", |entry| entry.name).to_owned();
+    let asked = async {
+        let reached = ProviderAccess {
+            environment: &|name| {
+                shell.environment.value(name).map(|value| value.to_string_lossy().into_owned())
+            },
+            solvers_dir: &known.solvers_dir,
+            api: dns_api(USER_AGENT),
+            resolver: Rc::clone(resolver),
+        };
+        let opened = known.access(wanting.issuer).provider(&dns01.provider, &reached);
+        let provider = opened.map_err(|error| error.to_string())?;
+        let strategy = dns01.cname_strategy.unwrap_or_default();
+        let (record, zone) = match locate(resolver, name.base(), strategy).await {
+            Ok(found) => (found.name, found.zone),
+            Err(error) if entry.is_some_and(|entry| entry.needs_zone) => {
+                return Err(error.to_string());
+            }
+            Err(_) => (format!("_acme-challenge.{}", name.base()), String::new()),
+        };
+        provider.check(&record, &zone).await.map_err(|error| error.to_string())
+    };
+    match asked.await {
+        Ok(said) => Provider { name: provider_name, readable: true, said },
+        Err(said) => Provider { name: provider_name, readable: false, said },
+    }
+}

@@ -1,0 +1,200 @@
+//! `certctl check http`: where a name leads, whether the listener could listen, and what answers
+//! where a CA looks for an HTTP-01 answer (RFC 8555 section 8.3).
+//!
+//! When the port can be had, a token of no meaning is served for the moment of the check.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::known::Known;
+use super::names::wanting;
+use super::{format_of, lines, written};
+use crate::cli::Shell;
+use crate::cli::args::CheckHttpArgs;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::run::{on_one_thread, resolver};
+use crate::cli::scratch::Scratch;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::probe::{CheckOptions, Report, Resolver, check_http01};
+use crate::resource::{DnsName, Identifier, Settings};
+use crate::solver::http01::{Hits, Listener, Token, TokenFolder, Webroot};
+
+/// `certctl check http`.
+pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let format = format_of(shell, "check http")?;
+    let usage = |message: &dyn std::fmt::Display| CliError::new(ExitCode::Usage, message);
+    let name: DnsName =
+        args.name.parse().map_err(|error| usage(&format_args!("{:?}: {error}", args.name)))?;
+    if name.is_wildcard() {
+        return Err(usage(&format_args!("{name}: a wildcard is proven by DNS-01 only"))
+            .hinted(format_args!("certctl check dns {}", name.base())));
+    }
+    on_one_thread(async {
+        let known = Known::read(shell, false).await?;
+        let settings = settings_of(&known, &name);
+        let resolver = resolver(shell, BTreeMap::new()).await?;
+        let findings = Findings::gather(shell, &resolver, &name, &settings).await?;
+        shell.output.data(&written(format, &findings.page(), &findings.value())?)?;
+        Ok(ExitCode::Done)
+    })
+}
+
+/// Those of the first Certificate that is for the name.
+fn settings_of(known: &Known, name: &DnsName) -> Settings {
+    let wanting = wanting(&known.loaded, name);
+    let first = wanting.iter().find(|wanting| !wanting.is_wildcard);
+    first.map_or_else(Settings::default, |wanting| {
+        wanting.certificate.settings.or(&wanting.issuer.settings)
+    })
+}
+
+struct Findings {
+    name: String,
+    addresses: Result<Vec<String>, String>,
+    /// What the listener would listen on, or why it cannot.
+    listener: Result<Vec<SocketAddr>, String>,
+    /// The webroot, and whether tokens can be written there.
+    webroot: Option<(String, Result<(), String>)>,
+    /// Whether the token was served.
+    serves: bool,
+    report: Report,
+}
+
+impl Findings {
+    async fn gather(
+        shell: &Shell,
+        resolver: &Resolver,
+        name: &DnsName,
+        settings: &Settings,
+    ) -> Result<Self, CliError> {
+        let failed = |error: &dyn std::fmt::Display| CliError::new(ExitCode::Failed, error);
+        let scratch = Scratch::new("check")?;
+        let folder = TokenFolder::open(&scratch.path().join("http01"));
+        let folder = folder.map_err(|error| failed(&error))?;
+        let (token, answer) = probe_token().map_err(|error| failed(&error))?;
+        folder.put(&token, &answer, name.base()).map_err(|error| failed(&error))?;
+        let hits = Hits::new(|| SystemClock.now());
+        let bound = match addresses_of(shell, settings) {
+            Ok(addresses) => Listener::bind(&addresses, Vec::new(), &folder, &hits)
+                .map_err(|error| error.to_string()),
+            Err(why) => Err(why),
+        };
+        let port = settings.http01_check_port.or(shell.global.http01_check_port).unwrap_or(80);
+        let options = CheckOptions { port, ..CheckOptions::default() };
+        let identifier = Identifier::Dns(name.clone());
+        let asked = check_http01(resolver, &identifier, &token, &answer, options);
+        let (report, addresses) =
+            futures_util::future::join(asked, resolver.addresses(name.base())).await;
+        let webroot = settings.http01_webroot.clone().map(|path| {
+            let opened = Webroot::open(Path::new(&path));
+            let usable = opened.and_then(|webroot| webroot.check_writable());
+            (path, usable.map_err(|error| error.to_string()))
+        });
+        Ok(Self {
+            name: name.to_string(),
+            addresses: addresses
+                .map(|found| found.iter().map(|address| address.to_string()).collect())
+                .map_err(|error| error.to_string()),
+            serves: bound.is_ok(),
+            listener: bound.map(|listener| listener.addresses().to_vec()),
+            webroot,
+            report,
+        })
+    }
+
+    fn page(&self) -> String {
+        let addresses = match &self.addresses {
+            Ok(addresses) => addresses.join(", "),
+            Err(why) => format!("none: {why}"),
+        };
+        let listener = match (&self.listener, &self.webroot) {
+            (_, Some(_)) => "not used: there is a webroot".to_owned(),
+            (Ok(addresses), None) => {
+                let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+                format!("{}: free", addresses.join(", "))
+            }
+            (Err(why), None) => format!("{why}\n{WAYS_OUT}"),
+        };
+        let mut page =
+            vec![("name", self.name.clone()), ("addresses", addresses), ("listener", listener)];
+        if let Some((path, usable)) = &self.webroot {
+            let usable = match usable {
+                Ok(()) => "can be written to".to_owned(),
+                Err(why) => format!("cannot be used: {why}"),
+            };
+            page.push(("webroot", format!("{path} {usable}")));
+        }
+        page.push(("verdict", self.verdict()));
+        if !self.report.addresses.is_empty() {
+            page.push(("asked", self.report.to_string()));
+        }
+        lines(&page)
+    }
+
+    fn verdict(&self) -> String {
+        match (self.serves, self.report.has_passed()) {
+            (_, true) => "a CA would find the answer".to_owned(),
+            (true, false) => "a CA would not find the answer".to_owned(),
+            (false, false) => {
+                "not known: the answer could not be served; below is who answers now".to_owned()
+            }
+        }
+    }
+
+    fn value(&self) -> Value {
+        let webroot = self
+            .webroot
+            .as_ref()
+            .map(|(path, usable)| json!({ "path": path, "trouble": usable.as_ref().err() }));
+        json!({
+            "apiVersion": "certctl.io/v1",
+            "kind": "HttpCheck",
+            "name": self.name,
+            "addresses": self.addresses.as_ref().ok(),
+            "trouble": self.addresses.as_ref().err(),
+            "listener": {
+                "addresses": self.listener.as_ref().ok(),
+                "trouble": self.listener.as_ref().err(),
+            },
+            "webroot": webroot,
+            "served": self.serves,
+            "passed": self.report.has_passed(),
+            "report": self.report,
+        })
+    }
+}
+
+/// Where the listener would listen, as for a run.
+fn addresses_of(shell: &Shell, settings: &Settings) -> Result<Vec<SocketAddr>, String> {
+    let mut addresses = Vec::new();
+    for text in &settings.http01_listen {
+        let address = text.parse();
+        addresses
+            .push(address.map_err(|_| format!("certctl.io/http01-listen: {text} is no address"))?);
+    }
+    if addresses.is_empty() {
+        addresses.clone_from(&shell.global.http01_listen);
+    }
+    if addresses.is_empty() {
+        addresses.push(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 80)));
+    }
+    Ok(addresses)
+}
+
+/// A token that no CA gave, and what is answered for it.
+fn probe_token() -> Result<(Token, String), String> {
+    let mut bytes = [0; 16];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| "no random bytes to be had".to_owned())?;
+    let text = crate::engine::inputs::digest_of(&bytes);
+    let token: Token =
+        format!("certctl-check-{text}").parse().map_err(|error| format!("{error}"))?;
+    let answer = format!("{token}.check");
+    Ok((token, answer))
+}
+
+const WAYS_OUT: &str = "let who has the port serve a folder that certctl.io/http01-webroot names, or \
+                        proxy /.well-known/acme-challenge/ to --http01-listen";

@@ -1,0 +1,35 @@
+//! Which Certificates of the manifests are for a name, and how it is proven.
+
+use crate::cli::work::issuer_of;
+use crate::engine::inputs::{names_of, solver_for};
+use crate::manifest::Loaded;
+use crate::resource::{Certificate, DnsName, Identifier, Issuer, Solver};
+
+/// A Certificate that is for the name, or for its wildcard.
+pub(super) struct Wanting<'a> {
+    /// The Certificate.
+    pub(super) certificate: &'a Certificate,
+    /// Who issues it.
+    pub(super) issuer: &'a Issuer,
+    /// How the name is proven.
+    pub(super) solver: Option<&'a Solver>,
+    /// Whether the name of the Certificate begins with `*.`.
+    pub(super) is_wildcard: bool,
+}
+
+/// All that are for `name`, in the order of the manifests.
+pub(super) fn wanting<'a>(loaded: &'a Loaded, name: &DnsName) -> Vec<Wanting<'a>> {
+    let mut found = Vec::new();
+    for certificate in &loaded.certificates {
+        let Some(issuer) = issuer_of(certificate, loaded) else { continue };
+        for identifier in names_of(certificate) {
+            let is_wildcard = match &identifier {
+                Identifier::Dns(dns) if dns.base() == name.base() => dns.is_wildcard(),
+                Identifier::Dns(_) | Identifier::Ip(_) => continue,
+            };
+            let solver = solver_for(issuer, certificate, &identifier);
+            found.push(Wanting { certificate, issuer, solver, is_wildcard });
+        }
+    }
+    found
+}

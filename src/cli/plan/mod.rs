@@ -1,0 +1,69 @@
+//! `certctl plan`: what `issue` would do now, and why.
+//!
+//! Contract: nothing is written, locked or asked over the network. What would happen is what the
+//! rooms say of the snapshot that a run would begin with; nothing is decided here.
+
+mod deeds;
+mod item;
+mod render;
+#[cfg(test)]
+mod tests;
+
+use serde_json::json;
+
+use super::args::{Format, PlanArgs};
+use super::error::CliError;
+use super::exit::{self, ExitCode};
+use super::issue::{nothing_found, tell_orphans};
+use super::run::{on_one_thread, open_state};
+use super::work::{Wanted, Work, gather, known};
+use super::{Shell, yaml};
+use crate::engine::foresee;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::FailureClass;
+use crate::store::OpenMode;
+use item::Item;
+
+/// Says what `issue` would do with the same words.
+pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    if shell.global.format() == Format::Prometheus {
+        let error = CliError::new(ExitCode::Usage, "plan has no such format");
+        return Err(error.hinted("-o json"));
+    }
+    let wanted = Wanted::read(&args.targets)?;
+    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    on_one_thread(async {
+        let state = open_state(&path, OpenMode::ReadOnly)?;
+        let records = known(&state).await?;
+        let Work { tasks, secrets, orphans, has_errors, loaded } =
+            gather(shell, &wanted, &records)?;
+        tell_orphans(shell, &orphans);
+        if loaded.certificates.is_empty() && !has_errors {
+            return nothing_found(shell, records.len());
+        }
+        let now = SystemClock.now();
+        let mut items = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            let foreseen = Box::pin(foresee(&state, task, &secrets, now)).await?;
+            items.push(Item::of(&foreseen, now));
+        }
+        items.sort_by_key(Item::key);
+        let text = match shell.global.format() {
+            Format::Json => format!("{:#}\n", envelope(&items)),
+            Format::Yaml => yaml::document(&envelope(&items))?,
+            Format::Name => render::names(&items),
+            Format::Text | Format::Wide | Format::Prometheus => {
+                render::page(&items, now, shell.output.data_has_color())
+            }
+        };
+        shell.output.data(&text)?;
+        let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
+        let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
+        Ok(exit::of_run(changes.chain(broken), shell.global.exit_code))
+    })
+}
+
+/// The plan for programs.
+fn envelope(items: &[Item]) -> serde_json::Value {
+    json!({ "apiVersion": "certctl.io/v1", "kind": "Plan", "items": items })
+}

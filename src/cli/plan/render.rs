@@ -1,0 +1,152 @@
+//! The plan for people: a line for each certificate, then what would be done and why.
+
+use jiff::Timestamp;
+
+use super::item::{Action, Item, Wait};
+use crate::cli::output::{Paint, escape};
+use crate::cli::status::table::{Cell, render};
+use crate::cli::time;
+use crate::resource::{NamespacedName, Reason};
+
+/// Those to which something would be done, as `-o name`.
+pub(super) fn names(items: &[Item]) -> String {
+    let changing = items.iter().filter(|item| item.changes());
+    let lines: Vec<String> = changing.map(|item| format!("certificate/{}\n", item.name)).collect();
+    lines.concat()
+}
+
+/// The table, a block for each certificate that is due, and the sum.
+pub(super) fn page(items: &[Item], now: Timestamp, color: bool) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let heading = ["CERTIFICATE", "ACTION", "REASON", "ISSUER", "COST"];
+    let rows: Vec<Vec<Cell>> = items.iter().map(|item| row(item, now)).collect();
+    let mut text = render(&heading, &rows, color);
+    for item in items.iter().filter(|item| item.changes() || item.wait.is_some()) {
+        text.push('\n');
+        text.push_str(&block(item, now));
+    }
+    text + "\n" + &sum(items)
+}
+
+fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
+    let reason = match (&item.wait, item.action) {
+        (Some(wait), _) => until(wait, now),
+        (None, Action::Nothing) => match item.renewal_time {
+            Some(at) => format!("not due, renews {}", time::both(at, now)),
+            None => "never renews".to_owned(),
+        },
+        (None, _) => item.reason.map_or_else(|| item.message.clone(), Reason::as_str),
+    };
+    let cost = match (item.action, item.orders) {
+        (Action::Issue | Action::Renew, 1) => "1 order".to_owned(),
+        (Action::Issue | Action::Renew, orders) => format!("{orders} orders"),
+        _ => "-".to_owned(),
+    };
+    let paint = match item.action {
+        Action::Nothing => Paint::Good,
+        Action::Wait => Paint::Bad,
+        Action::Issue | Action::Renew | Action::Adopt | Action::Rewrite | Action::Deploy => {
+            Paint::Warn
+        }
+    };
+    vec![
+        Cell::from(short(&item.key())),
+        Cell::painted(item.action.word(), paint),
+        Cell::from(reason),
+        Cell::from(&item.issuer.name),
+        Cell::from(cost),
+    ]
+}
+
+fn block(item: &Item, now: Timestamp) -> String {
+    let actions: Vec<&str> = [item.action].iter().chain(&item.also).map(|one| one.word()).collect();
+    let mut text = format!("{}: {}\n", short(&item.key()), actions.join(", "));
+    let mut line = |label: &str, value: &str| {
+        text = format!("{text}  {label:<9} {}\n", escape(value));
+    };
+    let orders = matches!(item.action, Action::Issue | Action::Renew);
+    match (item.reason, item.message.as_str()) {
+        (Some(reason), "") => line("why", &reason.as_str()),
+        (Some(reason), message) => line("why", &format!("{}: {message}", reason.as_str())),
+        (None, "") => {}
+        (None, message) => line("what", message),
+    }
+    if let Some(wait) = &item.wait {
+        line("waits", &until(wait, now));
+    }
+    if !item.differs.is_empty() {
+        line("differs", &item.differs.join(", "));
+    }
+    if item.not_after.is_some() && !(item.added.is_empty() && item.removed.is_empty()) {
+        let added = item.added.iter().map(|name| format!("+ {name}"));
+        let removed = item.removed.iter().map(|name| format!("- {name}"));
+        line("names", &added.chain(removed).collect::<Vec<_>>().join(", "));
+    }
+    if orders || item.action == Action::Wait {
+        let issuer = &item.issuer;
+        line("issuer", &format!("{} {}, {}", issuer.kind, issuer.name, issuer.server));
+        for (solver, names) in by_solver(item) {
+            line("proof", &format!("{solver}: {}", names.join(", ")));
+        }
+    }
+    match &item.order {
+        Some(order) => line("cost", &format!("no new order: {order} is gone on with")),
+        None if orders => line("cost", &format!("{} new order", item.orders)),
+        None => {}
+    }
+    match item.clean_ups {
+        0 => {}
+        count => line("clean-up", &format!("{count} challenge answers of earlier runs")),
+    }
+    text
+}
+
+/// `backing off after 3 failures, until 2026-11-21T05:40:00Z (in 2h)`.
+fn until(wait: &Wait, now: Timestamp) -> String {
+    match wait.until {
+        Some(until) => format!("{}, until {}", wait.why, time::both(until, now)),
+        None => wait.why.clone(),
+    }
+}
+
+/// The names that are proven in the same way, in the order of the first of them.
+fn by_solver(item: &Item) -> Vec<(String, Vec<&str>)> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for name in &item.names {
+        let solver = match &name.provider {
+            Some(provider) => format!("{} {provider}", name.solver),
+            None => name.solver.to_owned(),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == solver) {
+            Some((_, names)) => names.push(&name.name),
+            None => groups.push((solver, vec![&name.name])),
+        }
+    }
+    groups
+}
+
+fn sum(items: &[Item]) -> String {
+    let count = |action| items.iter().filter(|item| item.action == action).count();
+    let parts: Vec<String> = [
+        (Action::Renew, "to renew"),
+        (Action::Issue, "to issue"),
+        (Action::Adopt, "to adopt"),
+        (Action::Rewrite, "to rewrite"),
+        (Action::Deploy, "to deploy"),
+        (Action::Wait, "waiting"),
+        (Action::Nothing, "unchanged"),
+    ]
+    .into_iter()
+    .map(|(action, words)| (count(action), words))
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, words)| format!("{count} {words}"))
+    .collect();
+    parts.join(", ") + "\n"
+}
+
+/// The name alone in the default namespace, else with its namespace.
+fn short(name: &NamespacedName) -> String {
+    if name.namespace == "default" { name.name.clone() } else { name.to_string() }
+}

@@ -1,0 +1,151 @@
+use super::item::{Action, Issuer, Name, Wait};
+use super::render::{names, page};
+use super::*;
+use crate::resource::{IssuerKind, Reason};
+
+const NOW: &str = "2026-11-21T03:12:09Z";
+
+fn item(name: &str, action: Action) -> Item {
+    let proven = |name: &str, solver, provider: Option<&str>| Name {
+        name: name.to_owned(),
+        solver,
+        provider: provider.map(str::to_owned),
+    };
+    Item {
+        namespace: "default".to_owned(),
+        name: name.to_owned(),
+        action,
+        also: Vec::new(),
+        reason: None,
+        message: String::new(),
+        wait: None,
+        differs: Vec::new(),
+        names: vec![
+            proven("a.example", "http-01", None),
+            proven("*.a.example", "dns-01", Some("cloudflare")),
+            proven("b.example", "http-01", None),
+        ],
+        added: Vec::new(),
+        removed: Vec::new(),
+        issuer: Issuer {
+            kind: IssuerKind::Issuer,
+            name: "le".to_owned(),
+            server: "https://ca.test/directory".to_owned(),
+        },
+        orders: 0,
+        order: None,
+        clean_ups: 0,
+        not_after: Some("2027-01-20T03:12:09Z".parse().unwrap()),
+        renewal_time: Some("2026-12-21T03:12:09Z".parse().unwrap()),
+    }
+}
+
+fn items() -> Vec<Item> {
+    let changed = Item {
+        reason: Some(Reason::RequestChanged),
+        message: "Fields differ: [spec.dnsNames]".to_owned(),
+        also: vec![Action::Deploy],
+        differs: vec!["spec.dnsNames"],
+        added: vec!["b.example".to_owned()],
+        removed: vec!["c.example".to_owned()],
+        orders: 1,
+        ..item("changed", Action::Issue)
+    };
+    let going_on = Item {
+        namespace: "prod".to_owned(),
+        reason: Some(Reason::Renewing),
+        order: Some("late-2-1".to_owned()),
+        clean_ups: 2,
+        ..item("late", Action::Renew)
+    };
+    let waiting = Item {
+        reason: Some(Reason::DoesNotExist),
+        message: "there is no \u{1b} Secret".to_owned(),
+        wait: Some(Wait {
+            until: Some("2026-11-21T05:12:09Z".parse().unwrap()),
+            why: "backing off after 3 failures".to_owned(),
+        }),
+        ..item("waiting", Action::Wait)
+    };
+    let deploy = Item { message: "reload nginx".to_owned(), ..item("web", Action::Deploy) };
+    vec![changed, waiting, item("fine", Action::Nothing), deploy, going_on]
+}
+
+#[test]
+fn a_line_for_each_and_a_block_for_what_is_due() {
+    let expected = "\
+CERTIFICATE   ACTION    REASON                                                             ISSUER   COST
+changed       issue     RequestChanged                                                     le       1 order
+waiting       wait      backing off after 3 failures, until 2026-11-21T05:12:09Z (in 2h)   le       -
+fine          nothing   not due, renews 2026-12-21T03:12:09Z (in 30d)                      le       -
+web           deploy    reload nginx                                                       le       -
+prod/late     renew     Renewing                                                           le       0 orders
+
+changed: issue, deploy
+  why       RequestChanged: Fields differ: [spec.dnsNames]
+  differs   spec.dnsNames
+  names     + b.example, - c.example
+  issuer    Issuer le, https://ca.test/directory
+  proof     http-01: a.example, b.example
+  proof     dns-01 cloudflare: *.a.example
+  cost      1 new order
+
+waiting: wait
+  why       DoesNotExist: there is no \\u{1b} Secret
+  waits     backing off after 3 failures, until 2026-11-21T05:12:09Z (in 2h)
+  issuer    Issuer le, https://ca.test/directory
+  proof     http-01: a.example, b.example
+  proof     dns-01 cloudflare: *.a.example
+
+web: deploy
+  what      reload nginx
+
+prod/late: renew
+  why       Renewing
+  issuer    Issuer le, https://ca.test/directory
+  proof     http-01: a.example, b.example
+  proof     dns-01 cloudflare: *.a.example
+  cost      no new order: late-2-1 is gone on with
+  clean-up  2 challenge answers of earlier runs
+
+1 to renew, 1 to issue, 1 to deploy, 1 waiting, 1 unchanged
+";
+    let text = page(&items(), NOW.parse().unwrap(), false);
+    assert_eq!(text, expected, "\n{text}");
+    assert_eq!(page(&[], NOW.parse().unwrap(), false), "");
+}
+
+#[test]
+fn names_are_those_to_which_something_would_be_done() {
+    assert_eq!(names(&items()), "certificate/changed\ncertificate/web\ncertificate/late\n");
+}
+
+#[test]
+fn programs_get_one_versioned_object() {
+    let plan = envelope(&items()[..1]);
+    let expected = serde_json::json!({
+        "apiVersion": "certctl.io/v1",
+        "kind": "Plan",
+        "items": [{
+            "namespace": "default",
+            "name": "changed",
+            "action": "issue",
+            "also": ["deploy"],
+            "reason": "RequestChanged",
+            "message": "Fields differ: [spec.dnsNames]",
+            "differs": ["spec.dnsNames"],
+            "names": [
+                { "name": "a.example", "solver": "http-01" },
+                { "name": "*.a.example", "solver": "dns-01", "provider": "cloudflare" },
+                { "name": "b.example", "solver": "http-01" },
+            ],
+            "added": ["b.example"],
+            "removed": ["c.example"],
+            "issuer": { "kind": "Issuer", "name": "le", "server": "https://ca.test/directory" },
+            "orders": 1,
+            "notAfter": "2027-01-20T03:12:09Z",
+            "renewalTime": "2026-12-21T03:12:09Z",
+        }],
+    });
+    assert_eq!(plan, expected);
+}

@@ -1,0 +1,123 @@
+//! What an issuer refers to: its secrets, its CA, its DNS providers. One way to them, for runs and
+//! for those who only look.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use zeroize::Zeroizing;
+
+use super::trouble;
+use crate::acme::{AcmeError, Client, Eab, Endpoint, Limits};
+use crate::controller::DeedError;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::manifest::{SecretError, SecretSource};
+use crate::probe::Resolver;
+use crate::resource::{Dns01Provider, Issuer, NamespacedName, SecretKeySelector};
+use crate::solver::dns01::{Api, Context, DnsProvider, Lookup, ProviderError, open};
+
+/// An issuer and where its secrets are.
+#[derive(Clone, Copy, Debug)]
+pub struct IssuerAccess<'a> {
+    /// The issuer.
+    pub issuer: &'a Issuer,
+    /// Where secrets come from.
+    pub secrets: &'a SecretSource,
+    /// The namespace of a ClusterIssuer's secrets.
+    pub cluster_resource_namespace: &'a str,
+}
+
+/// How DNS providers are reached.
+pub struct ProviderAccess<'a> {
+    /// The environment's variables, for the credentials of clouds.
+    pub environment: &'a dyn Fn(&str) -> Option<String>,
+    /// The operator's programs: `solvers.d`.
+    pub solvers_dir: &'a Path,
+    /// Connections.
+    pub api: Rc<Api>,
+    /// Addresses of hosts.
+    pub resolver: Rc<Resolver>,
+}
+
+impl<'a> IssuerAccess<'a> {
+    /// The namespace of the issuer's secrets.
+    pub fn namespace(&self) -> &'a str {
+        let namespace = &self.issuer.metadata.namespace;
+        if namespace.is_empty() { self.cluster_resource_namespace } else { namespace }
+    }
+
+    /// An entry of a secret in that namespace.
+    pub fn secret(&self, reference: &SecretKeySelector) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+        let name = NamespacedName::new(self.namespace(), &reference.name);
+        self.secrets.resolve(&name, &reference.key)
+    }
+
+    /// The EAB key, decoded from unpadded base64url; `None` when the issuer has none.
+    pub fn external_account_binding(&self) -> Result<Option<Eab>, DeedError> {
+        let Some(eab) = &self.issuer.acme.external_account_binding else { return Ok(None) };
+        let bytes = self.secret(&eab.key_secret_ref).map_err(|error| {
+            let mend = match &error {
+                SecretError::Loose(loose) => loose.command().unwrap_or_default(),
+                SecretError::Name { .. }
+                | SecretError::Missing { .. }
+                | SecretError::Read { .. } => String::new(),
+            };
+            let mend = if mend.is_empty() { mend } else { format!("; mend it: {mend}") };
+            let issuer = &self.issuer.metadata.name;
+            trouble::precondition(format!(
+                "issuer \"{issuer}\", externalAccountBinding: {error}{mend}"
+            ))
+        })?;
+        let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
+        let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+            trouble::precondition(format!(
+                "the secret \"{}\", key \"{}\" is not unpadded base64url: {error}",
+                eab.key_secret_ref.name, eab.key_secret_ref.key
+            ))
+        })?;
+        Ok(Some(Eab { key_id: eab.key_id.clone(), hmac_key: Zeroizing::new(hmac_key) }))
+    }
+
+    /// A client of the issuer's CA.
+    pub fn client(&self, user_agent: &str, limits: Limits) -> Result<Arc<Client>, AcmeError> {
+        let acme = &self.issuer.acme;
+        let endpoint = Endpoint {
+            directory_url: acme.server.clone(),
+            ca_bundle: acme.ca_bundle.clone(),
+            skip_tls_verify: acme.skip_tls_verify,
+            user_agent: user_agent.to_owned(),
+        };
+        Client::new(endpoint, limits)
+    }
+
+    /// The provider of a solver: its settings checked, its credentials there. Nobody is asked.
+    pub fn provider(
+        &self,
+        settings: &Dns01Provider,
+        reached: &ProviderAccess<'_>,
+    ) -> Result<Box<dyn DnsProvider>, ProviderError> {
+        let resolver = Rc::clone(&reached.resolver);
+        let lookup: Lookup = Rc::new(move |host| {
+            let resolver = Rc::clone(&resolver);
+            Box::pin(async move {
+                let found = resolver.addresses(&host).await.map_err(|error| error.to_string())?;
+                Ok(found.iter().collect())
+            })
+        });
+        open(
+            settings,
+            &Context {
+                secret: &|selector| self.secret(selector).map_err(|error| error.to_string()),
+                environment: reached.environment,
+                allow_ambient: self.issuer.metadata.namespace.is_empty(),
+                namespace: self.namespace(),
+                solvers_dir: reached.solvers_dir,
+                api: Rc::clone(&reached.api),
+                lookup,
+                now: Rc::new(|| SystemClock.now()),
+            },
+        )
+    }
+}

@@ -1,0 +1,73 @@
+//! The passwords of keystores: where they come from, and whether the live stores have them.
+
+use std::collections::BTreeSet;
+
+use zeroize::Zeroizing;
+
+use super::trouble;
+use crate::controller::{DeedError, Snapshot, formats};
+use crate::engine::gather::salted_digest;
+use crate::manifest::{SecretError, SecretSource};
+use crate::resource::{NamespacedName, SecretKeySelector};
+
+/// A password.
+type Password = Zeroizing<String>;
+
+/// Live keystores, by file name, whose password is not the one that the spec names now. One whose
+/// password cannot be had is not among them.
+pub(in crate::engine) fn changed_passwords(
+    secrets: &SecretSource,
+    snapshot: &Snapshot,
+) -> BTreeSet<String> {
+    let Some(pair) = &snapshot.secret else { return BTreeSet::new() };
+    let stores = pair.formats.keystores.iter();
+    let changed = stores.filter(|(name, store)| {
+        password(secrets, snapshot, name)
+            .is_ok_and(|password| salted_digest(&store.salt, &password) != store.password_digest)
+    });
+    changed.map(|(name, _)| name.clone()).collect()
+}
+
+/// The password of a store, by the store's file name.
+pub(super) fn password(
+    secrets: &SecretSource,
+    snapshot: &Snapshot,
+    name: &str,
+) -> Result<Password, DeedError> {
+    let keystores = snapshot.certificate.spec.keystores.clone().unwrap_or_default();
+    let (field, literal, reference) = match name {
+        formats::KEYSTORE_JKS | formats::TRUSTSTORE_JKS => {
+            let store = keystores.jks.map(|jks| (jks.password, jks.password_secret_ref));
+            let (literal, reference) = store.unwrap_or_default();
+            ("spec.keystores.jks", literal, reference)
+        }
+        _ => {
+            let store = keystores.pkcs12.map(|p12| (p12.password, p12.password_secret_ref));
+            let (literal, reference) = store.unwrap_or_default();
+            ("spec.keystores.pkcs12", literal, reference)
+        }
+    };
+    match (literal, reference) {
+        (Some(literal), _) => Ok(Zeroizing::new(literal)),
+        (None, Some(reference)) => referenced_password(secrets, snapshot, &reference)
+            .map_err(|why| trouble::precondition(format!("{field}.passwordSecretRef: {why}"))),
+        (None, None) => Err(trouble::precondition(format!("{field} has no password"))),
+    }
+}
+
+fn referenced_password(
+    secrets: &SecretSource,
+    snapshot: &Snapshot,
+    reference: &SecretKeySelector,
+) -> Result<Password, String> {
+    let namespace = &snapshot.certificate.metadata.namespace;
+    let secret = NamespacedName::new(namespace, &reference.name);
+    let bytes =
+        secrets.resolve(&secret, &reference.key).map_err(|error: SecretError| error.to_string())?;
+    let text = std::str::from_utf8(&bytes);
+    let text = text.map_err(|_| format!("secret {secret}, `{}`: not UTF-8", reference.key))?;
+    if text.is_empty() {
+        return Err(format!("secret {secret}, `{}`: empty", reference.key));
+    }
+    Ok(Zeroizing::new(text.to_owned()))
+}

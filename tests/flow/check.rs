@@ -1,0 +1,161 @@
+//! `check` tells what is off before anything is ordered, and changes nothing.
+
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+
+use certctl::rehearsal::RequestKind;
+use serde_json::Value;
+
+use crate::support::{CertificateYaml, Run, World};
+
+/// Runs a check; it may ask, and must write nothing.
+fn check(world: &World, words: &[&str]) -> Run {
+    let before = world.state().everything();
+    let run = world.run(&[&["check"], words].concat());
+    assert_eq!(world.state().everything(), before);
+    run
+}
+
+/// The value behind a label of a page.
+fn line(run: &Run, label: &str) -> String {
+    let start = format!("{label}:");
+    let found = run.stdout.lines().find_map(|line| line.strip_prefix(&start));
+    found.unwrap_or_else(|| panic!("no {label} in {}", run.stdout)).trim().to_owned()
+}
+
+#[test]
+fn the_ca_is_described_and_no_account_is_made() {
+    let world = World::with(|options| {
+        options.caa_identities = vec!["ca.test".to_owned()];
+        options.profiles = BTreeMap::from([("short".to_owned(), "six days".to_owned())]);
+        options.external_account_keys =
+            BTreeMap::from([("kid".to_owned(), b"0123456789".to_vec())]);
+    });
+    world.prepare(&[CertificateYaml::new("web")]);
+    let run = check(&world, &["acme"]).ends_in(0);
+    assert_eq!(line(&run, "issuer"), "Issuer ca");
+    assert_eq!(line(&run, "directory"), world.ca.directory_url());
+    assert_eq!(line(&run, "TLS"), "trusted by the certificates of spec.acme.caBundle");
+    let terms = line(&run, "terms");
+    assert!(terms.starts_with("https://"), "{terms}");
+    let eab = "required, and the Issuer has no spec.acme.externalAccountBinding";
+    assert_eq!(line(&run, "EAB"), eab);
+    assert_eq!(line(&run, "profile"), "none asked for; the CA has short");
+    assert_eq!(line(&run, "CAA"), "records must allow ca.test");
+    let account = "no key yet; the first issuance makes one and registers it";
+    assert_eq!(line(&run, "account"), account);
+    assert_eq!(world.sent(RequestKind::NewAccount), 0);
+    assert!(!world.path("state").exists());
+
+    let binding =
+        "externalAccountBinding:\n      keyID: kid\n      keySecretRef: {name: eab, key: k}";
+    let issuer = world.issuer().field(binding).field("profile: long");
+    world.write("config/issuer.yaml", &issuer);
+    world.write_secret("eab", "k", "not base64url!");
+    let run = check(&world, &["acme", "ca"]).ends_in(0);
+    assert!(line(&run, "EAB").starts_with("cannot be used: the secret \"eab\""), "{}", run.stdout);
+    assert_eq!(line(&run, "profile"), "long, not offered; the CA has short");
+    world.write_secret("eab", "k", "MDEyMzQ1Njc4OQ");
+    let run = check(&world, &["acme", "default/ca"]).ends_in(0);
+    assert_eq!(line(&run, "EAB"), "required; the Issuer has a key of 10 bytes");
+}
+
+#[test]
+fn a_stored_account_is_asked_for_and_not_made_again() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let run = check(&world, &["acme"]).ends_in(0);
+    let account = line(&run, "account");
+    assert!(account.ends_with(", valid at the CA"), "{account}");
+    assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
+    let run = check(&world, &["acme", "-o", "json"]).ends_in(0);
+    let value: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        (&value["apiVersion"], &value["kind"]),
+        (&"certctl.io/v1".into(), &"AcmeCheck".into())
+    );
+    let item = &value["items"][0];
+    assert_eq!(item["issuer"]["name"], "ca");
+    assert_eq!(item["account"], account);
+    assert!(item["clockSkewSeconds"].as_i64().unwrap().abs() <= 2, "{item:#}");
+    assert!(item["directory"]["newOrder"].is_string(), "{item:#}");
+}
+
+#[test]
+fn a_ca_that_cannot_be_reached_or_trusted_is_shown_and_an_unknown_issuer_refused() {
+    let world = World::start();
+    let elsewhere = world.issuer().trusting("");
+    world.write("config/issuer.yaml", &elsewhere);
+    let run = check(&world, &["acme"]).ends_in(0);
+    let trust = "not trusted by this system's roots; spec.acme.caBundle names others";
+    assert_eq!(line(&run, "TLS"), trust);
+    assert!(run.stdout.contains("trouble: "), "{}", run.stdout);
+    check(&world, &["acme", "other"]).ends_in(3).says("issuer `other` not found").says("ca");
+    check(&world, &["acme", "A B"]).ends_in(2);
+    check(&World::start(), &["acme"]).ends_in(3).says("no Issuer with spec.acme found");
+}
+
+#[test]
+fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
+    let world = World::start();
+    let run = check(&world, &["http", "www.example.test"]).ends_in(0);
+    assert_eq!(line(&run, "addresses"), "127.0.0.1");
+    assert_eq!(line(&run, "listener"), format!("{}: free", world.port.address()));
+    assert_eq!(line(&run, "verdict"), "a CA would find the answer");
+    assert!(!world.path("state").exists());
+
+    // Somebody else has the port: he is asked, and nothing is claimed.
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = holder.local_addr().unwrap().to_string();
+    let words = ["http", "www.example.test", "--http01-listen", &address, "-o", "json"];
+    let run = check(&world, &words).ends_in(0);
+    let value: Value = serde_json::from_str(&run.stdout).unwrap();
+    let trouble = value["listener"]["trouble"].as_str().unwrap();
+    assert!(trouble.starts_with(&format!("{address} is in use")), "{trouble}");
+    assert_eq!((&value["served"], &value["passed"]), (&false.into(), &false.into()));
+    assert_eq!(value["report"]["addresses"][0]["address"], "127.0.0.1");
+
+    let run = check(&world, &["http", "nowhere.invalid"]).ends_in(0);
+    assert!(line(&run, "addresses").starts_with("none: "), "{}", run.stdout);
+    assert_eq!(line(&run, "verdict"), "a CA would not find the answer");
+    check(&world, &["http", "*.example.test"]).ends_in(2).says("certctl check dns example.test");
+}
+
+#[test]
+fn the_webroot_of_the_certificate_is_looked_at_and_left_alone() {
+    let world = World::start();
+    std::fs::create_dir(world.path("www")).unwrap();
+    let webroot = world.path("www").display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot)]);
+    let run = check(&world, &["http", "web.example.test"]).ends_in(0);
+    assert_eq!(line(&run, "listener"), "not used: there is a webroot");
+    assert_eq!(line(&run, "webroot"), format!("{webroot} can be written to"));
+    assert_eq!(std::fs::read_dir(&webroot).unwrap().count(), 0);
+}
+
+#[test]
+fn the_issuers_of_a_name_are_judged_by_its_caa_records_and_their_providers_asked() {
+    let world = World::with(|options| options.caa_identities = vec!["ca.test".to_owned()]);
+    world.dns.add_zone("example.test");
+    let solver = "    - dns01:\n        webhook:\n          groupName: acme.example.org\n          \
+                  solverName: my-dns\n";
+    world.write("config/issuer.yaml", &world.issuer().solvers(solver));
+    let both = CertificateYaml::new("web").for_names(&["web.example.test", "*.web.example.test"]);
+    world.write("config/web.yaml", &both);
+    let missing = check(&world, &["dns", "web.example.test"]).ends_in(0);
+    assert_eq!(line(&missing, "issuer"), "Issuer ca: CAA lets its CA (ca.test) issue");
+    assert!(missing.stdout.contains("provider webhook is of no use: "), "{}", missing.stdout);
+    let program = world.write("config/solvers.d/acme.example.org/my-dns", "#!/bin/sh\nexit 1\n");
+    std::fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
+    let run = check(&world, &["dns", "web.example.test", "-o", "json"]).ends_in(0);
+    let value: Value = serde_json::from_str(&run.stdout).unwrap();
+    let issuers = value["issuers"].as_array().unwrap();
+    let shown: Vec<(bool, bool)> = issuers
+        .iter()
+        .map(|issuer| (issuer["wildcard"] == true, issuer["provider"]["readable"] == true))
+        .collect();
+    assert_eq!(shown, [(false, true), (true, true)], "{value:#}");
+    assert_eq!(world.sent(RequestKind::NewAccount), 0);
+}

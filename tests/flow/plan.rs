@@ -1,0 +1,165 @@
+//! What `plan` says is what `issue` then does, and `plan` itself does nothing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use certctl::rehearsal::{Fault, ProblemType, Rule};
+use serde_json::{Value, json};
+
+use crate::support::{CertificateYaml, Entry, World};
+
+/// What is planned, after a look at whether the CA or the state were touched.
+fn planned(world: &World, words: &[&str]) -> Value {
+    let before = (world.ca.requests(), world.state().everything());
+    let run = world.run(&[&["plan", "-o", "json"], words].concat()).ends_in(0);
+    assert_eq!(run.stderr, "");
+    assert_eq!((world.ca.requests(), world.state().everything()), before);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+/// Action, what goes with it, reason and orders of the one certificate there is.
+fn what(world: &World) -> (Value, Value, Value, Value) {
+    let plan = planned(world, &[]);
+    assert_eq!(plan["items"].as_array().unwrap().len(), 1, "{plan:#}");
+    let item = |key: &str| plan["items"][0][key].clone();
+    (item("action"), item("also"), item("reason"), item("orders"))
+}
+
+#[test]
+fn before_the_first_run_there_is_a_plan_and_no_state() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let expected = json!({
+        "apiVersion": "certctl.io/v1",
+        "kind": "Plan",
+        "items": [{
+            "namespace": "default",
+            "name": "web",
+            "action": "issue",
+            "reason": "DoesNotExist",
+            "message": "Issuing certificate as Secret does not exist",
+            "names": [{ "name": "web.example.test", "solver": "http-01" }],
+            "added": ["web.example.test"],
+            "issuer": { "kind": "Issuer", "name": "ca", "server": world.ca.directory_url() },
+            "orders": 1,
+        }],
+    });
+    assert_eq!(planned(&world, &[]), expected);
+    assert!(!world.path("state").exists());
+    world.run(&["plan", "--exit-code"]).ends_in(10);
+    assert_eq!(world.run(&["plan", "-o", "name"]).ends_in(0).stdout, "certificate/web\n");
+    assert!(!world.path("state").exists());
+    world.issue().ends_in(0);
+    let plan = planned(&world, &["web"]);
+    assert_eq!(plan["items"][0]["action"], "nothing");
+    assert!(plan["items"][0]["renewalTime"].is_string(), "{plan:#}");
+    world.run(&["plan", "--exit-code"]).ends_in(0);
+    assert_eq!(world.run(&["plan", "-o", "name"]).ends_in(0).stdout, "");
+}
+
+#[test]
+fn a_state_that_nobody_may_write_to_is_enough() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let everything = world.state().everything();
+    let set_modes = |mask: u32| {
+        for (path, entry) in &everything {
+            let mode = match entry {
+                Entry::Folder(mode) | Entry::File(mode, _) => *mode,
+                Entry::Link(_) => continue,
+            };
+            fs::set_permissions(path, fs::Permissions::from_mode(mode & mask)).unwrap();
+        }
+    };
+    set_modes(0o555);
+    assert_eq!(what(&world), (json!("nothing"), Value::Null, Value::Null, json!(0)));
+    set_modes(0o777);
+}
+
+#[test]
+fn what_differs_and_which_names_come_and_go_is_told() {
+    let simple = CertificateYaml::new("web").for_names(&["a.example.test", "b.example.test"]);
+    let world = World::prepared(std::slice::from_ref(&simple));
+    world.issue().ends_in(0);
+    world.write("config/web.yaml", &simple.for_names(&["b.example.test", "c.example.test"]));
+    let plan = planned(&world, &[]);
+    let item = |key: &str| plan["items"][0][key].clone();
+    assert_eq!((item("action"), item("reason")), (json!("issue"), json!("RequestChanged")));
+    assert_eq!(item("differs"), json!(["spec.dnsNames"]));
+    assert_eq!(
+        (item("added"), item("removed")),
+        (json!(["c.example.test"]), json!(["a.example.test"]))
+    );
+    assert_eq!(item("orders"), 1);
+    world.issue().ends_in(0);
+    assert_eq!(what(&world).0, "nothing");
+}
+
+#[test]
+fn forms_and_outputs_are_planned_without_an_order() {
+    let simple = CertificateYaml::new("web");
+    let world = World::prepared(std::slice::from_ref(&simple));
+    world.issue().ends_in(0);
+    let output = world.path("out").display().to_string();
+    let with_output = simple.annotation("certctl.io/output-dir", &output);
+    world.write("config/web.yaml", &with_output);
+    assert_eq!(what(&world), (json!("deploy"), Value::Null, Value::Null, json!(0)));
+    world.run(&["plan", "--exit-code"]).ends_in(10);
+    world.issue().ends_in(0);
+    assert_eq!(what(&world).0, "nothing");
+    let store = "keystores:\n    pkcs12: {create: true, password: first}";
+    world.write("config/web.yaml", &with_output.clone().field(store));
+    let (rewrite, deploy) = (json!("rewrite"), json!(["deploy"]));
+    let wanted = (rewrite, deploy, json!("SecretMismatch"), json!(0));
+    assert_eq!(what(&world), wanted);
+    world.issue().ends_in(0);
+    assert_eq!(what(&world).0, "nothing");
+    // Another password is seen as it is by a run.
+    world.write("config/web.yaml", &with_output.field(&store.replace("first", "second")));
+    assert_eq!(what(&world), wanted);
+}
+
+#[test]
+fn a_failure_is_waited_for_and_an_edit_lets_one_attempt_through() {
+    let simple = CertificateYaml::new("web");
+    let world = World::prepared(std::slice::from_ref(&simple));
+    let refusal = Fault::Refuse {
+        kind: ProblemType::Unauthorized,
+        detail: "the answer was wrong".to_owned(),
+    };
+    world.fault(Rule::always(refusal).for_name("web.example.test"));
+    world.issue().ends_in(4);
+    let plan = planned(&world, &[]);
+    let item = &plan["items"][0];
+    assert_eq!((&item["action"], &item["reason"]), (&json!("wait"), &json!("DoesNotExist")));
+    assert_eq!(item["wait"]["why"], "backing off after 1 failure");
+    let failed = world.state().record("web").status.last_failure_time.unwrap();
+    let until: jiff::Timestamp = item["wait"]["until"].as_str().unwrap().parse().unwrap();
+    assert_eq!(until.duration_since(failed), jiff::SignedDuration::from_hours(1));
+    world.run(&["plan", "--exit-code"]).ends_in(0);
+    world.write("config/web.yaml", &simple.for_names(&["other.example.test"]));
+    assert_eq!(what(&world).0, "issue");
+}
+
+#[test]
+fn an_order_that_is_under_way_costs_no_other_one() {
+    let world = World::prepared(&[CertificateYaml::new("web").for_names(&["web.nowhere.test"])]);
+    world.run(&["issue", "--timeout", "1s"]).ends_in(75);
+    let plan = planned(&world, &[]);
+    let item = &plan["items"][0];
+    assert_eq!((&item["action"], &item["orders"]), (&json!("issue"), &json!(0)));
+    assert_eq!(item["order"], "web-1-1", "{plan:#}");
+}
+
+#[test]
+fn broken_manifests_end_as_they_do_for_issue() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write("config/broken.yaml", "apiVersion: cert-manager.io/v1\nkind: Certificate\n  x: [");
+    let run = world.run(&["plan", "-o", "name"]).ends_in(3).says("broken.yaml:3:");
+    assert_eq!(run.stdout, "certificate/web\n");
+    let broken = world.path("config/broken.yaml");
+    let run = world.run(&["plan", broken.to_str().unwrap()]).ends_in(3);
+    assert_eq!(run.stdout, "");
+    let empty = World::start();
+    empty.run(&["plan"]).ends_in(3).says("no Certificate found in ");
+    empty.run(&["plan", "-o", "prometheus"]).ends_in(2);
+}
