@@ -37,6 +37,9 @@ _certctl() {
             certctl,issue)
                 cmd="certctl__subcmd__issue"
                 ;;
+            certctl,man)
+                cmd="certctl__subcmd__man"
+                ;;
             certctl,rehearse)
                 cmd="certctl__subcmd__rehearse"
                 ;;
@@ -85,6 +88,9 @@ _certctl() {
             certctl__subcmd__help,issue)
                 cmd="certctl__subcmd__help__subcmd__issue"
                 ;;
+            certctl__subcmd__help,man)
+                cmd="certctl__subcmd__help__subcmd__man"
+                ;;
             certctl__subcmd__help,rehearse)
                 cmd="certctl__subcmd__help__subcmd__rehearse"
                 ;;
@@ -110,7 +116,7 @@ _certctl() {
 
     case "${cmd}" in
         certctl)
-            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew validate status inspect check rehearse deploy forget version completion help"
+            opts="-f -n -o -v -q -A -l -V -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --version --help issue renew validate status inspect check rehearse deploy forget version completion man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -836,7 +842,7 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help)
-            opts="issue renew validate status inspect check rehearse deploy forget version completion help"
+            opts="issue renew validate status inspect check rehearse deploy forget version completion man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -948,6 +954,20 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__help__subcmd__issue)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__help__subcmd__man)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1146,6 +1166,120 @@ _certctl() {
             return 0
             ;;
         certctl__subcmd__issue)
+            opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "wide json yaml name prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-concurrent-challenges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --self-check-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http01-check-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resolver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns01-authoritative-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-resource-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        certctl__subcmd__man)
             opts="-f -n -o -v -q -A -l -h --filename --namespace --output --verbose --quiet --all-namespaces --selector --config-dir --state-dir --log-format --color --progress --parallel --max-concurrent-challenges --timeout --lock-timeout --self-check-interval --hook-timeout --http01-listen --http01-check-port --resolver --dns01-recursive-nameservers-only --dns01-authoritative-port --cluster-resource-namespace --metrics-file --exit-code --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -73,6 +73,7 @@ complete -c certctl -n "__fish_certctl_needs_command" -f -a "deploy" -d 'Write p
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c certctl -n "__fish_certctl_needs_command" -f -a "man" -d 'Write the manual into a folder, or print certctl(1)'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s n -l namespace -d 'Only objects of this namespace' -r
@@ -529,16 +530,54 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -s A -l all-
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "validate" -d 'Check manifests, offline'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "status" -d 'Show all certificates, or one in detail'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "completion" -d 'Print a completion script for a shell'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l exit-code -d 'End in 10 when something was issued, `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "validate" -d 'Check manifests, offline'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "status" -d 'Show all certificates, or one in detail'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "man" -d 'Write the manual into a folder, or print certctl(1)'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew validate status inspect check rehearse deploy forget version completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'

@@ -85,6 +85,11 @@ pub enum Verb {
     /// bash: certctl completion bash > /etc/bash_completion.d/certctl
     #[command(verbatim_doc_comment)]
     Completion(CompletionArgs),
+    /// Write the manual into a folder, or print certctl(1)
+    ///
+    /// certctl man /usr/local/share/man/man1 writes every page, of sections 5 and 7 too.
+    #[command(verbatim_doc_comment)]
+    Man(ManArgs),
 }
 
 /// `certctl issue`.
@@ -200,6 +205,14 @@ pub struct CompletionArgs {
     pub shell: clap_complete::Shell,
 }
 
+/// `certctl man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where the pages go; made when it is missing.
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -229,7 +242,8 @@ mod tests {
                 "deploy",
                 "forget",
                 "version",
-                "completion"
+                "completion",
+                "man"
             ]
         );
     }

@@ -10,6 +10,7 @@ pub mod environment;
 pub mod error;
 pub mod exit;
 pub mod log;
+pub mod man;
 pub mod output;
 pub mod panic;
 pub mod selector;
@@ -93,6 +94,10 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
             let script = completion::script(args.shell);
             shell.output.data(&String::from_utf8_lossy(&script))?;
         }
+        Verb::Man(args) => match &args.folder {
+            Some(folder) => drop(man::write(folder)?),
+            None => shell.output.data(&man::pages().remove(0).text)?,
+        },
         Verb::Issue(args) => return issue::issue(&args, shell),
         Verb::Renew(args) => return issue::renew(&args, shell),
         Verb::Validate(args) => return validate::validate(&args, shell),
