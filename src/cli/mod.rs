@@ -29,10 +29,12 @@ mod progress;
 mod rehearse;
 mod report;
 mod run;
+mod timer;
 mod validate;
 mod work;
 
 use std::ffi::OsString;
+use std::net::TcpListener;
 
 use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches};
@@ -43,6 +45,8 @@ use error::CliError;
 use exit::ExitCode;
 use output::{Output, When};
 
+use crate::solver::http01;
+
 /// What every verb is given.
 pub struct Shell {
     /// stdout and stderr.
@@ -51,6 +55,8 @@ pub struct Shell {
     pub environment: Environment,
     /// The global flags.
     pub global: GlobalArgs,
+    /// Sockets that were handed over, for HTTP-01.
+    pub inherited: Vec<TcpListener>,
 }
 
 /// Runs the program with these arguments, the first being its name.
@@ -61,8 +67,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     };
     let Arguments { global, verb, .. } = arguments;
     let output = Output::of_process(global.color, &environment);
-    let mut shell = Shell { output, environment, global };
-    match start(verb, &mut shell) {
+    let mut shell = Shell { output, environment, global, inherited: Vec::new() };
+    let sockets = http01::inherited().map_err(|error| CliError::new(ExitCode::Manifest, error));
+    let ended = sockets.and_then(|sockets| {
+        shell.inherited = sockets;
+        start(verb, &mut shell)
+    });
+    match ended {
         Ok(code) => code,
         Err(error) => {
             shell.output.talk(&error.to_string());
@@ -98,6 +109,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
             Some(folder) => drop(man::write(folder)?),
             None => shell.output.data(&man::pages().remove(0).text)?,
         },
+        Verb::Timer(verb) => return timer::timer(&verb, shell),
         Verb::Issue(args) => return issue::issue(&args, shell),
         Verb::Renew(args) => return issue::renew(&args, shell),
         Verb::Validate(args) => return validate::validate(&args, shell),
