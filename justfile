@@ -15,16 +15,16 @@ test:
 deny:
     cargo deny check
 
-# The completions are what the binary would print.
+# Completions and manual are what the binary would print.
 generated:
-    cargo test --locked --lib completion
+    cargo test --locked --lib cli
 
 words:
     .ci/words
 
 # Writes the generated files anew.
 regenerate:
-    CERTCTL_REGENERATE=1 cargo test --locked --lib completion
+    CERTCTL_REGENERATE=1 cargo test --locked --lib cli
 
 # Wall time beside the bare protocol.
 bench:

@@ -68,12 +68,15 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('rehearse', 'rehearse', [CompletionResultType]::ParameterValue, 'Run the whole flow against a built-in throw-away CA; touches no real state')
             [CompletionResult]::new('deploy', 'deploy', [CompletionResultType]::ParameterValue, 'Write pending outputs and run pending hooks again, without issuing')
             [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Stop managing a certificate; its files stay unless --secret')
+            [CompletionResult]::new('timer', 'timer', [CompletionResultType]::ParameterValue, 'Let the system''s scheduler run `certctl issue`')
             [CompletionResult]::new('version', 'version', [CompletionResultType]::ParameterValue, 'Print the version; with -v every directory and where it comes from')
             [CompletionResult]::new('completion', 'completion', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual into a folder, or print certctl(1)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'certctl;issue' {
+            [CompletionResult]::new('--splay', '--splay', [CompletionResultType]::ParameterName, 'Wait first, for a part of this time that is this host''s own')
             [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
             [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
@@ -596,6 +599,100 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'certctl;timer' {
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('print', 'print', [CompletionResultType]::ParameterValue, 'Print the files of a scheduler; installs nothing')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'certctl;timer;print' {
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'Whom it runs as [default: certctl for systemd, root for the others]')
+            [CompletionResult]::new('--dir', '--dir', [CompletionResultType]::ParameterName, 'Write the files into this folder instead')
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('--systemd', '--systemd', [CompletionResultType]::ParameterName, 'Units of systemd')
+            [CompletionResult]::new('--cron', '--cron', [CompletionResultType]::ParameterName, 'A file for /etc/cron.d')
+            [CompletionResult]::new('--launchd', '--launchd', [CompletionResultType]::ParameterName, 'A property list for launchd')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'certctl;timer;help' {
+            [CompletionResult]::new('print', 'print', [CompletionResultType]::ParameterValue, 'Print the files of a scheduler; installs nothing')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'certctl;timer;help;print' {
+            break
+        }
+        'certctl;timer;help;help' {
+            break
+        }
         'certctl;version' {
             [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
             [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
@@ -673,6 +770,44 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'certctl;man' {
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'certctl;help' {
             [CompletionResult]::new('issue', 'issue', [CompletionResultType]::ParameterValue, 'Make these certificates true now; safe to repeat, the verb for cron')
             [CompletionResult]::new('renew', 'renew', [CompletionResultType]::ParameterValue, 'Issue certificates now, due or not; bypasses the backoff')
@@ -684,8 +819,10 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('rehearse', 'rehearse', [CompletionResultType]::ParameterValue, 'Run the whole flow against a built-in throw-away CA; touches no real state')
             [CompletionResult]::new('deploy', 'deploy', [CompletionResultType]::ParameterValue, 'Write pending outputs and run pending hooks again, without issuing')
             [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Stop managing a certificate; its files stay unless --secret')
+            [CompletionResult]::new('timer', 'timer', [CompletionResultType]::ParameterValue, 'Let the system''s scheduler run `certctl issue`')
             [CompletionResult]::new('version', 'version', [CompletionResultType]::ParameterValue, 'Print the version; with -v every directory and where it comes from')
             [CompletionResult]::new('completion', 'completion', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Write the manual into a folder, or print certctl(1)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -731,10 +868,20 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
         'certctl;help;forget' {
             break
         }
+        'certctl;help;timer' {
+            [CompletionResult]::new('print', 'print', [CompletionResultType]::ParameterValue, 'Print the files of a scheduler; installs nothing')
+            break
+        }
+        'certctl;help;timer;print' {
+            break
+        }
         'certctl;help;version' {
             break
         }
         'certctl;help;completion' {
+            break
+        }
+        'certctl;help;man' {
             break
         }
         'certctl;help;help' {

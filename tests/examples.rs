@@ -1,26 +1,98 @@
-//! The manifests that users copy are right as they stand.
+//! The manifests and programs that users copy are right as they stand.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use certctl::manifest::{Diagnostic, Options, Source, check_references, load};
+use certctl::manifest::{Diagnostic, Loaded, Options, Source, check_references, load};
+use certctl::resource::{Dns01Provider, IssuerKind, SolverKind};
+
+fn examples() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/examples"))
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+fn manifests(folder: &Path) -> Vec<PathBuf> {
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml");
+    entries(folder).into_iter().filter(is_yaml).collect()
+}
+
+/// Loads a manifest that must be valid and complete by itself.
+fn loaded(source: Source) -> Loaded {
+    let mut loaded = load(&[source], &Options::default());
+    check_references(&mut loaded);
+    let findings: Vec<String> = loaded.diagnostics.iter().map(Diagnostic::render).collect();
+    assert_eq!((findings, loaded.skipped.len()), (vec![], 0), "{:?}", loaded.files);
+    assert!(!loaded.certificates.is_empty(), "{:?}", loaded.files);
+    loaded
+}
 
 #[test]
 fn every_example_is_valid_and_complete_by_itself() {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/examples"));
-    let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut sources: Vec<(Source, PathBuf)> = entries
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .map(|path| (Source::File(path.clone()), path))
-        .collect();
-    assert!(sources.len() >= 3, "{sources:?}");
-    let quickstart = folder.join("quickstart");
-    sources.push((Source::Directory(quickstart.clone()), quickstart));
-    for (source, path) in sources {
-        let mut loaded = load(&[source], &Options::default());
-        check_references(&mut loaded);
-        let findings: Vec<String> = loaded.diagnostics.iter().map(Diagnostic::render).collect();
-        assert_eq!((findings, loaded.skipped.len()), (vec![], 0), "{}", path.display());
-        assert_eq!(loaded.issuers.len(), 1, "{}", path.display());
-        assert!(!loaded.certificates.is_empty(), "{}", path.display());
+    let files = manifests(&examples());
+    assert!(files.len() >= 10, "{files:?}");
+    for path in files {
+        assert_eq!(loaded(Source::File(path.clone())).issuers.len(), 1, "{}", path.display());
+    }
+    let quickstart = loaded(Source::Directory(examples().join("quickstart")));
+    assert_eq!(quickstart.issuers.len(), 1);
+}
+
+#[test]
+fn each_family_of_dns_providers_has_an_issuer_and_a_cluster_issuer() {
+    let mut providers = BTreeSet::new();
+    for path in manifests(&examples().join("dns01")) {
+        let loaded = loaded(Source::File(path.clone()));
+        let kinds: Vec<IssuerKind> = loaded.issuers.iter().map(|issuer| issuer.kind).collect();
+        assert_eq!(kinds, [IssuerKind::Issuer, IssuerKind::ClusterIssuer], "{}", path.display());
+        for solver in loaded.issuers.iter().flat_map(|issuer| &issuer.acme.solvers) {
+            let SolverKind::Dns01(dns01) = &solver.kind else { panic!("{}", path.display()) };
+            if let Dns01Provider::Webhook(webhook) = &dns01.provider {
+                let command = webhook.config.as_ref().and_then(|c| c["command"].as_str()).unwrap();
+                assert!(examples().join("solvers.d").join(command).is_file(), "{command}");
+                providers.insert(webhook.solver_name.clone());
+            } else {
+                let tagged = serde_json::to_value(&dns01.provider).unwrap();
+                providers.extend(tagged.as_object().unwrap().keys().cloned());
+            }
+        }
+    }
+    let expected = ["acmeDNS", "cloudflare", "exec", "rfc2136", "route53"];
+    assert_eq!(providers.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn each_hook_has_a_manifest_and_each_manifest_its_hook() {
+    let mut named = BTreeSet::new();
+    for path in manifests(&examples()) {
+        for certificate in loaded(Source::File(path)).certificates {
+            let settings = certificate.settings;
+            named.extend(settings.reload.into_iter().chain(settings.deploy_hook));
+        }
+    }
+    // The file is linked under the name of its service.
+    let named: Vec<&str> = named.iter().map(|n| n.split_once('-').map_or(&**n, |n| n.0)).collect();
+    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    let there: Vec<String> = entries(&examples().join("hooks.d")).iter().map(name).collect();
+    assert_eq!(named, there);
+}
+
+#[test]
+fn each_program_is_for_every_shell_and_can_be_run() {
+    let programs = ["hooks.d", "solvers.d"].map(|folder| entries(&examples().join(folder)));
+    for path in programs.concat() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("#!/bin/sh\n") && text.contains("\nset -eu\n"), "{text}");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o111, 0o111, "{}", path.display());
+        let read = Command::new("sh").arg("-n").arg(&path).status().unwrap();
+        assert!(read.success(), "{}", path.display());
     }
 }

@@ -14,6 +14,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 pub use global::{Format, GlobalArgs};
 pub use values::{HostPort, Resolve, ValueError};
 
+use crate::resource::GoDuration;
+
 /// cert-manager for people without a cluster: makes the Certificates in YAML files true.
 ///
 /// certctl reads cert-manager's Certificate and Issuer manifests from files, obtains and renews
@@ -83,6 +85,9 @@ pub enum Verb {
     Deploy(DeployArgs),
     /// Stop managing a certificate; its files stay unless --secret.
     Forget(ForgetArgs),
+    /// Let the system's scheduler run `certctl issue`.
+    #[command(subcommand)]
+    Timer(TimerVerb),
     /// Print the version; with -v every directory and where it comes from.
     Version(VersionArgs),
     /// Print a completion script for a shell
@@ -90,6 +95,11 @@ pub enum Verb {
     /// bash: certctl completion bash > /etc/bash_completion.d/certctl
     #[command(verbatim_doc_comment)]
     Completion(CompletionArgs),
+    /// Write the manual into a folder, or print certctl(1)
+    ///
+    /// certctl man /usr/local/share/man/man1 writes every page, of sections 5 and 7 too.
+    #[command(verbatim_doc_comment)]
+    Man(ManArgs),
 }
 
 /// `certctl issue`.
@@ -98,6 +108,9 @@ pub struct IssueArgs {
     /// Manifests, folders of them, `-` for standard input, or names of known certificates.
     #[arg(value_name = "FILE|DIR|-|NAME")]
     pub targets: Vec<OsString>,
+    /// Wait first, for a part of this time that is this host's own.
+    #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = values::duration)]
+    pub splay: Option<GoDuration>,
 }
 
 /// `certctl renew`.
@@ -226,6 +239,37 @@ pub struct ForgetArgs {
     pub secret: bool,
 }
 
+/// `certctl timer`.
+#[derive(Debug, Subcommand)]
+pub enum TimerVerb {
+    /// Print the files of a scheduler; installs nothing.
+    ///
+    /// --systemd: a hardened service with its timer, a socket for port 80, and a path that lets
+    /// servers be reloaded as root. Each is hourly, in a minute of this host's own.
+    Print(TimerPrintArgs),
+}
+
+/// `certctl timer print`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("scheduler").required(true)))]
+pub struct TimerPrintArgs {
+    /// Units of systemd.
+    #[arg(long, group = "scheduler")]
+    pub systemd: bool,
+    /// A file for /etc/cron.d.
+    #[arg(long, group = "scheduler")]
+    pub cron: bool,
+    /// A property list for launchd.
+    #[arg(long, group = "scheduler")]
+    pub launchd: bool,
+    /// Whom it runs as [default: certctl for systemd, root for the others]
+    #[arg(long, value_name = "NAME", value_parser = values::user)]
+    pub user: Option<String>,
+    /// Write the files into this folder instead.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
 /// `certctl version`.
 #[derive(Debug, Args)]
 pub struct VersionArgs {
@@ -241,12 +285,19 @@ pub struct CompletionArgs {
     pub shell: clap_complete::Shell,
 }
 
+/// `certctl man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where the pages go; made when it is missing.
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::resource::GoDuration;
 
     #[test]
     fn the_tree_is_sound() {
@@ -270,8 +321,10 @@ mod tests {
                 "rehearse",
                 "deploy",
                 "forget",
+                "timer",
                 "version",
-                "completion"
+                "completion",
+                "man"
             ]
         );
     }

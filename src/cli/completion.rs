@@ -2,7 +2,7 @@
 //!
 //! The same scripts are kept in `completions/`; the test below fails when they are stale and
 //! writes them anew when `CERTCTL_REGENERATE` is set:
-//! `CERTCTL_REGENERATE=1 cargo test --lib completion`.
+//! `CERTCTL_REGENERATE=1 cargo test --lib cli`.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -37,7 +37,7 @@ mod tests {
             let kept = std::fs::read_to_string(&path).unwrap_or_default();
             assert!(
                 kept == script,
-                "{} is stale: CERTCTL_REGENERATE=1 cargo test --lib completion",
+                "{} is stale: CERTCTL_REGENERATE=1 cargo test --lib cli",
                 path.display()
             );
         }

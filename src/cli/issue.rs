@@ -8,6 +8,7 @@ use super::exit::ExitCode;
 use super::leftovers;
 use super::run::{Setting, conclude, on_one_thread, open_state, run};
 use super::status::write_metrics;
+use super::timer::Host;
 use super::work::{Wanted, Work, gather, known};
 use super::{Shell, output};
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -17,6 +18,12 @@ use crate::store::{OpenMode, StateDirectory};
 
 /// Makes certificates true, as far as they are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    if let Some(splay) = args.splay {
+        on_one_thread(async {
+            Host::here().wait(&SystemClock, splay).await;
+            Ok(())
+        })?;
+    }
     let wanted = Wanted::read(&args.targets)?;
     work_on(shell, &wanted, "issue", |_| {})
 }

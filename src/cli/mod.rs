@@ -10,6 +10,7 @@ pub mod environment;
 pub mod error;
 pub mod exit;
 pub mod log;
+pub mod man;
 pub mod output;
 pub mod panic;
 pub mod selector;
@@ -30,10 +31,12 @@ mod rehearse;
 mod report;
 mod run;
 mod scratch;
+mod timer;
 mod validate;
 mod work;
 
 use std::ffi::OsString;
+use std::net::TcpListener;
 
 use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches};
@@ -44,6 +47,8 @@ use error::CliError;
 use exit::ExitCode;
 use output::{Output, When};
 
+use crate::solver::http01;
+
 /// What every verb is given.
 pub struct Shell {
     /// stdout and stderr.
@@ -52,6 +57,8 @@ pub struct Shell {
     pub environment: Environment,
     /// The global flags.
     pub global: GlobalArgs,
+    /// Sockets that were handed over, for HTTP-01.
+    pub inherited: Vec<TcpListener>,
 }
 
 /// Runs the program with these arguments, the first being its name.
@@ -62,8 +69,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     };
     let Arguments { global, verb, .. } = arguments;
     let output = Output::of_process(global.color, &environment);
-    let mut shell = Shell { output, environment, global };
-    match start(verb, &mut shell) {
+    let mut shell = Shell { output, environment, global, inherited: Vec::new() };
+    let sockets = http01::inherited().map_err(|error| CliError::new(ExitCode::Manifest, error));
+    let ended = sockets.and_then(|sockets| {
+        shell.inherited = sockets;
+        start(verb, &mut shell)
+    });
+    match ended {
         Ok(code) => code,
         Err(error) => {
             shell.output.talk(&error.to_string());
@@ -95,6 +107,11 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
             let script = completion::script(args.shell);
             shell.output.data(&String::from_utf8_lossy(&script))?;
         }
+        Verb::Man(args) => match &args.folder {
+            Some(folder) => drop(man::write(folder)?),
+            None => shell.output.data(&man::pages().remove(0).text)?,
+        },
+        Verb::Timer(verb) => return timer::timer(&verb, shell),
         Verb::Issue(args) => return issue::issue(&args, shell),
         Verb::Renew(args) => return issue::renew(&args, shell),
         Verb::Plan(args) => return plan::plan(&args, shell),

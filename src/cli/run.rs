@@ -1,7 +1,7 @@
 //! A run of the engine from the command line: the world, the signals, and what is said of it.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ use crate::engine::{
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverOptions};
 use crate::resource::FailureClass;
-use crate::solver::http01::Hits;
+use crate::solver::http01::{Hits, ListenError};
 use crate::store::{OpenMode, StateDirectory};
 
 /// Runs a future on the one thread that everything runs on.
@@ -132,7 +132,13 @@ async fn world<'a>(
     setting: Setting,
 ) -> Result<World<'a, SystemClock, StateDirectory>, CliError> {
     let resolver = resolver(shell, setting.overrides).await?;
-    let listen = if shell.global.http01_listen.is_empty() {
+    // A flag beats what was handed over, and that the usual address.
+    let is_named = !shell.global.http01_listen.is_empty();
+    let inherited = shell.inherited.iter().filter(|_| !is_named).map(TcpListener::try_clone);
+    let inherited: Vec<TcpListener> = inherited
+        .collect::<Result<_, _>>()
+        .map_err(|source| CliError::new(ExitCode::Manifest, ListenError::Inherited { source }))?;
+    let listen = if !is_named && inherited.is_empty() {
         vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, 80))]
     } else {
         shell.global.http01_listen.clone()
@@ -143,6 +149,7 @@ async fn world<'a>(
     let environment = shell.environment.clone();
     let options = WorldOptions {
         http01_listen: listen,
+        http01_inherited: inherited,
         http01_check_port: shell.global.http01_check_port.unwrap_or(80),
         cluster_resource_namespace: shell.global.cluster_resource_namespace.clone(),
         user_agent: concat!("certctl/", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -14,7 +14,7 @@ mod trouble;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
 pub struct WorldOptions {
     /// Where the HTTP-01 listener listens, unless an annotation says otherwise.
     pub http01_listen: Vec<SocketAddr>,
+    /// Sockets that were handed over, served beside those.
+    pub http01_inherited: Vec<TcpListener>,
     /// The port the self-check asks, unless an annotation says otherwise.
     pub http01_check_port: u16,
     /// The namespace of a ClusterIssuer's secrets.

@@ -15,6 +15,8 @@ mod dns01;
 #[cfg(test)]
 mod formats;
 #[cfg(test)]
+mod inherited;
+#[cfg(test)]
 mod inspect;
 #[cfg(test)]
 mod issuing;

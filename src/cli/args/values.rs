@@ -91,6 +91,15 @@ pub(super) fn namespace(text: &str) -> Result<String, ValueError> {
     if is_dns_label(text) { Ok(text.to_owned()) } else { Err(ValueError::Namespace) }
 }
 
+/// The name of an account.
+pub(super) fn user(text: &str) -> Result<String, ValueError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let is_name = (1..=32).contains(&text.len())
+        && text.chars().all(fits)
+        && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if is_name { Ok(text.to_owned()) } else { Err(ValueError::User) }
+}
+
 /// Why a value is refused. clap says which flag it was for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "each variant says what it is about in its message")]
@@ -103,6 +112,8 @@ pub enum ValueError {
     Zero,
     #[error("a namespace has lower-case letters, digits and hyphens only, at most 63")]
     Namespace,
+    #[error("an account's name has letters, digits, `_`, `-` and `.`, at most 32")]
+    User,
     #[error("a port is a number up to 65535")]
     Port,
     #[error("write ADDRESS:PORT, such as 127.0.0.1:5002, [::]:80, or :80")]

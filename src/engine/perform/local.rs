@@ -1,6 +1,6 @@
 //! Deeds on this machine: keys, CSRs, challenges, publishing.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
@@ -70,14 +70,17 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 trouble::precondition(format!("certctl.io/http01-listen: {text} is no address"))
             })?);
         }
+        let mut inherited = Vec::new();
         if addresses.is_empty() {
             addresses.clone_from(&self.options.http01_listen);
+            let all = self.options.http01_inherited.iter().map(TcpListener::try_clone);
+            inherited = all.collect::<Result<Vec<_>, _>>().map_err(trouble::local)?;
         }
         if self.listeners.borrow().contains_key(&addresses) {
             return Ok(());
         }
         let listener =
-            Listener::bind(&addresses, Vec::new(), &self.tokens, &self.hits).map_err(|error| {
+            Listener::bind(&addresses, inherited, &self.tokens, &self.hits).map_err(|error| {
                 trouble::precondition(format!(
                     "the HTTP-01 listener cannot start: {error}. If a web server has the port, \
                      let it serve a folder and name that in the annotation \

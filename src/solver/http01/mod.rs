@@ -18,7 +18,7 @@ mod webroot;
 pub use folder::{FolderError, PresentedToken, TokenFolder};
 pub use hits::{Hit, Hits};
 pub use listener::Listener;
-pub use socket::ListenError;
+pub use socket::{ListenError, inherited};
 pub use token::{Token, TokenError};
 pub use webroot::{Webroot, WebrootError};
 

@@ -32,6 +32,20 @@ pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
     }
 }
 
+/// The sockets that whoever started this process has opened for it (`LISTEN_FDS`, `LISTEN_PID`,
+/// as systemd does), listening. To be called once, before there are threads: the descriptors are
+/// taken over, and the variables go.
+pub fn inherited() -> Result<Vec<TcpListener>, ListenError> {
+    let refused = |source| ListenError::Inherited { source };
+    let mut handed_over = listenfd::ListenFd::from_env();
+    let mut sockets = Vec::new();
+    for index in 0..handed_over.len() {
+        // It is marked to be closed in the programs that this one starts.
+        sockets.extend(handed_over.take_tcp_listener(index).map_err(refused)?);
+    }
+    Ok(sockets)
+}
+
 fn open(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {

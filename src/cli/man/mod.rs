@@ -1,0 +1,212 @@
+//! `certctl man`: the manual, generated from the tree of verbs and flags and the texts beside this
+//! file.
+//!
+//! The same pages are kept in `man/`; a test below fails when they are stale and writes them anew
+//! when `CERTCTL_REGENERATE` is set. Pages carry neither a date nor a version: they change when
+//! what they say does.
+
+mod fields;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+
+use clap::{Command, CommandFactory as _};
+use clap_mangen::Man;
+
+use super::args::Arguments;
+use super::error::CliError;
+use super::exit::ExitCode;
+
+/// One page of the manual.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The name of its file, such as `certctl-issue.1`.
+    pub file: String,
+    /// What is in it, for man(1).
+    pub text: String,
+}
+
+/// The manual: certctl(1), a page per verb, and what is not about one verb.
+pub fn pages() -> Vec<Page> {
+    let mut tree = Arguments::command()
+        .disable_help_subcommand(true)
+        .override_usage("certctl [OPTIONS] VERB [ARGUMENT]...")
+        .subcommand_help_heading("VERBS")
+        // An option that is not in the short help would stand there without its meaning.
+        .mut_args(|arg| arg.hide_short_help(false));
+    tree.build();
+    let mut verbs = Vec::new();
+    of_verbs(&tree, &mut verbs);
+    let mut see_also = ".SH \"SEE ALSO\"\n".to_owned();
+    for page in &verbs {
+        let name = escaped(page.file.trim_end_matches(".1"));
+        see_also.push_str(&[".BR ", &name, " (1),\n"].concat());
+    }
+    see_also.push_str(SEE_ALSO);
+    let mut all = vec![Page {
+        file: "certctl.1".to_owned(),
+        text: [&of_command(&tree, true), include_str!("certctl.roff"), &see_also].concat(),
+    }];
+    all.append(&mut verbs);
+    let yaml =
+        [include_str!("yaml-head.roff"), &fields::sections(), include_str!("yaml-tail.roff")];
+    for (name, section, about, text) in [
+        ("certctl.yaml", '5', "manifests of certctl", &*yaml.concat()),
+        (
+            "certctl-exit-codes",
+            '7',
+            "how certctl ends, as a number",
+            include_str!("exit-codes.roff"),
+        ),
+        (
+            "certctl-hooks",
+            '7',
+            "programs that certctl runs: hooks and exec solvers",
+            include_str!("hooks.roff"),
+        ),
+    ] {
+        let head = format!("{}.SH NAME\n{} \\- {about}\n", title(name, section), escaped(name));
+        all.push(Page { file: format!("{name}.{section}"), text: head + text });
+    }
+    all
+}
+
+fn of_verbs(command: &Command, found: &mut Vec<Page>) {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        // The global flags stand in certctl(1) once.
+        let own = verb.clone().mut_args(|arg| {
+            let is_global = arg.is_global_set();
+            arg.hide(is_global)
+        });
+        let name = verb.get_display_name().unwrap_or_else(|| verb.get_name());
+        let text = of_command(&own, false) + VERB_TAIL;
+        found.push(Page { file: format!("{name}.1"), text });
+        of_verbs(verb, found);
+    }
+}
+
+fn of_command(command: &Command, is_whole: bool) -> String {
+    let man = Man::new(command.clone());
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let mut text = title(name, '1').into_bytes();
+    let rendered = man
+        .render_name_section(&mut text)
+        .and_then(|()| man.render_synopsis_section(&mut text))
+        .and_then(|()| man.render_description_section(&mut text))
+        .and_then(|()| man.render_options_section(&mut text))
+        .and_then(|()| {
+            if command.has_subcommands() {
+                man.render_subcommands_section(&mut text)
+            } else {
+                Ok(())
+            }
+        });
+    debug_assert!(rendered.is_ok(), "memory takes all that is written");
+    // Each part brings the definition of its apostrophe along.
+    let text = String::from_utf8_lossy(&text).replacen(APOSTROPHE, "\0", 1);
+    let text = text.replace(APOSTROPHE, "").replacen('\0', APOSTROPHE, 1);
+    // A verb without options of its own has --help only.
+    if is_whole { text } else { text + GLOBAL }
+}
+
+/// The line that a page begins with; clap_mangen's own lets an empty date vanish.
+fn title(name: &str, section: char) -> String {
+    format!(".TH {} {section} \"\" \"certctl\" \"\"\n", escaped(name))
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('-', "\\-")
+}
+
+/// Writes the pages into a folder, which is made when it is missing; returns how many.
+pub fn write(folder: &Path) -> Result<usize, CliError> {
+    let failed = |path: &Path, error: &std::io::Error| {
+        CliError::new(ExitCode::Failed, format_args!("cannot write {}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let pages = pages();
+    for page in &pages {
+        let path = folder.join(&page.file);
+        let written = File::create(&path).and_then(|mut f| f.write_all(page.text.as_bytes()));
+        written.map_err(|error| failed(&path, &error))?;
+    }
+    Ok(pages.len())
+}
+
+const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+const SEE_ALSO: &str =
+    ".BR certctl.yaml (5),\n.BR certctl\\-exit\\-codes (7),\n.BR certctl\\-hooks (7)\n";
+const GLOBAL: &str = ".PP\nThe options of every verb stand in\n.BR certctl (1).\n";
+const VERB_TAIL: &str = ".SH \"SEE ALSO\"\n.BR certctl (1),\n.BR certctl.yaml (5),\n\
+                         .BR certctl\\-exit\\-codes (7)\n";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_pages_in_man_are_up_to_date() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
+        let pages = pages();
+        if std::env::var_os("CERTCTL_REGENERATE").is_some() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+                std::fs::remove_file(entry.unwrap().path()).unwrap();
+            }
+            assert_eq!(write(&folder).unwrap(), pages.len());
+        }
+        let kept: BTreeSet<String> = std::fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let made: BTreeSet<String> = pages.iter().map(|page| page.file.clone()).collect();
+        assert_eq!(kept, made, "CERTCTL_REGENERATE=1 cargo test --lib cli");
+        for page in pages {
+            let text = std::fs::read_to_string(folder.join(&page.file)).unwrap_or_default();
+            let file = page.file;
+            assert!(
+                text == page.text,
+                "{file} is stale: CERTCTL_REGENERATE=1 cargo test --lib cli"
+            );
+        }
+    }
+
+    #[test]
+    fn each_verb_has_a_page_and_no_page_a_date_or_version() {
+        let pages = pages();
+        for verb in Arguments::command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let file = format!("certctl-{}.1", verb.get_name());
+            assert!(pages.iter().any(|page| page.file == file), "{file}");
+        }
+        for page in &pages {
+            let title = page.text.lines().find(|line| line.starts_with(".TH")).unwrap();
+            assert!(title.ends_with(" \"\" \"certctl\" \"\""), "{title}");
+            assert!(!page.text.contains(env!("CARGO_PKG_VERSION")), "{}", page.file);
+        }
+    }
+
+    #[test]
+    fn every_exit_code_is_explained() {
+        let pages = pages();
+        let page = pages.iter().find(|page| page.file == "certctl-exit-codes.7").unwrap();
+        for code in [
+            ExitCode::Done,
+            ExitCode::Failed,
+            ExitCode::Usage,
+            ExitCode::Manifest,
+            ExitCode::Validation,
+            ExitCode::Ca,
+            ExitCode::Output,
+            ExitCode::State,
+            ExitCode::Attention,
+            ExitCode::Changed,
+            ExitCode::Deferred,
+        ] {
+            let line = format!(".TP\n.B {}\n", code.number());
+            assert!(page.text.contains(&line), "{code:?}");
+        }
+    }
+}
