@@ -179,10 +179,10 @@ const STORY: [(i64, &str, Reason, &str); 12] = [
     (1, "two", Reason::Created, "Created Challenge resource \"two-1\" for domain \"b.example\""),
     (2, "three", Reason::OrderCreated, ""),
     (2, "three", Reason::Created, "Created Challenge resource \"x-1\" for domain \"a.example\""),
-    (20, "one", Reason::Started, "Challenge scheduled for processing (a.example)"),
-    (21, "two", Reason::Started, "Challenge scheduled for processing (b.example)"),
+    (20, "one", Reason::Started, "queued since 1970-01-01T00:00:05Z (a.example)"),
+    (21, "two", Reason::Started, "queued since 1970-01-01T00:00:06Z (b.example)"),
     (30, "one", Reason::Released, "Challenge gave its slot back (a.example)"),
-    (30, "three", Reason::Started, "Challenge scheduled for processing (a.example)"),
+    (30, "three", Reason::Started, "queued since 1970-01-01T00:00:07Z (a.example)"),
     (40, "two", Reason::Requeued, "Challenge queued again (b.example)"),
     (41, "three", Reason::Released, "Challenge gave its slot back (a.example)"),
 ];
@@ -219,6 +219,8 @@ fn the_checker_catches_each_kind_of_violation() {
     );
     // The younger one before the older one; with the same name it is not in its way.
     assert_eq!(told(|story| story[7].0 = 19), [overtook("two", "one")]);
+    // Before the older one is in the queue nobody can overtake it.
+    assert_eq!(told(|story| story[7].0 = 4), []);
     // Never given back, given back twice, taken twice.
     assert_eq!(told(|story| _ = story.remove(11)), [Kept(a())]);
     assert_eq!(

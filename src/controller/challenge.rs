@@ -23,8 +23,8 @@ use super::{
     IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Identifier, Order,
-    OrderState, Phase, Reason,
+    AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Order, OrderState,
+    Phase, Reason,
 };
 
 pub use between_runs::{left_unanswered, parked, resumed, withdrawn};
@@ -116,11 +116,11 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
                 challenge.target = None;
             }
             challenge.clean_up = CleanUp::Owed;
-            record = record.normal(now, Reason::Started, scheduled(&challenge.spec.identifier));
+            record = started(record, snapshot, challenge, now);
         } else if may_go_on(snapshot, challenge) {
             let is_out = challenge.presented_at.is_some();
             challenge.phase = if is_out { Phase::SelfChecking } else { Phase::Presenting };
-            record = record.normal(now, Reason::Started, scheduled(&challenge.spec.identifier));
+            record = started(record, snapshot, challenge, now);
         } else if must_yield(snapshot, challenge) {
             challenge.phase = Phase::Requeued;
             let message = format!(
@@ -161,9 +161,24 @@ fn must_yield(snapshot: &Snapshot, challenge: &Challenge) -> bool {
         && snapshot.run.turn_over.contains(&challenge.spec.url)
 }
 
-/// What the journal says of a challenge that got its slot.
-pub(crate) fn scheduled(identifier: &Identifier) -> String {
-    format!("Challenge scheduled for processing ({identifier})")
+/// The start is told with the time of its grant: it is noted a little later.
+fn started(record: Record, snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> Record {
+    let (at, message) = scheduled(snapshot, challenge, now);
+    record.normal(at, Reason::Started, message)
+}
+
+/// When a slot was granted, and what the journal says of it.
+pub(crate) fn scheduled(
+    snapshot: &Snapshot,
+    challenge: &Challenge,
+    now: Timestamp,
+) -> (Timestamp, String) {
+    let identifier = &challenge.spec.identifier;
+    let (at, since) = match snapshot.run.grants.get(&challenge.spec.url) {
+        Some(grant) => (grant.at, format!(", queued since {}", grant.queued_since)),
+        None => (now, String::new()),
+    };
+    (at, format!("Challenge scheduled for processing{since} ({identifier})"))
 }
 
 /// What the journal says of a challenge whose slot is free for others, when nothing else says so.

@@ -32,7 +32,7 @@ mod tests;
 
 use jiff::Timestamp;
 
-pub use run::{Poll, Run};
+pub use run::{Grant, Poll, Run};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
     AuthorizationSeen, ChallengeSeen, Change, CheckSeen, DeedError, DeedErrorKind, Deferral,

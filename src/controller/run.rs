@@ -43,6 +43,8 @@ pub struct Run {
     pub poll: Poll,
     /// Challenges, by URL, that hold a slot.
     pub granted: BTreeSet<String>,
+    /// When those slots were granted in this run, by URL.
+    pub grants: BTreeMap<String, Grant>,
     /// Challenges, by URL, that an earlier run was at work on, and that have no slot yet.
     pub without_slot: BTreeSet<String>,
     /// Challenges, by URL, whose turn is over because others wait for their slots.
@@ -85,6 +87,15 @@ pub struct Run {
     pub not_deployed: BTreeSet<DeployStep>,
     /// The trouble that ends this run.
     pub trouble: Option<(String, DeedError)>,
+}
+
+/// The grant of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// When.
+    pub at: Timestamp,
+    /// Since when the challenge was in the queue that all runs share.
+    pub queued_since: Timestamp,
 }
 
 /// When to look at the order next.

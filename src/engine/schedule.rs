@@ -15,8 +15,8 @@ use tokio::sync::{Mutex, Notify};
 
 use super::Options;
 use super::ports::{Clock, Lock, Store, StoreError};
-use crate::controller::Snapshot;
 use crate::controller::scheduler::{crowd, grant, turn, turns_over};
+use crate::controller::{Grant, Snapshot};
 use crate::resource::{
     Challenge, ChallengeType, Entry, NamespacedName, Order, Phase, Place, Queue,
 };
@@ -69,6 +69,10 @@ struct Turn {
     phase: Phase,
     /// When it got its slot.
     began: Option<Timestamp>,
+    /// When it came into the queue that all runs share.
+    entered: Option<Timestamp>,
+    /// The grant of its slot, for the journal.
+    grant: Option<Grant>,
     /// Whether others may have the slot when the turn is over.
     may_yield: bool,
 }
@@ -299,6 +303,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         let holds = |turn: &&Turn| turn.entry.place == Place::Granted;
         let url = |turn: &Turn| turn.entry.url.clone();
         run.granted = own.iter().filter(holds).map(url).collect();
+        run.grants = own.iter().filter_map(|turn| Some((url(turn), turn.grant?))).collect();
         let without = own.iter().filter(|turn| !holds(turn) && works(turn.phase));
         run.without_slot = without.map(url).collect();
         run.is_crowded = state.crowd > 0;
@@ -343,9 +348,11 @@ impl State {
         let mut entries = Vec::new();
         for (name, member) in &mut self.members {
             for turn in &mut member.turns {
+                let entered = *turn.entered.get_or_insert(now);
                 if started.contains(&turn.entry.url) {
                     turn.entry.place = Place::Granted;
                     turn.began = Some(now);
+                    turn.grant = Some(Grant { at: now, queued_since: entered });
                     if asking != Some(name) {
                         member.woken.notify_one();
                     }
@@ -416,6 +423,8 @@ fn turn_of(
         },
         phase: challenge.phase,
         began,
+        entered: before.and_then(|before| before.entered),
+        grant: before.and_then(|before| before.grant),
         may_yield: !waits_instead
             && matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking),
     }

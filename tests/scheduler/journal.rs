@@ -20,8 +20,7 @@ pub(crate) enum Violation {
     OutOfTurn(String),
 }
 
-/// How long after its creation a challenge is in the queue at the latest, and how long after it
-/// got a slot its journal says so.
+/// How long after a name is free at the latest the next one that wants it may start.
 const LATE: SignedDuration = SignedDuration::from_secs(5);
 
 /// What the journals tell.
@@ -38,7 +37,6 @@ struct Waiting {
     name: String,
     /// When its order was made.
     age: Timestamp,
-    since: Timestamp,
 }
 
 /// Reads journals by certificate; all challenges are of one type. A slot counts as given back
@@ -53,6 +51,14 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
     let mut ages: BTreeMap<&String, Timestamp> = BTreeMap::new();
     let mut waiting: BTreeMap<(String, String), Waiting> = BTreeMap::new();
     let mut freed: BTreeMap<String, Timestamp> = BTreeMap::new();
+    // Since when each was in the queue is told when it starts.
+    let starts = all.iter().filter(|(_, event)| event.reason == Reason::Started);
+    let mut entered: BTreeMap<(&str, &str), Timestamp> = BTreeMap::new();
+    for (of, event) in starts {
+        if let Some(since) = queued_since(&event.message) {
+            entered.entry((of.as_str(), bracketed_in(&event.message))).or_insert(since);
+        }
+    }
     for (of, event) in all {
         match event.reason {
             Reason::OrderCreated => {
@@ -61,7 +67,7 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
             Reason::Created => {
                 let name = quoted_last(&event.message);
                 let who = (of.clone(), name.clone());
-                waiting.insert(who, Waiting { name, age: ages[of], since: event.time });
+                waiting.insert(who, Waiting { name, age: ages[of] });
             }
             Reason::Started => {
                 let name = bracketed(&event.message);
@@ -73,10 +79,11 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
                 if let Some(me) = waiting.remove(&who) {
                     let busy = |name: &String| held.iter().any(|(_, held)| held == name);
                     let early = event.time - LATE;
-                    let overtaken = waiting.iter().filter(|(_, other)| {
+                    let overtaken = waiting.iter().filter(|((of, name), other)| {
                         let was_busy = freed.get(&other.name).is_some_and(|at| *at > early);
-                        let could = other.since < early && !busy(&other.name) && !was_busy;
-                        other.age < me.age && could
+                        let queued = entered.get(&(of.as_str(), name.as_str()));
+                        let was_there = queued.is_some_and(|since| *since < event.time);
+                        other.age < me.age && was_there && !busy(&other.name) && !was_busy
                     });
                     for ((whom, _), _) in overtaken {
                         let (who, whom) = (of.clone(), whom.clone());
@@ -107,7 +114,17 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
 
 /// The name at the end of `… (name)`.
 fn bracketed(message: &str) -> String {
-    message.rsplit_once('(').unwrap().1.trim_end_matches(')').to_owned()
+    bracketed_in(message).to_owned()
+}
+
+fn bracketed_in(message: &str) -> &str {
+    message.rsplit_once('(').unwrap().1.trim_end_matches(')')
+}
+
+/// Of `…, queued since TIME (name)`.
+fn queued_since(message: &str) -> Option<Timestamp> {
+    let (_, rest) = message.split_once("queued since ")?;
+    rest.split_whitespace().next()?.parse().ok()
 }
 
 /// The name at the end of `… "name"`.

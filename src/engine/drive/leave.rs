@@ -99,8 +99,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             let url = &challenge.spec.url;
             let has_one = snapshot.run.granted.contains(url) && !held.contains(url);
             if has_one && challenge.is_processing() {
-                let message = challenge::scheduled(&challenge.spec.identifier);
-                record = record.normal(now, Reason::Started, message);
+                let (at, message) = challenge::scheduled(snapshot, challenge, now);
+                record = record.normal(at, Reason::Started, message);
             }
         }
         for identifier in released {
