@@ -66,6 +66,8 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand deploy 'Write pending outputs and run pending hooks again, without issuing'
             cand forget 'Stop managing a certificate; its files stay unless --secret'
             cand timer 'Let the system''s scheduler run `certctl issue`'
+            cand explain 'Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`'
+            cand schema 'Print the JSON Schema of the manifests, for editors'
             cand version 'Print the version; with -v every directory and where it comes from'
             cand completion 'Print a completion script for a shell'
             cand man 'Write the manual into a folder, or print certctl(1)'
@@ -610,7 +612,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand print 'Print the files of a scheduler; installs nothing'
@@ -654,7 +656,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -665,6 +667,80 @@ set edit:completion:arg-completer[certctl] = {|@words|
         &'certctl;timer;help;print'= {
         }
         &'certctl;timer;help;help'= {
+        }
+        &'certctl;explain'= {
+            cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand --filename 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand -n 'Only objects of this namespace'
+            cand --namespace 'Only objects of this namespace'
+            cand -o 'Format of the data on stdout'
+            cand --output 'Format of the data on stdout'
+            cand -l 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --selector 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --config-dir 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]'
+            cand --state-dir 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]'
+            cand --log-format 'How lines on stderr look'
+            cand --color 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]'
+            cand --progress 'When to show progress bars'
+            cand --parallel 'Certificates worked on at once'
+            cand --max-concurrent-challenges 'Challenges under way at once, over all certctl processes'
+            cand --timeout 'Time for one certificate, from its first challenge on'
+            cand --lock-timeout 'Wait this long for another certctl to give back a lock; 0 for not at all'
+            cand --self-check-interval 'Time between two self-checks of a challenge'
+            cand --hook-timeout 'Time for one run of a hook, then it is stopped'
+            cand --http01-listen 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]'
+            cand --http01-check-port 'Port the HTTP-01 self-check asks [default: 80]'
+            cand --resolver 'DNS server for all lookups (repeat) [default: those of resolv.conf]'
+            cand --dns01-authoritative-port 'Port of authoritative servers, for labs'
+            cand --cluster-resource-namespace 'Namespace of the secrets that ClusterIssuers refer to'
+            cand --metrics-file 'After a run, write what `status -o prometheus` prints to this file'
+            cand -v 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand --verbose 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand -q 'Say less on stderr (repeat: errors only)'
+            cand --quiet 'Say less on stderr (repeat: errors only)'
+            cand -A 'All namespaces, which is the default; beats -n'
+            cand --all-namespaces 'All namespaces, which is the default; beats -n'
+            cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'certctl;schema'= {
+            cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand --filename 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand -n 'Only objects of this namespace'
+            cand --namespace 'Only objects of this namespace'
+            cand -o 'Format of the data on stdout'
+            cand --output 'Format of the data on stdout'
+            cand -l 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --selector 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --config-dir 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]'
+            cand --state-dir 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]'
+            cand --log-format 'How lines on stderr look'
+            cand --color 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]'
+            cand --progress 'When to show progress bars'
+            cand --parallel 'Certificates worked on at once'
+            cand --max-concurrent-challenges 'Challenges under way at once, over all certctl processes'
+            cand --timeout 'Time for one certificate, from its first challenge on'
+            cand --lock-timeout 'Wait this long for another certctl to give back a lock; 0 for not at all'
+            cand --self-check-interval 'Time between two self-checks of a challenge'
+            cand --hook-timeout 'Time for one run of a hook, then it is stopped'
+            cand --http01-listen 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]'
+            cand --http01-check-port 'Port the HTTP-01 self-check asks [default: 80]'
+            cand --resolver 'DNS server for all lookups (repeat) [default: those of resolv.conf]'
+            cand --dns01-authoritative-port 'Port of authoritative servers, for labs'
+            cand --cluster-resource-namespace 'Namespace of the secrets that ClusterIssuers refer to'
+            cand --metrics-file 'After a run, write what `status -o prometheus` prints to this file'
+            cand -v 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand --verbose 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand -q 'Say less on stderr (repeat: errors only)'
+            cand --quiet 'Say less on stderr (repeat: errors only)'
+            cand -A 'All namespaces, which is the default; beats -n'
+            cand --all-namespaces 'All namespaces, which is the default; beats -n'
+            cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
         }
         &'certctl;version'= {
             cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
@@ -774,7 +850,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -790,6 +866,8 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand deploy 'Write pending outputs and run pending hooks again, without issuing'
             cand forget 'Stop managing a certificate; its files stay unless --secret'
             cand timer 'Let the system''s scheduler run `certctl issue`'
+            cand explain 'Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`'
+            cand schema 'Print the JSON Schema of the manifests, for editors'
             cand version 'Print the version; with -v every directory and where it comes from'
             cand completion 'Print a completion script for a shell'
             cand man 'Write the manual into a folder, or print certctl(1)'
@@ -828,6 +906,10 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand print 'Print the files of a scheduler; installs nothing'
         }
         &'certctl;help;timer;print'= {
+        }
+        &'certctl;help;explain'= {
+        }
+        &'certctl;help;schema'= {
         }
         &'certctl;help;version'= {
         }

@@ -88,6 +88,12 @@ pub enum Verb {
     /// Let the system's scheduler run `certctl issue`.
     #[command(subcommand)]
     Timer(TimerVerb),
+    /// Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`.
+    Explain(ExplainArgs),
+    /// Print the JSON Schema of the manifests, for editors.
+    ///
+    /// At the top of a file: `# yaml-language-server: $schema=certctl.schema.json`
+    Schema(SchemaArgs),
     /// Print the version; with -v every directory and where it comes from.
     Version(VersionArgs),
     /// Print a completion script for a shell
@@ -270,6 +276,22 @@ pub struct TimerPrintArgs {
     pub dir: Option<PathBuf>,
 }
 
+/// `certctl explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A kind, and a path below it with dots, as in `kubectl explain`.
+    #[arg(value_name = "FIELD")]
+    pub field: String,
+}
+
+/// `certctl schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// certificate, issuer, clusterissuer or secret; all of them when left out.
+    #[arg(value_name = "KIND")]
+    pub kind: Option<String>,
+}
+
 /// `certctl version`.
 #[derive(Debug, Args)]
 pub struct VersionArgs {
@@ -322,6 +344,8 @@ mod tests {
                 "deploy",
                 "forget",
                 "timer",
+                "explain",
+                "schema",
                 "version",
                 "completion",
                 "man"

@@ -9,10 +9,12 @@ pub mod completion;
 pub mod environment;
 pub mod error;
 pub mod exit;
+pub mod explain;
 pub mod log;
 pub mod man;
 pub mod output;
 pub mod panic;
+pub mod schema;
 pub mod selector;
 pub mod status;
 pub mod target;
@@ -121,6 +123,8 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Status(args) => return status::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
+        Verb::Explain(args) => return explain::explain(&args, shell),
+        Verb::Schema(args) => return schema::schema(&args, shell),
         Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
     }
     Ok(ExitCode::Done)

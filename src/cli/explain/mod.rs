@@ -1,0 +1,154 @@
+//! `certctl explain`: what a field of a manifest means.
+//!
+//! Contract: one table says it all, here, in `certctl schema` and in the man page; a test holds it
+//! against what the manifest layer accepts.
+
+pub mod field;
+pub mod fields;
+pub mod issuer_fields;
+#[cfg(test)]
+mod tests;
+
+use super::Shell;
+use super::args::ExplainArgs;
+use super::error::CliError;
+use super::exit::ExitCode;
+use field::{Field, Kind, Type};
+
+/// `certctl explain`.
+pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let (word, path) = args.field.split_once('.').unwrap_or((&args.field, ""));
+    let Some(kind) = Kind::parse(word) else {
+        let kinds = Kind::ALL.map(Kind::name).join(", ");
+        let error = CliError::new(ExitCode::Usage, format_args!("`{word}` is no kind of manifest"));
+        return Err(
+            error.hinted(format_args!("there are {kinds}: certctl explain certificate.spec"))
+        );
+    };
+    let text = page(kind, path.trim_end_matches('.')).ok_or_else(|| unknown(kind, path))?;
+    shell.output.data(&text)?;
+    Ok(ExitCode::Done)
+}
+
+/// All fields of a kind, those above before those below.
+pub fn all(kind: Kind) -> Vec<Field> {
+    let own: &[&[Field]] = match kind {
+        Kind::Certificate => &[fields::ANNOTATIONS, fields::CERTIFICATE],
+        Kind::Issuer | Kind::ClusterIssuer => &[fields::ANNOTATIONS, issuer_fields::ISSUER],
+        Kind::Secret => &[fields::SECRET],
+    };
+    let all = [fields::METADATA].into_iter().chain(own.iter().copied()).chain([fields::STATUS]);
+    all.flatten().copied().collect()
+}
+
+/// The last part of a path: a key of its mapping. Annotations have dots in them.
+pub fn key_of(path: &str) -> &str {
+    match path.strip_prefix(ANNOTATIONS) {
+        Some(annotation) if !annotation.is_empty() => annotation,
+        Some(_) | None => path.rsplit('.').next().unwrap_or(path),
+    }
+}
+
+/// The fields right below a path; the kind's own when it is empty.
+pub fn below(kind: Kind, path: &str) -> Vec<Field> {
+    let is_child = |field: &Field| {
+        let parent = field.path.strip_suffix(key_of(field.path)).unwrap_or_default();
+        parent.trim_end_matches('.') == path
+    };
+    all(kind).into_iter().filter(is_child).collect()
+}
+
+/// What there is to say of a field, or of a kind when the path is empty.
+fn page(kind: Kind, path: &str) -> Option<String> {
+    let mut text = format!("KIND:      {}\nVERSION:   {}\n", kind.name(), kind.api_version());
+    let children = below(kind, path);
+    if !path.is_empty() {
+        let (field, part) = find(kind, path)?;
+        let name = if part.is_empty() { key_of(path) } else { part };
+        let word = if part.is_empty() { field.kind.word() } else { "string" };
+        let mut line = |label: &str, value: &str| {
+            if !value.is_empty() {
+                text = format!("{text}{label:<11}{value}\n");
+            }
+        };
+        line("FIELD:", &format!("{name} <{word}>"));
+        match part {
+            "name" => line("MEANING:", "The name of a Secret."),
+            "key" => line("MEANING:", "The entry in it."),
+            _ => {
+                line("MEANING:", field.rule);
+                line("VALUES:", &values(field.kind));
+                line("DEFAULT:", field.default);
+            }
+        }
+        line("USED BY:", field.used.words());
+        if !field.example.is_empty() && part.is_empty() {
+            let is_map = field.kind == Type::TextMap;
+            let example = field.example;
+            let value = if is_map { format!("{{{example}}}") } else { example.to_owned() };
+            line("EXAMPLE:", &format!("{name}: {value}"));
+        }
+    }
+    if !children.is_empty() {
+        text.push_str("FIELDS:\n");
+        for child in children {
+            let name = format!("{} <{}>", key_of(child.path), child.kind.word());
+            let required = if child.default == REQUIRED { " required;" } else { "" };
+            text = format!("{text}  {name:<38}{required} {}\n", child.rule);
+        }
+    }
+    Some(text)
+}
+
+fn values(kind: Type) -> String {
+    match kind {
+        Type::Word(words) | Type::Words(words) => words.join(", "),
+        Type::Bool => "true, false".to_owned(),
+        Type::Duration => "hours, minutes and seconds, such as 2160h or 1h30m; no days".to_owned(),
+        Type::SecretRef => "name of a Secret and key of an entry in it".to_owned(),
+        Type::Text
+        | Type::Integer
+        | Type::Texts
+        | Type::TextMap
+        | Type::Object
+        | Type::Objects
+        | Type::Anything => String::new(),
+    }
+}
+
+/// The field, and the part of a reference to a Secret when one is meant.
+fn find(kind: Kind, path: &str) -> Option<(Field, &str)> {
+    let all = all(kind);
+    let at = |path: &str| all.iter().find(|field| field.path == path).copied();
+    if let Some(field) = at(path) {
+        return Some((field, ""));
+    }
+    let (parent, part) = path.rsplit_once('.')?;
+    let reference = at(parent).filter(|field| field.kind == Type::SecretRef)?;
+    ["name", "key"].contains(&part).then_some((reference, part))
+}
+
+fn unknown(kind: Kind, path: &str) -> CliError {
+    let message = format!("{} has no field `{path}`", kind.name());
+    let error = CliError::new(ExitCode::Usage, message);
+    let all = all(kind);
+    let likeness = |field: &&Field| strsim::jaro_winkler(field.path, path);
+    let nearest = all
+        .iter()
+        .map(|field| (likeness(&field), field))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let word = kind.name().to_ascii_lowercase();
+    match nearest {
+        Some((_, field)) => {
+            error.hinted(format_args!("did you mean `certctl explain {word}.{}`?", field.path))
+        }
+        None => error.hinted(format_args!("certctl explain {word}")),
+    }
+}
+
+/// What the default of a field says that must be there.
+pub const REQUIRED: &str = "required";
+
+/// How the paths of annotations begin.
+pub const ANNOTATIONS: &str = "metadata.annotations.";
