@@ -632,7 +632,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('print', 'print', [CompletionResultType]::ParameterValue, 'Print the files of a scheduler; installs nothing')
@@ -677,7 +677,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -803,7 +803,7 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
             [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
-            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break

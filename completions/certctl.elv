@@ -610,7 +610,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand print 'Print the files of a scheduler; installs nothing'
@@ -654,7 +654,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -774,7 +774,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -A 'All namespaces, which is the default; beats -n'
             cand --all-namespaces 'All namespaces, which is the default; beats -n'
             cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
-            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand --exit-code 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }

@@ -72,9 +72,12 @@ complete -c certctl -n "__fish_certctl_needs_command" -f -a "check" -d 'Look at 
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
+complete -c certctl -n "__fish_certctl_needs_command" -f -a "timer" -d 'Let the system\'s scheduler run `certctl issue`'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c certctl -n "__fish_certctl_needs_command" -f -a "man" -d 'Write the manual into a folder, or print certctl(1)'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand issue" -l splay -d 'Wait first, for a part of this time that is this host\'s own' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s n -l namespace -d 'Only objects of this namespace' -r
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
@@ -570,6 +573,89 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -s A -l all-name
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -f -a "print" -d 'Print the files of a scheduler; installs nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l user -d 'Whom it runs as [default: certctl for systemd, root for the others]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l dir -d 'Write the files into this folder instead' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l systemd -d 'Units of systemd'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l cron -d 'A file for /etc/cron.d'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l launchd -d 'A property list for launchd'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from help" -f -a "print" -d 'Print the files of a scheduler; installs nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s n -l namespace -d 'Only objects of this namespace' -r
 complete -c certctl -n "__fish_certctl_using_subcommand version" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
@@ -645,19 +731,59 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -s A -l all-
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "plan" -d 'Say what `issue` would do, and why; changes nothing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "validate" -d 'Check manifests, offline'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "status" -d 'Show all certificates, or one in detail'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "completion" -d 'Print a completion script for a shell'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "plan" -d 'Say what `issue` would do, and why; changes nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "validate" -d 'Check manifests, offline'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "status" -d 'Show all certificates, or one in detail'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "timer" -d 'Let the system\'s scheduler run `certctl issue`'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "man" -d 'Write the manual into a folder, or print certctl(1)'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer version completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "acme" -d 'Show what the CA of an issuer says of itself, and whether the Issuer fits'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "http" -d 'Show where a name leads, whether the HTTP-01 listener could listen, and what answers'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from timer" -f -a "print" -d 'Print the files of a scheduler; installs nothing'
