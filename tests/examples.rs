@@ -1,5 +1,7 @@
 //! The manifests and programs that users copy are right as they stand.
 
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends the test")]
+
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

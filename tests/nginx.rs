@@ -6,6 +6,7 @@
 #[path = "pebble_support/port.rs"]
 mod port;
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
+#[cfg(test)]
 #[path = "support/mod.rs"]
 mod support;
 
@@ -169,7 +170,7 @@ fn a_running_nginx_takes_up_the_renewed_certificate_and_turns_nobody_away() {
     let (real, folder) = (real.display(), folder.display());
     let wrapper = format!("#!/bin/sh\nexec {real} -p {folder} -c {folder}/nginx.conf \"$@\"\n");
     executable(&world.write("bin/nginx", &wrapper));
-    let path = format!("{}/bin:/usr/bin:/bin", folder);
+    let path = format!("{folder}/bin:/usr/bin:/bin");
     let run = |words: &[&str]| finish(world.command(words).env("PATH", &path).spawn().unwrap());
 
     // A hook that checks a configuration that is not there yet fails, and that costs no order.
