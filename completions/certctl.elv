@@ -64,6 +64,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand check 'Look at what issuing needs from the network; changes nothing'
             cand rehearse 'Run the whole flow against a built-in throw-away CA; touches no real state'
             cand deploy 'Write pending outputs and run pending hooks again, without issuing'
+            cand revoke 'Take a certificate back before its end, and issue another in its place'
             cand forget 'Stop managing a certificate; its files stay unless --secret'
             cand timer 'Let the system''s scheduler run `certctl issue`'
             cand version 'Print the version; with -v every directory and where it comes from'
@@ -539,6 +540,47 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'certctl;revoke'= {
+            cand --reason 'Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or another of RFC 5280 that the CA takes'
+            cand --key 'The private key of the certificate in FILE, to sign with instead of an account''s'
+            cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand --filename 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
+            cand -n 'Only objects of this namespace'
+            cand --namespace 'Only objects of this namespace'
+            cand -o 'Format of the data on stdout'
+            cand --output 'Format of the data on stdout'
+            cand -l 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --selector 'Only objects with these labels: k=v,k!=v,k,!k'
+            cand --config-dir 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]'
+            cand --state-dir 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]'
+            cand --log-format 'How lines on stderr look'
+            cand --color 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]'
+            cand --progress 'When to show progress bars'
+            cand --parallel 'Certificates worked on at once'
+            cand --max-concurrent-challenges 'Challenges under way at once, over all certctl processes'
+            cand --timeout 'Time for one certificate, from its first challenge on'
+            cand --lock-timeout 'Wait this long for another certctl to give back a lock; 0 for not at all'
+            cand --self-check-interval 'Time between two self-checks of a challenge'
+            cand --hook-timeout 'Time for one run of a hook, then it is stopped'
+            cand --http01-listen 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]'
+            cand --http01-check-port 'Port the HTTP-01 self-check asks [default: 80]'
+            cand --resolver 'DNS server for all lookups (repeat) [default: those of resolv.conf]'
+            cand --dns01-authoritative-port 'Port of authoritative servers, for labs'
+            cand --cluster-resource-namespace 'Namespace of the secrets that ClusterIssuers refer to'
+            cand --metrics-file 'After a run, write what `status -o prometheus` prints to this file'
+            cand --now 'Revoke before the new one is there: servers have a revoked certificate until then'
+            cand --no-issue 'Issue nothing in its place until `certctl renew NAME` is asked for; implies --now'
+            cand -v 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand --verbose 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+            cand -q 'Say less on stderr (repeat: errors only)'
+            cand --quiet 'Say less on stderr (repeat: errors only)'
+            cand -A 'All namespaces, which is the default; beats -n'
+            cand --all-namespaces 'All namespaces, which is the default; beats -n'
+            cand --dns01-recursive-nameservers-only 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+            cand --exit-code 'End in 10 when something was issued or written again, `status` and `inspect` in 8 when something needs attention'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'certctl;forget'= {
             cand -f 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
             cand --filename 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]'
@@ -788,6 +830,7 @@ set edit:completion:arg-completer[certctl] = {|@words|
             cand check 'Look at what issuing needs from the network; changes nothing'
             cand rehearse 'Run the whole flow against a built-in throw-away CA; touches no real state'
             cand deploy 'Write pending outputs and run pending hooks again, without issuing'
+            cand revoke 'Take a certificate back before its end, and issue another in its place'
             cand forget 'Stop managing a certificate; its files stay unless --secret'
             cand timer 'Let the system''s scheduler run `certctl issue`'
             cand version 'Print the version; with -v every directory and where it comes from'
@@ -821,6 +864,8 @@ set edit:completion:arg-completer[certctl] = {|@words|
         &'certctl;help;rehearse'= {
         }
         &'certctl;help;deploy'= {
+        }
+        &'certctl;help;revoke'= {
         }
         &'certctl;help;forget'= {
         }

@@ -29,6 +29,7 @@ mod plan;
 mod progress;
 mod rehearse;
 mod report;
+mod revoke;
 mod run;
 mod scratch;
 mod timer;
@@ -118,6 +119,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Validate(args) => return validate::validate(&args, shell),
         Verb::Deploy(args) => return issue::deploy(&args, shell),
         Verb::Forget(args) => return forget::forget(&args, shell),
+        Verb::Revoke(args) => return revoke::revoke(&args, shell),
         Verb::Status(args) => return status::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),

@@ -101,6 +101,7 @@ impl<'a, S: Store> Session<'a, S> {
             kept.value
         });
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
+        let banned = records.banned_keys().await?;
         let files = store.published(&task.certificate.secret_key()).await?;
         let settings = task.certificate.settings.or(&task.issuer.settings);
         let mut session = Self {
@@ -121,6 +122,7 @@ impl<'a, S: Store> Session<'a, S> {
                 retired: Vec::new(),
                 order_count: 0,
                 input_digest: task.input_digest.clone(),
+                banned_keys: banned.map(|kept| kept.value).unwrap_or_default(),
                 intervals,
                 run: Run::default(),
             },
@@ -401,6 +403,7 @@ fn brought_up_to_date(
         deployments: Vec::new(),
         alerted: 0,
         said: Vec::new(),
+        revocations: Vec::new(),
         status: CertificateStatus::default(),
     });
     let digest = spec_digest(spec);

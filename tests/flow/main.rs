@@ -38,6 +38,8 @@ mod plan;
 #[cfg(test)]
 mod rehearse;
 #[cfg(test)]
+mod revoke;
+#[cfg(test)]
 mod schemas;
 #[cfg(test)]
 mod side_by_side;
