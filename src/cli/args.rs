@@ -90,6 +90,9 @@ pub enum Verb {
     /// owes is done by the next `issue`. By FILE: revokes the first certificate in it, signed by
     /// the account of an Issuer that issued it, or by its own key.
     Revoke(RevokeArgs),
+    /// Look at the accounts at CAs, register, tell contacts, or give one up.
+    #[command(subcommand)]
+    Account(AccountVerb),
     /// Stop managing a certificate; its files stay unless --secret.
     Forget(ForgetArgs),
     /// Let the system's scheduler run `certctl issue`.
@@ -256,6 +259,38 @@ pub struct RevokeArgs {
     pub key: Option<PathBuf>,
 }
 
+/// `certctl account`.
+#[derive(Debug, Subcommand)]
+pub enum AccountVerb {
+    /// Show the accounts that the state knows.
+    Show(AccountIssuerArgs),
+    /// Register as the first issuance would; with an account already, nothing happens.
+    Register(AccountIssuerArgs),
+    /// Tell the CA the contacts of the Issuer.
+    Update(AccountIssuerArgs),
+    /// Give an account up for good; the next issuance registers another.
+    Deactivate(AccountDeactivateArgs),
+}
+
+/// `certctl account show|register|update`.
+#[derive(Debug, Args)]
+pub struct AccountIssuerArgs {
+    /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME; all of them when there is none.
+    #[arg(value_name = "ISSUER")]
+    pub issuer: Option<String>,
+}
+
+/// `certctl account deactivate`.
+#[derive(Debug, Args)]
+pub struct AccountDeactivateArgs {
+    /// Which one.
+    #[command(flatten)]
+    pub issuer: AccountIssuerArgs,
+    /// Yes, for good: a CA never activates an account again.
+    #[arg(long)]
+    pub yes: bool,
+}
+
 /// `certctl forget`.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
@@ -349,6 +384,7 @@ mod tests {
                 "rehearse",
                 "deploy",
                 "revoke",
+                "account",
                 "forget",
                 "timer",
                 "version",

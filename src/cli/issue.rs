@@ -111,7 +111,7 @@ fn work_on(
             at_most: jiff::SignedDuration::MAX,
         };
         let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
-        let ended = run(shell, &state, &tasks, setting).await?;
+        let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
         Box::pin(leftovers::clean_up(shell, &state, &records, &done, verb)).await?;
         let mut code = conclude(shell, &state, &ended, has_errors, SystemClock.now());
         let revoked = Box::pin(revoke::finish(shell, &state, None, verb)).await?;

@@ -20,6 +20,7 @@ pub mod time;
 pub mod version;
 pub mod yaml;
 
+mod account;
 mod check;
 mod forget;
 mod inspect;
@@ -123,6 +124,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Status(args) => return status::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
+        Verb::Account(verb) => return account::account(&verb, shell),
         Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
     }
     Ok(ExitCode::Done)

@@ -57,7 +57,8 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         without_replacement: args.no_issue,
     };
     let timeout = shell.global.lock_timeout.0;
-    let asked = ask_to_revoke(&state, task, wish, timeout, SystemClock.now()).await?;
+    let asked = ask_to_revoke(&state, task, wish, timeout, SystemClock.now());
+    let asked = Box::pin(asked).await?;
     let certificate = task.certificate.metadata.key();
     let replaces = match &asked {
         Asked::Owed(_) => !args.no_issue,
@@ -143,7 +144,10 @@ pub(crate) async fn finish(
         for name in owing {
             let task = work.tasks.iter().find(|task| task.certificate.metadata.key() == name);
             let done = match task {
-                Some(task) => Some(revoke_owed(&SystemClock, state, world, task, timeout).await),
+                Some(task) => {
+                    let deed = revoke_owed(&SystemClock, state, world, task, timeout);
+                    Some(Box::pin(deed).await)
+                }
                 None => None,
             };
             told.push((name, done));
@@ -250,13 +254,12 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     with_world(shell, &state, setting, async |world| {
         for task in &tasks {
             let issuer = task.issuer.metadata.name.clone();
-            let Ok(snapshot) = look(&state, task, intervals, SystemClock.now()).await else {
-                continue;
-            };
+            let looked = look(&state, task, intervals, SystemClock.now());
+            let Ok(snapshot) = Box::pin(looked).await else { continue };
             let done = match &key {
-                Some(key) => world.revoke_by_key(&snapshot, key, der, args.reason).await,
+                Some(key) => Box::pin(world.revoke_by_key(&snapshot, key, der, args.reason)).await,
                 None if snapshot.account.as_ref().is_none_or(|a| a.url.is_none()) => continue,
-                None => world.revoke(&snapshot, der, args.reason).await,
+                None => Box::pin(world.revoke(&snapshot, der, args.reason)).await,
             };
             match done {
                 Ok(()) => {
@@ -275,7 +278,10 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     }
     let mut message = format!("serial {serial} is not revoked");
     for (issuer, error) in &refusals {
-        message += &format!("\n  {issuer}: {}", escape(&error.message));
+        message.push_str("\n  ");
+        message.push_str(issuer);
+        message.push_str(": ");
+        message.push_str(&escape(&error.message));
     }
     let class = refusals.last().map(|(_, error)| Failure::of_deed("", error).class);
     let code = ExitCode::from(class.unwrap_or(FailureClass::Precondition));

@@ -133,7 +133,7 @@ pub(crate) async fn with_world(
     deed: impl AsyncFnOnce(&World<'_, SystemClock, StateDirectory>),
 ) -> Result<(), CliError> {
     let clock = SystemClock;
-    let world = world(shell, &clock, state, setting).await?;
+    let world = Box::pin(world(shell, &clock, state, setting)).await?;
     deed(&world).await;
     Ok(())
 }

@@ -14,6 +14,7 @@ pub mod inputs;
 mod news;
 mod perform;
 pub mod ports;
+mod registration;
 mod revoke;
 mod schedule;
 mod session;
@@ -35,6 +36,7 @@ pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, StandIn, World, WorldOptions, dns_api,
 };
 use ports::{Clock, Store};
+pub use registration::{AccountWish, settle_account};
 pub use revoke::{AskError, Asked, Told, Wish, ask_to_revoke, revoke_owed};
 use schedule::Schedule;
 pub use session::{Force, Only, Task};

@@ -16,8 +16,8 @@ use crate::controller::{
     Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, order, trigger,
 };
 use crate::resource::{
-    Account, Certificate, CertificateRecord, CertificateStatus, Event, Issuer, LeafFacts,
-    NamespacedName, Order, Reason, SecretFiles,
+    Account, AccountDeed, Certificate, CertificateRecord, CertificateStatus, Event, Issuer,
+    LeafFacts, NamespacedName, Order, Reason, SecretFiles,
 };
 use crate::store::{Kept, Records};
 
@@ -161,7 +161,8 @@ impl<'a, S: Store> Session<'a, S> {
         self.snapshot.account = None;
         if let Some(kept) = self.records().account(&id).await? {
             self.stored.insert(Key::Account(id), kept.revision);
-            self.snapshot.account = Some(kept.value);
+            let is_gone = kept.value.deed == AccountDeed::Deactivated;
+            self.snapshot.account = (!is_gone).then_some(kept.value);
         }
         Ok(())
     }
@@ -290,6 +291,12 @@ impl<'a, S: Store> Session<'a, S> {
             self.store.journal(&self.name, &events).await?;
         }
         Ok(events)
+    }
+
+    /// Writes what has changed; what there would be to say belongs to no certificate's journal.
+    pub(crate) async fn flush_without_journal(&mut self) -> Result<(), StoreError> {
+        self.events.clear();
+        self.flush().await.map(drop)
     }
 
     async fn write(&mut self, change: Change) -> Result<(), StoreError> {

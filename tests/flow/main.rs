@@ -1,6 +1,8 @@
 //! The binary against the built-in CA: each file keeps one promise.
 
 #[cfg(test)]
+mod account_verb;
+#[cfg(test)]
 mod accounts;
 #[cfg(test)]
 mod adoption;
