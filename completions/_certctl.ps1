@@ -67,6 +67,8 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Look at what issuing needs from the network; changes nothing')
             [CompletionResult]::new('rehearse', 'rehearse', [CompletionResultType]::ParameterValue, 'Run the whole flow against a built-in throw-away CA; touches no real state')
             [CompletionResult]::new('deploy', 'deploy', [CompletionResultType]::ParameterValue, 'Write pending outputs and run pending hooks again, without issuing')
+            [CompletionResult]::new('revoke', 'revoke', [CompletionResultType]::ParameterValue, 'Take a certificate back before its end, and issue another in its place')
+            [CompletionResult]::new('account', 'account', [CompletionResultType]::ParameterValue, 'Look at the accounts at CAs, register, tell contacts, or give one up')
             [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Stop managing a certificate; its files stay unless --secret')
             [CompletionResult]::new('timer', 'timer', [CompletionResultType]::ParameterValue, 'Let the system''s scheduler run `certctl issue`')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`')
@@ -562,6 +564,267 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'certctl;revoke' {
+            [CompletionResult]::new('--reason', '--reason', [CompletionResultType]::ParameterName, 'Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or another of RFC 5280 that the CA takes')
+            [CompletionResult]::new('--key', '--key', [CompletionResultType]::ParameterName, 'The private key of the certificate in FILE, to sign with instead of an account''s')
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('--now', '--now', [CompletionResultType]::ParameterName, 'Revoke before the new one is there: servers have a revoked certificate until then')
+            [CompletionResult]::new('--no-issue', '--no-issue', [CompletionResultType]::ParameterName, 'Issue nothing in its place until `certctl renew NAME` is asked for; implies --now')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'certctl;account' {
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show the accounts that the state knows')
+            [CompletionResult]::new('register', 'register', [CompletionResultType]::ParameterValue, 'Register as the first issuance would; with an account already, nothing happens')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Tell the CA the contacts of the Issuer')
+            [CompletionResult]::new('deactivate', 'deactivate', [CompletionResultType]::ParameterValue, 'Give an account up for good; the next issuance registers another')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'certctl;account;show' {
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'certctl;account;register' {
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'certctl;account;update' {
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'certctl;account;deactivate' {
+            [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Only objects of this namespace')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Format of the data on stdout')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--selector', '--selector', [CompletionResultType]::ParameterName, 'Only objects with these labels: k=v,k!=v,k,!k')
+            [CompletionResult]::new('--config-dir', '--config-dir', [CompletionResultType]::ParameterName, 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]')
+            [CompletionResult]::new('--state-dir', '--state-dir', [CompletionResultType]::ParameterName, 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'How lines on stderr look')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress bars')
+            [CompletionResult]::new('--parallel', '--parallel', [CompletionResultType]::ParameterName, 'Certificates worked on at once')
+            [CompletionResult]::new('--max-concurrent-challenges', '--max-concurrent-challenges', [CompletionResultType]::ParameterName, 'Challenges under way at once, over all certctl processes')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Time for one certificate, from its first challenge on')
+            [CompletionResult]::new('--lock-timeout', '--lock-timeout', [CompletionResultType]::ParameterName, 'Wait this long for another certctl to give back a lock; 0 for not at all')
+            [CompletionResult]::new('--self-check-interval', '--self-check-interval', [CompletionResultType]::ParameterName, 'Time between two self-checks of a challenge')
+            [CompletionResult]::new('--hook-timeout', '--hook-timeout', [CompletionResultType]::ParameterName, 'Time for one run of a hook, then it is stopped')
+            [CompletionResult]::new('--http01-listen', '--http01-listen', [CompletionResultType]::ParameterName, 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]')
+            [CompletionResult]::new('--http01-check-port', '--http01-check-port', [CompletionResultType]::ParameterName, 'Port the HTTP-01 self-check asks [default: 80]')
+            [CompletionResult]::new('--resolver', '--resolver', [CompletionResultType]::ParameterName, 'DNS server for all lookups (repeat) [default: those of resolv.conf]')
+            [CompletionResult]::new('--dns01-authoritative-port', '--dns01-authoritative-port', [CompletionResultType]::ParameterName, 'Port of authoritative servers, for labs')
+            [CompletionResult]::new('--cluster-resource-namespace', '--cluster-resource-namespace', [CompletionResultType]::ParameterName, 'Namespace of the secrets that ClusterIssuers refer to')
+            [CompletionResult]::new('--metrics-file', '--metrics-file', [CompletionResultType]::ParameterName, 'After a run, write what `status -o prometheus` prints to this file')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Yes, for good: a CA never activates an account again')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less on stderr (repeat: errors only)')
+            [CompletionResult]::new('-A', '-A ', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--all-namespaces', '--all-namespaces', [CompletionResultType]::ParameterName, 'All namespaces, which is the default; beats -n')
+            [CompletionResult]::new('--dns01-recursive-nameservers-only', '--dns01-recursive-nameservers-only', [CompletionResultType]::ParameterName, 'Have the DNS-01 self-check ask those servers, not each authoritative one')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'certctl;account;help' {
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show the accounts that the state knows')
+            [CompletionResult]::new('register', 'register', [CompletionResultType]::ParameterValue, 'Register as the first issuance would; with an account already, nothing happens')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Tell the CA the contacts of the Issuer')
+            [CompletionResult]::new('deactivate', 'deactivate', [CompletionResultType]::ParameterValue, 'Give an account up for good; the next issuance registers another')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'certctl;account;help;show' {
+            break
+        }
+        'certctl;account;help;register' {
+            break
+        }
+        'certctl;account;help;update' {
+            break
+        }
+        'certctl;account;help;deactivate' {
+            break
+        }
+        'certctl;account;help;help' {
+            break
+        }
         'certctl;forget' {
             [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
             [CompletionResult]::new('--filename', '--filename', [CompletionResultType]::ParameterName, 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]')
@@ -896,6 +1159,8 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Look at what issuing needs from the network; changes nothing')
             [CompletionResult]::new('rehearse', 'rehearse', [CompletionResultType]::ParameterValue, 'Run the whole flow against a built-in throw-away CA; touches no real state')
             [CompletionResult]::new('deploy', 'deploy', [CompletionResultType]::ParameterValue, 'Write pending outputs and run pending hooks again, without issuing')
+            [CompletionResult]::new('revoke', 'revoke', [CompletionResultType]::ParameterValue, 'Take a certificate back before its end, and issue another in its place')
+            [CompletionResult]::new('account', 'account', [CompletionResultType]::ParameterValue, 'Look at the accounts at CAs, register, tell contacts, or give one up')
             [CompletionResult]::new('forget', 'forget', [CompletionResultType]::ParameterValue, 'Stop managing a certificate; its files stay unless --secret')
             [CompletionResult]::new('timer', 'timer', [CompletionResultType]::ParameterValue, 'Let the system''s scheduler run `certctl issue`')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`')
@@ -943,6 +1208,28 @@ Register-ArgumentCompleter -Native -CommandName 'certctl' -ScriptBlock {
             break
         }
         'certctl;help;deploy' {
+            break
+        }
+        'certctl;help;revoke' {
+            break
+        }
+        'certctl;help;account' {
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show the accounts that the state knows')
+            [CompletionResult]::new('register', 'register', [CompletionResultType]::ParameterValue, 'Register as the first issuance would; with an account already, nothing happens')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Tell the CA the contacts of the Issuer')
+            [CompletionResult]::new('deactivate', 'deactivate', [CompletionResultType]::ParameterValue, 'Give an account up for good; the next issuance registers another')
+            break
+        }
+        'certctl;help;account;show' {
+            break
+        }
+        'certctl;help;account;register' {
+            break
+        }
+        'certctl;help;account;update' {
+            break
+        }
+        'certctl;help;account;deactivate' {
             break
         }
         'certctl;help;forget' {

@@ -71,6 +71,8 @@ complete -c certctl -n "__fish_certctl_needs_command" -f -a "inspect" -d 'Look a
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
+complete -c certctl -n "__fish_certctl_needs_command" -f -a "revoke" -d 'Take a certificate back before its end, and issue another in its place'
+complete -c certctl -n "__fish_certctl_needs_command" -f -a "account" -d 'Look at the accounts at CAs, register, tell contacts, or give one up'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "timer" -d 'Let the system\'s scheduler run `certctl issue`'
 complete -c certctl -n "__fish_certctl_needs_command" -f -a "explain" -d 'Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`'
@@ -537,6 +539,243 @@ complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s A -l all-name
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l reason -d 'Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or another of RFC 5280 that the CA takes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l key -d 'The private key of the certificate in FILE, to sign with instead of an account\'s' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l now -d 'Revoke before the new one is there: servers have a revoked certificate until then'
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l no-issue -d 'Issue nothing in its place until `certctl renew NAME` is asked for; implies --now'
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand revoke" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -f -a "show" -d 'Show the accounts that the state knows'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -f -a "register" -d 'Register as the first issuance would; with an account already, nothing happens'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -f -a "update" -d 'Tell the CA the contacts of the Issuer'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -f -a "deactivate" -d 'Give an account up for good; the next issuance registers another'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -s n -l namespace -d 'Only objects of this namespace' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
+json\t'One JSON object'
+yaml\t'YAML documents'
+name\t'`kind/name` lines'
+prometheus\t'Metrics under cert-manager\'s names (`status` only)'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -s l -l selector -d 'Only objects with these labels: k=v,k!=v,k,!k' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l config-dir -d 'Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
+text\t'Text lines that begin with the time'
+json\t'One JSON object per line'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l progress -d 'When to show progress bars' -r -f -a "auto\t'When the stream is a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l parallel -d 'Certificates worked on at once' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l max-concurrent-challenges -d 'Challenges under way at once, over all certctl processes' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l timeout -d 'Time for one certificate, from its first challenge on' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l lock-timeout -d 'Wait this long for another certctl to give back a lock; 0 for not at all' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l self-check-interval -d 'Time between two self-checks of a challenge' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l hook-timeout -d 'Time for one run of a hook, then it is stopped' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l http01-listen -d 'Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l http01-check-port -d 'Port the HTTP-01 self-check asks [default: 80]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l resolver -d 'DNS server for all lookups (repeat) [default: those of resolv.conf]' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l dns01-authoritative-port -d 'Port of authoritative servers, for labs' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l cluster-resource-namespace -d 'Namespace of the secrets that ClusterIssuers refer to' -r
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l metrics-file -d 'After a run, write what `status -o prometheus` prints to this file' -r -F
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l yes -d 'Yes, for good: a CA never activates an account again'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -s v -l verbose -d 'Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -s q -l quiet -d 'Say less on stderr (repeat: errors only)'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -s A -l all-namespaces -d 'All namespaces, which is the default; beats -n'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the accounts that the state knows'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from help" -f -a "register" -d 'Register as the first issuance would; with an account already, nothing happens'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from help" -f -a "update" -d 'Tell the CA the contacts of the Issuer'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from help" -f -a "deactivate" -d 'Give an account up for good; the next issuance registers another'
+complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s f -l filename -d 'Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s n -l namespace -d 'Only objects of this namespace' -r
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -s o -l output -d 'Format of the data on stdout' -r -f -a "wide\t'For people, with everything'
@@ -844,24 +1083,30 @@ complete -c certctl -n "__fish_certctl_using_subcommand man" -s A -l all-namespa
 complete -c certctl -n "__fish_certctl_using_subcommand man" -l dns01-recursive-nameservers-only -d 'Have the DNS-01 self-check ask those servers, not each authoritative one'
 complete -c certctl -n "__fish_certctl_using_subcommand man" -l exit-code -d 'End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention'
 complete -c certctl -n "__fish_certctl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "plan" -d 'Say what `issue` would do, and why; changes nothing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "validate" -d 'Check manifests, offline'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "status" -d 'Show all certificates, or one in detail'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "timer" -d 'Let the system\'s scheduler run `certctl issue`'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "explain" -d 'Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "schema" -d 'Print the JSON Schema of the manifests, for editors'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "completion" -d 'Print a completion script for a shell'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "man" -d 'Write the manual into a folder, or print certctl(1)'
-complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy forget timer explain schema version completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "issue" -d 'Make these certificates true now; safe to repeat, the verb for cron'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "renew" -d 'Issue certificates now, due or not; bypasses the backoff'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "plan" -d 'Say what `issue` would do, and why; changes nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "validate" -d 'Check manifests, offline'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "status" -d 'Show all certificates, or one in detail'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "inspect" -d 'Look at one certificate: from the state, a file, standard input or a server'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "check" -d 'Look at what issuing needs from the network; changes nothing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "rehearse" -d 'Run the whole flow against a built-in throw-away CA; touches no real state'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "deploy" -d 'Write pending outputs and run pending hooks again, without issuing'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "revoke" -d 'Take a certificate back before its end, and issue another in its place'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "account" -d 'Look at the accounts at CAs, register, tell contacts, or give one up'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "forget" -d 'Stop managing a certificate; its files stay unless --secret'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "timer" -d 'Let the system\'s scheduler run `certctl issue`'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "explain" -d 'Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "schema" -d 'Print the JSON Schema of the manifests, for editors'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "version" -d 'Print the version; with -v every directory and where it comes from'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "man" -d 'Write the manual into a folder, or print certctl(1)'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and not __fish_seen_subcommand_from issue renew plan validate status inspect check rehearse deploy revoke account forget timer explain schema version completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "acme" -d 'Show what the CA of an issuer says of itself, and whether the Issuer fits'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "dns" -d 'Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from check" -f -a "http" -d 'Show where a name leads, whether the HTTP-01 listener could listen, and what answers'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from account" -f -a "show" -d 'Show the accounts that the state knows'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from account" -f -a "register" -d 'Register as the first issuance would; with an account already, nothing happens'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from account" -f -a "update" -d 'Tell the CA the contacts of the Issuer'
+complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from account" -f -a "deactivate" -d 'Give an account up for good; the next issuance registers another'
 complete -c certctl -n "__fish_certctl_using_subcommand help; and __fish_seen_subcommand_from timer" -f -a "print" -d 'Print the files of a scheduler; installs nothing'

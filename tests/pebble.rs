@@ -46,6 +46,38 @@ fn one_twenty_five_and_a_hundred_names_are_issued() {
 }
 
 #[test]
+fn a_revoked_certificate_is_revoked_and_its_replacement_is_not() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, CERTCTL);
+    work.manifest("web.yaml", &Issuer::default(), &[("web".to_owned(), names("revoked", 1))]);
+    assert_done(&work.issue("web.yaml"));
+    let serial = || {
+        let pem = work.secret("web", "tls.crt").unwrap();
+        certctl::pki::Chain::from_pem(&pem).unwrap().leaf().serial.clone()
+    };
+    let old = serial();
+    assert_eq!(ca.status_of(&old), "Valid");
+    assert_done(&work.run(&["revoke", "web", "--reason", "keyCompromise"]));
+    assert_eq!((ca.status_of(&old), ca.status_of(&serial())), ("Revoked".into(), "Valid".into()));
+
+    // By its own key: the account is not asked.
+    let last = serial();
+    for file in ["tls.crt", "tls.key"] {
+        work.write(file, &work.secret("web", file).unwrap());
+    }
+    assert_done(&work.run(&["renew", "web"]));
+    let file = work.path("tls.crt");
+    let key = work.path("tls.key");
+    let words = ["revoke", file.to_str().unwrap(), "--key", key.to_str().unwrap()];
+    assert_done(&work.run(&words));
+    assert_eq!(ca.status_of(&last), "Revoked");
+    // Once more is no failure.
+    assert_done(&work.run(&words));
+}
+
+#[test]
 fn inspect_shows_of_an_issued_certificate_what_openssl_reads_in_it() {
     installed();
     let _turn = beside_others();

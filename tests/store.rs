@@ -86,6 +86,7 @@ async fn use_everything(state: &StateDirectory) {
         Key::NextKey(web()),
         Key::Account("ab".into()),
         Key::AccountKey("ab".into()),
+        Key::BannedKeys,
         Key::Scheduler,
     ];
     for key in keys {

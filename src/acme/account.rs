@@ -110,6 +110,18 @@ impl Client {
         let answer = self.post(key, signer, account_url, &payload, Effect::Some).await?;
         read(&answer, Some(account_url))
     }
+
+    /// Gives an account up for good (RFC 8555 section 7.3.6).
+    pub async fn deactivate(
+        &self,
+        key: &AccountKey,
+        account_url: &str,
+    ) -> Result<AccountAnswer, AcmeError> {
+        let payload = json!({"status": "deactivated"});
+        let signer = Signer::Account(account_url);
+        let answer = self.post(key, signer, account_url, &payload, Effect::Some).await?;
+        read(&answer, Some(account_url))
+    }
 }
 
 fn new_account(key: &AccountKey, contacts: &[String], eab: Option<&Eab>, url: &str) -> Value {

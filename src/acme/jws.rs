@@ -4,16 +4,17 @@
 //! - newAccount with a key that is on disk already: find, register with contacts and EAB;
 //! - contacts of an account;
 //! - newOrder with `notAfter`;
-//! - accept and finalize by URL alone, without reading the authorization or order first.
+//! - accept and finalize by URL alone, without reading the authorization or order first;
+//! - revocation, also by the key of the certificate.
 //!
-//! Later: revocation by certificate key, import of RSA accounts.
+//! Later: import of RSA accounts.
 
 use aws_lc_rs::hmac;
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use serde_json::{Value, json};
 
 use super::account::Eab;
-use super::{AccountKey, AcmeError};
+use super::{AccountKey, AcmeError, CertificateKey};
 
 /// Who signs, as the CA is told.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,21 @@ pub(super) fn sign(
         Signer::Account(kid) => json!({"alg": "ES256", "kid": kid, "nonce": nonce, "url": url}),
     };
     let (protected, payload) = (encode(&protected), encode(payload));
+    let signature = key.sign(format!("{protected}.{payload}").as_bytes())?;
+    Ok(flattened(&protected, &payload, &signature))
+}
+
+/// A JWS of `payload` for `url`, signed with the key of a certificate.
+pub(super) fn sign_by_certificate(
+    key: &CertificateKey,
+    nonce: &str,
+    url: &str,
+    payload: &Value,
+) -> Result<Value, AcmeError> {
+    let protected = encode(&json!({
+        "alg": key.algorithm(), "jwk": key.jwk(), "nonce": nonce, "url": url,
+    }));
+    let payload = encode(payload);
     let signature = key.sign(format!("{protected}.{payload}").as_bytes())?;
     Ok(flattened(&protected, &payload, &signature))
 }

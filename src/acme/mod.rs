@@ -13,7 +13,8 @@
 //! | newOrder with `notAfter` | our `jws` | the crate cannot send it |
 //! | every POST-as-GET: order, authorization, certificate, alternate chain | `instant-acme` | `Account::order(url)` is one signed POST-as-GET of any URL |
 //! | accept, finalize | our `jws` | the crate wants an authorization or order read first: one request more after a restart |
-//! | newAccount, contacts | our `jws` | the key must be on disk before the request, and EAB with such a key is beyond the crate |
+//! | newAccount, contacts, deactivation | our `jws` | the key must be on disk before the request, and EAB with such a key is beyond the crate |
+//! | revocation | our `jws` | works from a stored certificate, and with the certificate's own key |
 //!
 //! All go over one transport and one pool of nonces. Answers are read here and not by the crate,
 //! which knows neither `expires` nor Retry-After nor unknown words and loses the status of what is
@@ -23,6 +24,7 @@
 mod account;
 mod answer;
 mod authorization;
+mod certificate_key;
 mod chain;
 mod client;
 mod directory;
@@ -35,6 +37,7 @@ mod nonce;
 mod order;
 mod problem;
 mod retry_after;
+mod revocation;
 mod session;
 mod shim;
 mod tls;
@@ -45,6 +48,7 @@ mod tests;
 
 pub use account::{AccountAnswer, AccountStatus, Eab};
 pub use authorization::{AuthorizationView, ChallengeView};
+pub use certificate_key::CertificateKey;
 pub use chain::Downloaded;
 pub use client::{Client, Endpoint};
 pub use directory::Directory;

@@ -14,7 +14,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 pub use global::{Format, GlobalArgs};
 pub use values::{HostPort, Resolve, ValueError};
 
-use crate::resource::GoDuration;
+use crate::resource::{GoDuration, RevocationReason};
 
 /// cert-manager for people without a cluster: makes the Certificates in YAML files true.
 ///
@@ -83,6 +83,16 @@ pub enum Verb {
     ///
     /// Without arguments: of all certificates. What is deployed already stays as it is.
     Deploy(DeployArgs),
+    /// Take a certificate back before its end, and issue another in its place.
+    ///
+    /// By NAME: issues a new one, deploys it, then revokes the old one; the key of one that is
+    /// compromised is never used again, whatever rotationPolicy says. What a run that was cut off
+    /// owes is done by the next `issue`. By FILE: revokes the first certificate in it, signed by
+    /// the account of an Issuer that issued it, or by its own key.
+    Revoke(RevokeArgs),
+    /// Look at the accounts at CAs, register, tell contacts, or give one up.
+    #[command(subcommand)]
+    Account(AccountVerb),
     /// Stop managing a certificate; its files stay unless --secret.
     Forget(ForgetArgs),
     /// Let the system's scheduler run `certctl issue`.
@@ -234,6 +244,59 @@ pub struct DeployArgs {
     pub names: Vec<OsString>,
 }
 
+/// `certctl revoke`.
+#[derive(Debug, Args)]
+pub struct RevokeArgs {
+    /// A certificate, as NAME or NAMESPACE/NAME, or a file with one in PEM.
+    #[arg(value_name = "NAME|FILE")]
+    pub target: OsString,
+    /// Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
+    /// another of RFC 5280 that the CA takes.
+    #[arg(long, value_name = "REASON", default_value = "unspecified")]
+    pub reason: RevocationReason,
+    /// Revoke before the new one is there: servers have a revoked certificate until then.
+    #[arg(long)]
+    pub now: bool,
+    /// Issue nothing in its place until `certctl renew NAME` is asked for; implies --now.
+    #[arg(long)]
+    pub no_issue: bool,
+    /// The private key of the certificate in FILE, to sign with instead of an account's.
+    #[arg(long, value_name = "KEYFILE")]
+    pub key: Option<PathBuf>,
+}
+
+/// `certctl account`.
+#[derive(Debug, Subcommand)]
+pub enum AccountVerb {
+    /// Show the accounts that the state knows.
+    Show(AccountIssuerArgs),
+    /// Register as the first issuance would; with an account already, nothing happens.
+    Register(AccountIssuerArgs),
+    /// Tell the CA the contacts of the Issuer.
+    Update(AccountIssuerArgs),
+    /// Give an account up for good; the next issuance registers another.
+    Deactivate(AccountDeactivateArgs),
+}
+
+/// `certctl account show|register|update`.
+#[derive(Debug, Args)]
+pub struct AccountIssuerArgs {
+    /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME; all of them when there is none.
+    #[arg(value_name = "ISSUER")]
+    pub issuer: Option<String>,
+}
+
+/// `certctl account deactivate`.
+#[derive(Debug, Args)]
+pub struct AccountDeactivateArgs {
+    /// Which one.
+    #[command(flatten)]
+    pub issuer: AccountIssuerArgs,
+    /// Yes, for good: a CA never activates an account again.
+    #[arg(long)]
+    pub yes: bool,
+}
+
 /// `certctl forget`.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
@@ -342,6 +405,8 @@ mod tests {
                 "check",
                 "rehearse",
                 "deploy",
+                "revoke",
+                "account",
                 "forget",
                 "timer",
                 "explain",

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{self, ExitCode};
 use super::leftovers;
-use super::run::{Setting, conclude, on_one_thread, open_state, run};
+use super::revoke;
+use super::run::{Setting, code_of, conclude, on_one_thread, open_state, run};
 use super::status::write_metrics;
 use super::timer::Host;
 use super::work::{Wanted, Work, gather, known};
@@ -60,19 +61,23 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
     work_on(shell, &wanted, "renew", |task| task.force = Some(force))
 }
 
+/// A hook runs while its certificate is locked: what waits for that lock is not begun.
+pub(crate) fn refuse_in_a_hook(shell: &Shell, verb: &str) -> Result<(), CliError> {
+    let Some(event) = shell.environment.value("CERTCTL_EVENT") else { return Ok(()) };
+    let message = format!(
+        "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
+        event.display()
+    );
+    Err(CliError::new(ExitCode::Usage, message))
+}
+
 fn work_on(
     shell: &mut Shell,
     wanted: &Wanted,
     verb: &'static str,
     adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
-    if let Some(event) = shell.environment.value("CERTCTL_EVENT") {
-        let message = format!(
-            "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
-            event.display()
-        );
-        return Err(CliError::new(ExitCode::Usage, message));
-    }
+    refuse_in_a_hook(shell, verb)?;
     let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
     on_one_thread(async {
         // Manifests are read before anything is written: a mistake in them leaves no trace.
@@ -106,9 +111,14 @@ fn work_on(
             at_most: jiff::SignedDuration::MAX,
         };
         let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
-        let ended = run(shell, &state, &tasks, setting).await?;
+        let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
         Box::pin(leftovers::clean_up(shell, &state, &records, &done, verb)).await?;
-        let code = conclude(shell, &state, &ended, has_errors, SystemClock.now());
+        let mut code = conclude(shell, &state, &ended, has_errors, SystemClock.now());
+        let revoked = Box::pin(revoke::finish(shell, &state, None, verb)).await?;
+        if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
+            let endings = ended.iter().map(code_of).chain(revoked);
+            code = exit::of_run(endings, shell.global.exit_code);
+        }
         match Box::pin(write_metrics(shell, &state)).await {
             Err(error) if code == ExitCode::Done => Err(error),
             Err(error) => {

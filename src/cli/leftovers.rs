@@ -46,7 +46,7 @@ pub(crate) async fn clean_up(
         at_most: jiff::SignedDuration::MAX,
     };
     // What could not be taken back was said as it happened, and is tried again by the next run.
-    run(shell, state, &mine, setting).await.map(drop)
+    Box::pin(run(shell, state, &mine, setting)).await.map(drop)
 }
 
 /// Says what is left in the world, for a run that may not begin.

@@ -22,6 +22,7 @@ pub mod time;
 pub mod version;
 pub mod yaml;
 
+mod account;
 mod check;
 mod forget;
 mod inspect;
@@ -31,6 +32,7 @@ mod plan;
 mod progress;
 mod rehearse;
 mod report;
+mod revoke;
 mod run;
 mod scratch;
 mod timer;
@@ -120,11 +122,13 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Validate(args) => return validate::validate(&args, shell),
         Verb::Deploy(args) => return issue::deploy(&args, shell),
         Verb::Forget(args) => return forget::forget(&args, shell),
+        Verb::Revoke(args) => return revoke::revoke(&args, shell),
         Verb::Status(args) => return status::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
         Verb::Explain(args) => return explain::explain(&args, shell),
         Verb::Schema(args) => return schema::schema(&args, shell),
+        Verb::Account(verb) => return account::account(&verb, shell),
         Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
     }
     Ok(ExitCode::Done)

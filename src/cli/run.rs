@@ -125,6 +125,19 @@ pub(crate) async fn run_with<O: Observer>(
     Ok(ended)
 }
 
+/// Does what belongs to no certificate's run, in the same world.
+pub(crate) async fn with_world(
+    shell: &Shell,
+    state: &StateDirectory,
+    setting: Setting,
+    deed: impl AsyncFnOnce(&World<'_, SystemClock, StateDirectory>),
+) -> Result<(), CliError> {
+    let clock = SystemClock;
+    let world = Box::pin(world(shell, &clock, state, setting)).await?;
+    deed(&world).await;
+    Ok(())
+}
+
 async fn world<'a>(
     shell: &Shell,
     clock: &'a SystemClock,
@@ -259,7 +272,8 @@ pub(crate) fn exit_code(shell: &Shell, ended: &[Ended], has_errors: bool) -> Exi
     exit::of_run(endings, shell.global.exit_code)
 }
 
-fn code_of(ended: &Ended) -> exit::Ending {
+/// How one certificate's part counts.
+pub(crate) fn code_of(ended: &Ended) -> exit::Ending {
     let undeployed = ended.undeployed.as_ref().map(|undeployed| undeployed.failure.class);
     if let Some(class) = ended.ending.failure_class().or(undeployed) {
         return exit::Ending::Failed(class);

@@ -22,8 +22,8 @@ use crate::engine::Task;
 use crate::engine::inputs::{input_digest, names_of, solver_for};
 use crate::manifest::{self, Conflict, Diagnostic, Loaded, SecretSource, Source};
 use crate::resource::{
-    Certificate, CertificateRecord, Issuer, IssuerKind, NamespacedName, SecretFiles,
-    SecretKeySelector, SolverKind,
+    Certificate, CertificateRecord, CertificateSpec, Issuer, IssuerKind, Metadata, NamespacedName,
+    SecretFiles, SecretKeySelector, Settings, SolverKind,
 };
 use crate::store::{Records, StateDirectory};
 
@@ -251,6 +251,32 @@ fn task(
         only: None,
         secret: pair_to_adopt(certificate, loaded),
     })
+}
+
+/// A task that stands for an Issuer alone: for work on its account, and never run.
+pub(crate) fn issuer_task(shell: &Shell, issuer: &Issuer) -> Task {
+    let namespace = match issuer.kind {
+        IssuerKind::Issuer => &issuer.metadata.namespace,
+        IssuerKind::ClusterIssuer => &shell.global.cluster_resource_namespace,
+    };
+    let name = issuer.metadata.name.clone();
+    let metadata = Metadata { namespace: namespace.clone(), name, ..Metadata::default() };
+    let certificate = Certificate {
+        spec: CertificateSpec { secret_name: metadata.name.clone(), ..CertificateSpec::default() },
+        metadata,
+        settings: Settings::default(),
+        origin: issuer.origin.clone(),
+    };
+    Task {
+        certificate,
+        issuer: issuer.clone(),
+        manifest: None,
+        references: Vec::new(),
+        force: None,
+        only: None,
+        secret: None,
+        input_digest: String::new(),
+    }
 }
 
 /// The pair in the Secret manifest that a Certificate names, as a cluster exports it.

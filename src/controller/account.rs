@@ -7,6 +7,8 @@
 //! | none recorded | obtain the key, and write it down |
 //! | Register, recorded in this run | newAccount |
 //! | Register of an earlier run, or Find | ask whether it exists; register when it does not |
+//! | to be deactivated | fail: that is to be finished first |
+//! | deactivated | as if none were recorded |
 //! | contacts differ | tell the CA |
 //! | registered | settled |
 
@@ -14,9 +16,9 @@ use jiff::Timestamp;
 
 use super::order_absorb::doing;
 use super::{
-    Change, Deferral, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake, order,
+    Change, Deferral, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake, order,
 };
-use crate::resource::{Account, AccountDeed, AccountIdentity, Deed, Reason};
+use crate::resource::{Account, AccountDeed, AccountIdentity, Deed, FailureClass, Reason};
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -35,10 +37,26 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if deed != Deed::Create {
         return Step::Settled;
     }
+    next(snapshot)
+}
+
+/// What the account itself wants next, whether or not something is being issued.
+pub fn next(snapshot: &Snapshot) -> Step {
     let Some(account) = &snapshot.account else {
         return Step::Act(vec![Effect::ObtainAccountKey]);
     };
     match account.deed {
+        AccountDeed::Deactivate => Step::Fail(Failure {
+            class: FailureClass::Precondition,
+            reason: Reason::ErrVerifyACMEAccount,
+            message: format!(
+                "the account at {} was to be deactivated, and it is not known whether it is: \
+                 certctl account deactivate {} --yes finishes that",
+                account.identity.directory_url, snapshot.issuer.metadata.name
+            ),
+            retry_after: None,
+        }),
+        AccountDeed::Deactivated => Step::Act(vec![Effect::ObtainAccountKey]),
         AccountDeed::Register if snapshot.run.account_is_fresh => {
             Step::Act(vec![Effect::RegisterAccount])
         }

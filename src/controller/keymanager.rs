@@ -6,8 +6,10 @@
 //! | not True | some | – | remove it |
 //! | True | fits the spec | – | settled, its name recorded |
 //! | True | does not fit, or cannot be decoded | – | generate another |
+//! | True | is banned | – | remove it |
 //! | True | none | Always | generate |
 //! | True | none | any, `renew --new-key` | generate |
+//! | True | none | Never, the live key is banned | generate |
 //! | True | none | Never | reuse the live key; generate when there is none; fail when it does not fit |
 
 use jiff::Timestamp;
@@ -22,6 +24,13 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return without_issuing(snapshot);
     }
     match &snapshot.next_key {
+        Some(Ok(facts)) if snapshot.banned_keys.contains(&facts.public_key) => {
+            Step::Record(Record::of(Change::DropNextKey).normal(
+                now,
+                Reason::Deleted,
+                "Regenerating private key: the stored one is banned",
+            ))
+        }
         Some(Ok(facts)) => {
             let fields = key_mismatches(&snapshot.certificate.spec, facts);
             if !fields.is_empty() {
@@ -76,6 +85,7 @@ fn keep(snapshot: &Snapshot) -> Step {
     let live = snapshot.secret.as_ref().and_then(|pair| pair.key.as_ref());
     match live {
         None | Some(Err(_)) => generate(snapshot),
+        Some(Ok(key)) if snapshot.banned_keys.contains(&key.public_key) => generate(snapshot),
         Some(Ok(key)) => {
             let fields = key_mismatches(&snapshot.certificate.spec, key);
             if fields.is_empty() {

@@ -18,6 +18,7 @@ pub mod order;
 pub mod policy;
 pub mod readiness;
 pub mod requestmanager;
+pub mod revocation;
 pub mod scheduler;
 pub mod trigger;
 pub mod window;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::window::WindowError;
-use super::{Snapshot, readiness};
+use super::{Snapshot, readiness, revocation};
 use crate::resource::{
     CertificateSpec, DnsName, IssuerRef, KeyFacts, LeafFacts, PublishedPair, Reason, Subject,
 };
@@ -30,6 +30,8 @@ pub const TRIGGER: &[Check] = &[
     secret_does_not_exist,
     secret_is_missing_data,
     key_and_certificate_do_not_match,
+    key_is_banned,
+    certificate_is_revoked,
     issuer_is_not_the_one_that_issued,
     directory_is_not_the_one_that_issued,
     secret_was_issued_for_another_certificate,
@@ -46,6 +48,8 @@ pub const READINESS: &[Check] = &[
     secret_does_not_exist,
     secret_is_missing_data,
     key_and_certificate_do_not_match,
+    key_is_banned,
+    certificate_is_revoked,
     issuer_is_not_the_one_that_issued,
     directory_is_not_the_one_that_issued,
     secret_was_issued_for_another_certificate,
@@ -116,6 +120,29 @@ fn key_and_certificate_do_not_match(s: &Snapshot, _now: Timestamp) -> Option<Vio
         )),
         (Ok(_), Ok(_)) => None,
     }
+}
+
+/// Of ours: cert-manager has no revocation.
+fn key_is_banned(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let key = usable(s)?.0;
+    s.banned_keys.contains(&key.public_key).then(|| {
+        let message = "Issuing certificate as its private key is banned: it is, or may be, known \
+                       to others";
+        violation(Reason::BannedKey, message.to_owned())
+    })
+}
+
+/// Of ours too. Whether the CA knows it yet does not matter.
+fn certificate_is_revoked(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let leaf = usable(s)?.1;
+    let revocation = revocation::of(&s.record, &leaf.fingerprint)?;
+    let reason = revocation.reason;
+    let message = if revocation.revoked_at.is_some() {
+        format!("Issuing certificate as it is revoked ({reason})")
+    } else {
+        format!("Issuing certificate as its revocation was asked for ({reason})")
+    };
+    Some(violation(Reason::Revoked, message))
 }
 
 fn issuer_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Violation> {

@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 
 use super::Run;
 use crate::resource::{
-    Account, Certificate, CertificateRecord, CertificateRequest, ConditionStatus, ConditionType,
-    Issuer, KeyFacts, Order, PublishedPair, Settings,
+    Account, BannedKeys, Certificate, CertificateRecord, CertificateRequest, ConditionStatus,
+    ConditionType, Issuer, KeyFacts, Order, PublishedPair, Settings,
 };
 
 /// What the rooms decide from. Gathered by the engine, never by a room.
@@ -39,6 +39,8 @@ pub struct Snapshot {
     pub order_count: u32,
     /// Digest over everything whose edit may bypass the backoff (DESIGN section 4).
     pub input_digest: String,
+    /// Keys that are never used again.
+    pub banned_keys: BannedKeys,
     /// The intervals in force.
     pub intervals: Intervals,
     /// What has happened in this run, and is not remembered.

@@ -5,6 +5,7 @@
 //! | – | – | times of a wrong clock | record them as of now |
 //! | True | – | – | settled: somebody asked for it already |
 //! | not True, a pair was published in this run | – | – | settled: one run issues at most once |
+//! | not True, revoked without a replacement | – | – | settled, until somebody asks |
 //! | not True | none | – | settled |
 //! | not True | some | over | record Issuing=True with its reason |
 //! | not True | some | not over | wait for the next attempt's time |
@@ -12,7 +13,7 @@
 use jiff::Timestamp;
 
 use super::policy::{TRIGGER, Violation, first_violation, window_error};
-use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff};
+use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff, revocation};
 use crate::resource::{
     CertificateRecord, Condition, ConditionStatus, ConditionType, NamespacedName, PublishedPair,
     Reason,
@@ -25,7 +26,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
     // A certificate can be due as soon as it is issued, when its CA makes it live for less than
     // renewBefore asks; the next run renews it, and this one does not go round in circles.
-    if snapshot.is_issuing() || snapshot.run.published {
+    if snapshot.is_issuing() || snapshot.run.published || revocation::ends_here(snapshot) {
         return Step::Settled;
     }
     let Some(violation) = first_violation(TRIGGER, snapshot, now) else {

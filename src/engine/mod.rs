@@ -14,6 +14,8 @@ pub mod inputs;
 mod news;
 mod perform;
 pub mod ports;
+mod registration;
+mod revoke;
 mod schedule;
 mod session;
 
@@ -34,6 +36,8 @@ pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, StandIn, World, WorldOptions, dns_api,
 };
 use ports::{Clock, Store};
+pub use registration::{AccountWish, settle_account};
+pub use revoke::{AskError, Asked, Told, Wish, ask_to_revoke, revoke_owed};
 use schedule::Schedule;
 pub use session::{Force, Only, Task};
 
@@ -177,8 +181,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 None => break,
             }
         }
-        drive::reload(self, &reloads, &mut ended).await;
-        drive::alert(self, tasks, &ended).await;
+        Box::pin(drive::reload(self, &reloads, &mut ended)).await;
+        Box::pin(drive::alert(self, tasks, &ended)).await;
         ended
     }
 }

@@ -120,6 +120,7 @@ mod tests {
             last_failure: None,
             attempted_inputs: Vec::new(),
             said: Vec::new(),
+            revocations: Vec::new(),
             deployments: Vec::new(),
             alerted: 0,
             status: CertificateStatus::default(),

@@ -3,6 +3,7 @@
 //! The real world behind [`Performer`]. Every trouble becomes an outcome; what it means is for
 //! the rooms to say. Requests of one order go one after another, orders side by side.
 
+mod after;
 mod ca;
 mod deploy;
 mod dns01;

@@ -16,8 +16,8 @@ use crate::controller::{
     Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, order, trigger,
 };
 use crate::resource::{
-    Account, Certificate, CertificateRecord, CertificateStatus, Event, Issuer, LeafFacts,
-    NamespacedName, Order, Reason, SecretFiles,
+    Account, AccountDeed, Certificate, CertificateRecord, CertificateStatus, Event, Issuer,
+    LeafFacts, NamespacedName, Order, Reason, SecretFiles,
 };
 use crate::store::{Kept, Records};
 
@@ -101,6 +101,7 @@ impl<'a, S: Store> Session<'a, S> {
             kept.value
         });
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
+        let banned = records.banned_keys().await?;
         let files = store.published(&task.certificate.secret_key()).await?;
         let settings = task.certificate.settings.or(&task.issuer.settings);
         let mut session = Self {
@@ -121,6 +122,7 @@ impl<'a, S: Store> Session<'a, S> {
                 retired: Vec::new(),
                 order_count: 0,
                 input_digest: task.input_digest.clone(),
+                banned_keys: banned.map(|kept| kept.value).unwrap_or_default(),
                 intervals,
                 run: Run::default(),
             },
@@ -159,7 +161,8 @@ impl<'a, S: Store> Session<'a, S> {
         self.snapshot.account = None;
         if let Some(kept) = self.records().account(&id).await? {
             self.stored.insert(Key::Account(id), kept.revision);
-            self.snapshot.account = Some(kept.value);
+            let is_gone = kept.value.deed == AccountDeed::Deactivated;
+            self.snapshot.account = (!is_gone).then_some(kept.value);
         }
         Ok(())
     }
@@ -290,6 +293,12 @@ impl<'a, S: Store> Session<'a, S> {
         Ok(events)
     }
 
+    /// Writes what has changed; what there would be to say belongs to no certificate's journal.
+    pub(crate) async fn flush_without_journal(&mut self) -> Result<(), StoreError> {
+        self.events.clear();
+        self.flush().await.map(drop)
+    }
+
     async fn write(&mut self, change: Change) -> Result<(), StoreError> {
         let name = self.name.clone();
         match change {
@@ -401,6 +410,7 @@ fn brought_up_to_date(
         deployments: Vec::new(),
         alerted: 0,
         said: Vec::new(),
+        revocations: Vec::new(),
         status: CertificateStatus::default(),
     });
     let digest = spec_digest(spec);

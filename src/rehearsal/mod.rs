@@ -208,6 +208,16 @@ impl CaHandle {
         world.certificates.values().filter(|issued| issued.revoked.is_some()).count()
     }
 
+    /// The serial numbers of the certificates that are revoked, in lower-case hexadecimal as in
+    /// `LeafFacts`, with their reason codes; in the order of issuance.
+    pub fn revoked_serials(&self) -> Vec<(String, u8)> {
+        let world = lock(&self.shared.world);
+        let issued = world.certificates.values();
+        issued
+            .filter_map(|issued| Some((certificate::serial(&issued.der), issued.revoked?)))
+            .collect()
+    }
+
     /// The misbehaviour, to be changed while the CA runs.
     pub fn faults(&self) -> Faults {
         self.shared.options.faults.clone()

@@ -52,4 +52,8 @@ pub enum AccountDeed {
     UpdateContacts,
     /// Nothing: registered.
     Nothing,
+    /// Give it up for good.
+    Deactivate,
+    /// Nothing: given up. Another takes its place.
+    Deactivated,
 }

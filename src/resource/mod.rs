@@ -20,6 +20,7 @@ mod name;
 mod order;
 mod problem;
 mod queue;
+mod revocation;
 mod secret;
 mod selection;
 mod settings;
@@ -55,6 +56,7 @@ pub use order::{
 };
 pub use problem::{FailureClass, Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
+pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use secret::{PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles};
 pub use selection::pick_solver;
 pub use settings::Settings;

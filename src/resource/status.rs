@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, ConditionType, Deployment, FailureClass};
+use super::{Condition, ConditionType, Deployment, FailureClass, Revocation};
 
 /// `status.json` of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct CertificateRecord {
     /// What was told of this certificate while nobody watched, within the last day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<Said>,
+    /// The certificates that somebody asked to revoke, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revocations: Vec<Revocation>,
     /// cert-manager's own fields.
     pub status: CertificateStatus,
 }

@@ -236,7 +236,8 @@ impl Store for StateDirectory {
             | Key::Order(..)
             | Key::NextKey(_)
             | Key::Account(_)
-            | Key::AccountKey(_) => atomic::create(&folder, &place.file, bytes)?,
+            | Key::AccountKey(_)
+            | Key::BannedKeys => atomic::create(&folder, &place.file, bytes)?,
         };
         if is_new { Ok(revision_of(bytes)) } else { Err(self.conflict(&place)) }
     }
@@ -261,7 +262,8 @@ impl Store for StateDirectory {
             | Key::Order(..)
             | Key::NextKey(_)
             | Key::Account(_)
-            | Key::AccountKey(_) => atomic::replace(&folder, &place.file, bytes)?,
+            | Key::AccountKey(_)
+            | Key::BannedKeys => atomic::replace(&folder, &place.file, bytes)?,
         }
         Ok(revision_of(bytes))
     }

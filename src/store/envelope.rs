@@ -6,7 +6,7 @@
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use crate::resource::{Account, CertificateRecord, CertificateRequest, Order, Queue};
+use crate::resource::{Account, BannedKeys, CertificateRecord, CertificateRequest, Order, Queue};
 
 /// The version that is written, and the only one that is read.
 pub(super) const VERSION: u64 = 1;
@@ -31,6 +31,10 @@ impl Document for Order {
 
 impl Document for Account {
     const KIND: &'static str = "Account";
+}
+
+impl Document for BannedKeys {
+    const KIND: &'static str = "BannedKeys";
 }
 
 impl Document for Queue {

@@ -19,6 +19,7 @@ pub(super) const STATUS_FILE: &str = "status.json";
 pub(super) const ACCOUNT_FILE: &str = "account.json";
 pub(super) const ISSUANCE_LOG: &str = "issuance.log";
 
+const BANNED_KEYS_FILE: &str = "banned-keys.json";
 pub(super) const SCHEDULER_FILE: &str = "scheduler.json";
 
 const NEXT_KEY_FILE: &str = "next-private-key.pem";
@@ -55,6 +56,7 @@ pub(super) fn document(key: &Key) -> Result<Place, StoreError> {
         Key::NextKey(name) => Place::new(certificate(name)?, NEXT_KEY_FILE),
         Key::Account(digest) => Place::new(account(digest)?, ACCOUNT_FILE),
         Key::AccountKey(digest) => Place::new(account(digest)?, ACCOUNT_KEY_FILE),
+        Key::BannedKeys => Place::new(Vec::new(), BANNED_KEYS_FILE),
         Key::Scheduler => Place::new(Vec::new(), SCHEDULER_FILE),
     })
 }
@@ -177,6 +179,7 @@ mod tests {
             (Key::NextKey(name()), "certificates/default/web.tls/next-private-key.pem"),
             (Key::Account("ab12".into()), "accounts/ab12/account.json"),
             (Key::AccountKey("ab12".into()), "accounts/ab12/key.pem"),
+            (Key::BannedKeys, "banned-keys.json"),
             (Key::Scheduler, "scheduler.json"),
         ];
         for (key, path) in cases {

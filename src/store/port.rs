@@ -20,6 +20,9 @@ pub enum Key {
     Account(String),
     /// The account's private key, PKCS#8 PEM.
     AccountKey(String),
+    /// `resource::BannedKeys`, written under [`Lock::Scheduler`] only: that lock is for what all
+    /// certificates share.
+    BannedKeys,
     /// `resource::Queue`, written under [`Lock::Scheduler`] only. It is of use to processes that
     /// live, so that a write of it need not be durable.
     Scheduler,

@@ -11,7 +11,7 @@ use super::envelope::{self, Document, Unreadable, VERSION};
 use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
 use crate::resource::{
-    Account, CertificateRecord, CertificateRequest, NamespacedName, Order, Queue,
+    Account, BannedKeys, CertificateRecord, CertificateRequest, NamespacedName, Order, Queue,
 };
 use crate::store::port::{Key, Prefix, Revision, Store, StoreError, Stored};
 
@@ -169,6 +169,7 @@ impl<'a, S: Store> Records<'a, S> {
             | Key::NextKey(_)
             | Key::Account(_)
             | Key::AccountKey(_)
+            | Key::BannedKeys
             | Key::Scheduler => None,
         });
         Ok(numbers.max().unwrap_or_default().saturating_add(1))
@@ -208,6 +209,20 @@ impl<'a, S: Store> Records<'a, S> {
         expected: Option<&Revision>,
     ) -> Result<Revision, StoreError> {
         self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
+    }
+
+    /// The keys that are never used again.
+    pub async fn banned_keys(&self) -> Result<Option<Kept<BannedKeys>>, StoreError> {
+        self.read(&Key::BannedKeys).await
+    }
+
+    /// Writes the keys that are never used again, under the scheduler's lock.
+    pub async fn put_banned_keys(
+        &self,
+        banned: &BannedKeys,
+        expected: Option<&Revision>,
+    ) -> Result<Revision, StoreError> {
+        self.write(&Key::BannedKeys, banned, expected, |_, _| None).await
     }
 
     /// The queue of challenges. Read under its lock: it is set aside when it is damaged.
@@ -355,6 +370,7 @@ mod tests {
             Key::Request(name, revision) => records.request(name, *revision).await?.is_some(),
             Key::Order(name, revision, n) => records.order(name, *revision, *n).await?.is_some(),
             Key::Account(digest) => records.account(digest).await?.is_some(),
+            Key::BannedKeys => records.banned_keys().await?.is_some(),
             Key::Scheduler => records.queue().await?.is_some(),
             Key::NextKey(_) | Key::AccountKey(_) => unreachable!(),
         })

@@ -152,6 +152,7 @@ pub(crate) fn idle() -> Snapshot {
             deployments: Vec::new(),
             alerted: 0,
             said: Vec::new(),
+            revocations: Vec::new(),
             status: CertificateStatus::default(),
         },
         secret: None,
@@ -164,6 +165,7 @@ pub(crate) fn idle() -> Snapshot {
         retired: Vec::new(),
         order_count: 0,
         input_digest: "today's".to_owned(),
+        banned_keys: certctl::resource::BannedKeys::default(),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         run: Run::default(),
     }

@@ -1,6 +1,8 @@
 //! The binary against the built-in CA: each file keeps one promise.
 
 #[cfg(test)]
+mod account_verb;
+#[cfg(test)]
 mod accounts;
 #[cfg(test)]
 mod adoption;
@@ -37,6 +39,8 @@ mod permissions;
 mod plan;
 #[cfg(test)]
 mod rehearse;
+#[cfg(test)]
+mod revoke;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]

@@ -129,6 +129,13 @@ impl Ca {
         &self.bundle
     }
 
+    /// What it says of a certificate by its serial number in hexadecimal: `Valid` or `Revoked`.
+    pub(crate) fn status_of(&self, serial: &str) -> String {
+        let url = format!("https://127.0.0.1:{}/cert-status-by-serial/{serial}", self.management);
+        let answer: Value = serde_json::from_str(&block_on(self.get(&url)).unwrap()).unwrap();
+        answer["Status"].as_str().unwrap().to_owned()
+    }
+
     /// The certificate of one of its issuing roots, in PEM.
     pub(crate) fn root(&self, index: u8) -> String {
         block_on(self.get(&self.root_url(index))).unwrap()

@@ -10,7 +10,7 @@ use super::view::CertificateView;
 use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::output::{Paint, escape};
 use crate::cli::time::{both, rfc3339};
-use crate::resource::{CertificateSpec, Condition};
+use crate::resource::{CertificateSpec, Condition, Revocation};
 
 /// The whole page; `wide` shows the keys of challenges and every event.
 pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> String {
@@ -31,6 +31,10 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
     let owed = owed(view);
     if !owed.is_empty() {
         page.list("Clean-up owed", &owed);
+    }
+    let revocations = revocations(view);
+    if !revocations.is_empty() {
+        page.list("Revocations", &revocations);
     }
     if !view.strays.is_empty() {
         page.list("Files in the state that are none of its own, passed over", &view.strays);
@@ -60,6 +64,21 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
         page.line(0, "Manifest", format!("{}:{}", escape(&path), origin.line));
     }
     page.conditions(0, record.map_or(&[], |record| record.status.conditions.as_slice()));
+}
+
+/// A line for each certificate that somebody asked to revoke.
+fn revocations(view: &CertificateView) -> Vec<String> {
+    let all = view.record.iter().flat_map(|record| &record.revocations);
+    all.map(|asked| {
+        let Revocation { serial, reason, asked_at, .. } = asked;
+        let state = match (asked.revoked_at, &asked.refusal) {
+            (Some(at), _) => format!("revoked at {}", rfc3339(at)),
+            (None, Some(why)) => format!("refused by the CA: {why}"),
+            (None, None) => format!("owed since {}", rfc3339(*asked_at)),
+        };
+        format!("serial {serial}, {reason}: {state}")
+    })
+    .collect()
 }
 
 fn names(page: &mut Page, view: &CertificateView) {

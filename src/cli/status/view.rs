@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::controller::revocation;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
     Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy,
@@ -96,6 +97,13 @@ impl CertificateView {
     /// Whether the Ready condition holds.
     pub fn is_ready(&self) -> bool {
         self.holds(ConditionType::Ready)
+    }
+
+    /// Whether it was revoked, and nothing is issued in its place until somebody asks for it.
+    pub fn ends_here(&self) -> bool {
+        let asked = self.record.as_ref().zip(self.readable_leaf());
+        let asked = asked.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
+        asked.is_some_and(|asked| asked.without_replacement)
     }
 
     /// Whether time alone never makes it due.

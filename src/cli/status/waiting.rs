@@ -24,6 +24,9 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     if view.next_attempt.is_some_and(|at| at > now) {
         return vec!["the next attempt".to_owned()];
     }
+    if view.ends_here() {
+        return vec![format!("certctl renew {}; it was revoked without a replacement", view.key)];
+    }
     match verdict {
         Verdict::Ready if view.never_renews() => vec!["nothing; renewal is disabled".to_owned()],
         Verdict::Ready if view.renewal_time.is_some_and(|at| at > now) => {

@@ -74,6 +74,7 @@ pub(super) fn fresh() -> Snapshot {
         retired: Vec::new(),
         order_count: 0,
         input_digest: "input".to_owned(),
+        banned_keys: crate::resource::BannedKeys::default(),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         run: Run::default(),
     }
@@ -391,6 +392,7 @@ pub(super) fn record() -> CertificateRecord {
         deployments: Vec::new(),
         alerted: 0,
         said: Vec::new(),
+        revocations: Vec::new(),
         status: CertificateStatus::default(),
     }
 }

@@ -91,7 +91,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
     }
 
-    fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, DeedError> {
+    pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, DeedError> {
         let acme = &snapshot.issuer.acme;
         let key = (acme.server.clone(), acme.ca_bundle.clone(), acme.skip_tls_verify);
         if let Some(client) = self.clients.borrow().get(&key) {
@@ -114,7 +114,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok((self.client(snapshot)?.account(&key, account_url), key))
     }
 
-    async fn account_key(&self, snapshot: &Snapshot) -> Result<Rc<AccountKey>, DeedError> {
+    pub(super) async fn account_key(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Rc<AccountKey>, DeedError> {
         let id = account_id(&account::identity(snapshot));
         if let Some(key) = self.account_keys.borrow().get(&id) {
             return Ok(Rc::clone(key));

@@ -1,0 +1,71 @@
+//! Revocation (RFC 8555 section 7.6), by the account that ordered or by the certificate's own key.
+
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::client::{Client, Effect};
+use super::jws::{self, Signer};
+use super::transport::Expect;
+use super::{AccountKey, AcmeError, CertificateKey};
+
+impl Client {
+    /// Revokes a certificate for the account that ordered it, or that may issue for its names.
+    /// `reason` is a CRLReason code. One that is revoked already is no error.
+    pub async fn revoke(
+        &self,
+        key: &AccountKey,
+        account_url: &str,
+        der: &[u8],
+        reason: u8,
+    ) -> Result<(), AcmeError> {
+        let url = self.revoke_url().await?;
+        let signer = Signer::Account(account_url);
+        let answer = self.post(key, signer, &url, &payload(der, reason), Effect::Some).await;
+        revoked(answer.map(drop))
+    }
+
+    /// Revokes a certificate for whoever has its private key. The CA needs to know no account.
+    pub async fn revoke_by_key(
+        &self,
+        key: &CertificateKey,
+        der: &[u8],
+        reason: u8,
+    ) -> Result<(), AcmeError> {
+        let url = self.revoke_url().await?;
+        let payload = payload(der, reason);
+        let answer = self
+            .persist(&url, Effect::Some, self.crate_tries(), async || {
+                let held = self.nonce().await?;
+                let nonce = held.nonce().unwrap_or_default();
+                let jws = jws::sign_by_certificate(key, nonce, &url, &payload)?;
+                self.spend(held, &url, Bytes::from(jws.to_string()), Expect::Json).await?.success()
+            })
+            .await;
+        revoked(answer.map(drop))
+    }
+
+    async fn revoke_url(&self) -> Result<String, AcmeError> {
+        let directory = self.directory().await?;
+        directory.revoke_cert.clone().ok_or_else(|| AcmeError::Unsupported {
+            what: "revocation: the CA's directory has no revokeCert".to_owned(),
+        })
+    }
+}
+
+fn payload(der: &[u8], reason: u8) -> Value {
+    let certificate = BASE64_URL_SAFE_NO_PAD.encode(der);
+    // Without a reason, no reasonCode extension goes into the CRL, as RFC 5280 wishes for 0.
+    if reason == 0 {
+        json!({"certificate": certificate})
+    } else {
+        json!({"certificate": certificate, "reason": reason})
+    }
+}
+
+fn revoked(answer: Result<(), AcmeError>) -> Result<(), AcmeError> {
+    match answer {
+        Err(error) if error.is_problem("alreadyRevoked") => Ok(()),
+        answer => answer,
+    }
+}

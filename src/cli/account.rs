@@ -1,0 +1,216 @@
+//! `certctl account`: who certctl is at the CAs.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::args::{AccountIssuerArgs, AccountVerb, Format};
+use super::error::CliError;
+use super::exit::{self, ExitCode};
+use super::issue::refuse_in_a_hook;
+use super::output::escape;
+use super::run::{Setting, on_one_thread, open_state, with_world};
+use super::target::NameTarget;
+use super::work::{Wanted, gather, issuer_task, known};
+use super::{Shell, yaml};
+use crate::controller::{DeedError, Failure};
+use crate::engine::ports::{Key, Prefix, Store as _, SystemClock};
+use crate::engine::{AccountWish, Task, settle_account};
+use crate::resource::{Account, AccountDeed, Issuer, NamespacedName};
+use crate::store::{OpenMode, Records, StateDirectory};
+
+/// `certctl account`.
+pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    match verb {
+        AccountVerb::Show(args) => on_one_thread(show(args, shell)),
+        AccountVerb::Register(args) => on_one_thread(work(args, AccountWish::Registered, shell)),
+        AccountVerb::Update(args) => on_one_thread(work(args, AccountWish::Updated, shell)),
+        AccountVerb::Deactivate(args) if !args.yes => {
+            let message = "an account that is deactivated cannot be activated again";
+            Err(CliError::new(ExitCode::Usage, message).hinted(format_args!(
+                "certctl account deactivate {} --yes",
+                args.issuer.issuer.as_deref().unwrap_or("ISSUER")
+            )))
+        }
+        AccountVerb::Deactivate(args) => {
+            on_one_thread(work(&args.issuer, AccountWish::Deactivated, shell))
+        }
+    }
+}
+
+async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    let state = open_state(&path, OpenMode::ReadOnly)?;
+    let mut accounts = accounts(&state).await?;
+    if args.issuer.is_some() {
+        let records = known(&state).await?;
+        let work = gather(shell, &Wanted::default(), &records)?;
+        let issuers = chosen(shell, args, &work.loaded.issuers)?;
+        accounts.retain(|account| issuers.iter().any(|issuer| is_of(account, issuer)));
+    }
+    let values: Vec<serde_json::Value> = accounts.iter().map(value).collect();
+    match shell.global.format() {
+        Format::Json => {
+            let list = json!({
+                "apiVersion": "certctl.io/v1", "kind": "AccountList", "items": values,
+            });
+            shell.output.data(&format!("{list:#}\n"))?;
+        }
+        Format::Yaml => shell.output.data(&yaml::stream(&values)?)?,
+        Format::Text | Format::Wide => {
+            let pages: Vec<String> = accounts.iter().map(page).collect();
+            shell.output.data(&pages.join("\n"))?;
+            if pages.is_empty() {
+                shell.output.talk("no account is known; `certctl account register` makes one");
+            }
+        }
+        Format::Name | Format::Prometheus => {
+            return Err(CliError::new(ExitCode::Usage, "account show has -o json and -o yaml"));
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+async fn accounts(state: &StateDirectory) -> Result<Vec<Account>, CliError> {
+    let records = Records::new(state);
+    let mut accounts = Vec::new();
+    for key in state.list(&Prefix::Accounts).await? {
+        if let Key::Account(id) = key
+            && let Some(kept) = records.account(&id).await?
+        {
+            accounts.push(kept.value);
+        }
+    }
+    accounts.sort_by(|one, other| one.identity.cmp(&other.identity));
+    Ok(accounts)
+}
+
+fn value(account: &Account) -> serde_json::Value {
+    json!({ "apiVersion": "certctl.io/v1", "kind": "Account", "account": account })
+}
+
+fn page(account: &Account) -> String {
+    let identity = &account.identity;
+    let secret = NamespacedName::new(&identity.namespace, &identity.secret_name);
+    let none = || "<none>".to_owned();
+    let state = match account.deed {
+        AccountDeed::Register | AccountDeed::Find => "not registered yet",
+        AccountDeed::UpdateContacts => "registered; the CA is still to be told the contacts",
+        AccountDeed::Nothing => "registered",
+        AccountDeed::Deactivate => "its deactivation was asked for, and is not done",
+        AccountDeed::Deactivated => "deactivated; the next issuance registers another",
+    };
+    let contacts = match account.contacts.as_slice() {
+        [] => none(),
+        contacts => escape(&contacts.join(", ")).into_owned(),
+    };
+    let or_none =
+        |text: &Option<String>| text.as_ref().map_or_else(none, |text| escape(text).into_owned());
+    format!(
+        "Directory: {}\nState: {state}\nAccount: {}\nContacts: {contacts}\nIssuer Kind: {}\n\
+         Key: ECDSA P-256, privateKeySecretRef {secret}\nKey Thumbprint SHA-256: {}\n\
+         Terms of Service: {}\n",
+        escape(&identity.directory_url),
+        or_none(&account.url),
+        identity.kind,
+        account.public_key.0,
+        or_none(&account.terms_of_service),
+    )
+}
+
+fn is_of(account: &Account, issuer: &Issuer) -> bool {
+    let identity = &account.identity;
+    identity.directory_url == issuer.acme.server
+        && identity.kind == issuer.kind
+        && identity.namespace == issuer.metadata.namespace
+        && identity.secret_name == issuer.acme.private_key_secret_ref.name
+}
+
+/// The Issuers that are meant: the one named, or all.
+fn chosen<'a>(
+    shell: &Shell,
+    args: &AccountIssuerArgs,
+    issuers: &'a [Issuer],
+) -> Result<Vec<&'a Issuer>, CliError> {
+    let Some(word) = &args.issuer else { return Ok(issuers.iter().collect()) };
+    let target = NameTarget::parse(word)
+        .ok_or_else(|| CliError::new(ExitCode::Usage, format_args!("`{word}` is no name")))?;
+    let names: Vec<NamespacedName> = issuers.iter().map(|i| i.metadata.key()).collect();
+    let name = target.find(&names, shell.global.namespace())?;
+    Ok(issuers.iter().filter(|issuer| issuer.metadata.key() == name).collect())
+}
+
+async fn work(
+    args: &AccountIssuerArgs,
+    wish: AccountWish,
+    shell: &mut Shell,
+) -> Result<ExitCode, CliError> {
+    refuse_in_a_hook(shell, "account")?;
+    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    let records = known(&open_state(&path, OpenMode::ReadOnly)?).await?;
+    let work = gather(shell, &Wanted::default(), &records)?;
+    let issuers = chosen(shell, args, &work.loaded.issuers)?;
+    if issuers.is_empty() {
+        let error = CliError::new(ExitCode::Manifest, "no Issuer found");
+        return Err(error.hinted("-f MANIFEST, or put manifests into the config directory"));
+    }
+    if wish == AccountWish::Deactivated && issuers.len() > 1 {
+        let message = "there are several Issuers: name the one whose account is to be deactivated";
+        return Err(CliError::new(ExitCode::Usage, message));
+    }
+    let tasks: Vec<Task> = issuers.iter().map(|issuer| issuer_task(shell, issuer)).collect();
+    let state = open_state(&path, OpenMode::ReadWrite)?;
+    let setting = Setting {
+        secrets: work.secrets,
+        overrides: BTreeMap::new(),
+        dns01_stand_in: None,
+        verb: "account",
+        at_most: jiff::SignedDuration::MAX,
+    };
+    let timeout = shell.global.lock_timeout.0;
+    let mut done = Vec::new();
+    with_world(shell, &state, setting, async |world| {
+        for task in &tasks {
+            let deed = settle_account(&SystemClock, &state, world, task, wish, timeout);
+            done.push(Box::pin(deed).await);
+        }
+    })
+    .await?;
+    let mut endings = Vec::new();
+    for (task, done) in tasks.iter().zip(done) {
+        endings.push(tell(shell, &task.issuer, wish, &done?));
+    }
+    Ok(exit::of_run(endings, shell.global.exit_code))
+}
+
+fn tell(
+    shell: &mut Shell,
+    issuer: &Issuer,
+    wish: AccountWish,
+    done: &Result<Account, DeedError>,
+) -> exit::Ending {
+    let name = &issuer.metadata.name;
+    match done {
+        Ok(account) => {
+            let url = escape(account.url.as_deref().unwrap_or_default());
+            let text = match wish {
+                AccountWish::Registered => {
+                    let terms = account.terms_of_service.as_deref().unwrap_or("none named");
+                    format!("{name}: registered as {url}, in agreement to {}", escape(terms))
+                }
+                AccountWish::Updated => {
+                    format!("{name}: {url} has contacts [{}]", escape(&account.contacts.join(", ")))
+                }
+                AccountWish::Deactivated => {
+                    format!("{name}: {url} deactivated; the next issuance registers another")
+                }
+            };
+            shell.output.talk(&text);
+            exit::Ending::Changed
+        }
+        Err(error) => {
+            shell.output.talk(&format!("error: {name}: {}", escape(&error.message)));
+            exit::Ending::Failed(Failure::of_deed("", error).class)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Revocation: certificates that are to be taken back before their end, and keys that are never
+//! to be used again (RFC 5280 section 5.3.1, RFC 8555 section 7.6).
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::PublicKeyDigest;
+
+/// Why a certificate is revoked, in the words of RFC 5280 section 5.3.1. `removeFromCRL` is not
+/// among them: it is for delta CRLs alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RevocationReason {
+    /// No reason given.
+    #[default]
+    #[serde(rename = "unspecified")]
+    Unspecified,
+    /// Somebody else has, or may have, the private key.
+    #[serde(rename = "keyCompromise")]
+    KeyCompromise,
+    /// Somebody else has the CA's key.
+    #[serde(rename = "cACompromise")]
+    CaCompromise,
+    /// What the certificate says of its subject is no longer so.
+    #[serde(rename = "affiliationChanged")]
+    AffiliationChanged,
+    /// Another certificate is used instead.
+    #[serde(rename = "superseded")]
+    Superseded,
+    /// It is not needed any more.
+    #[serde(rename = "cessationOfOperation")]
+    CessationOfOperation,
+    /// Not valid for the time being.
+    #[serde(rename = "certificateHold")]
+    CertificateHold,
+    /// A privilege that it carries was withdrawn.
+    #[serde(rename = "privilegeWithdrawn")]
+    PrivilegeWithdrawn,
+    /// Somebody else has the attribute authority's key.
+    #[serde(rename = "aACompromise")]
+    AaCompromise,
+}
+
+impl RevocationReason {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Self; 9] = [
+        Self::Unspecified,
+        Self::KeyCompromise,
+        Self::CaCompromise,
+        Self::AffiliationChanged,
+        Self::Superseded,
+        Self::CessationOfOperation,
+        Self::CertificateHold,
+        Self::PrivilegeWithdrawn,
+        Self::AaCompromise,
+    ];
+
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unspecified => "unspecified",
+            Self::KeyCompromise => "keyCompromise",
+            Self::CaCompromise => "cACompromise",
+            Self::AffiliationChanged => "affiliationChanged",
+            Self::Superseded => "superseded",
+            Self::CessationOfOperation => "cessationOfOperation",
+            Self::CertificateHold => "certificateHold",
+            Self::PrivilegeWithdrawn => "privilegeWithdrawn",
+            Self::AaCompromise => "aACompromise",
+        }
+    }
+
+    /// The CRLReason code.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Unspecified => 0,
+            Self::KeyCompromise => 1,
+            Self::CaCompromise => 2,
+            Self::AffiliationChanged => 3,
+            Self::Superseded => 4,
+            Self::CessationOfOperation => 5,
+            Self::CertificateHold => 6,
+            Self::PrivilegeWithdrawn => 9,
+            Self::AaCompromise => 10,
+        }
+    }
+}
+
+impl fmt::Display for RevocationReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for RevocationReason {
+    type Err = RevocationReasonError;
+
+    fn from_str(word: &str) -> Result<Self, RevocationReasonError> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|reason| reason.as_str().eq_ignore_ascii_case(word))
+            .ok_or_else(|| RevocationReasonError { word: word.to_owned() })
+    }
+}
+
+/// A word that is no reason.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{word}` is none of {}", RevocationReason::ALL.map(RevocationReason::as_str).join(", "))]
+pub struct RevocationReasonError {
+    /// The word.
+    pub word: String,
+}
+
+/// A certificate that somebody asked to revoke: owed from then on, until the CA has answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Revocation {
+    /// Serial number, lower-case hexadecimal.
+    pub serial: String,
+    /// SHA-256 over the DER, lower-case hexadecimal.
+    pub fingerprint: String,
+    /// Why.
+    pub reason: RevocationReason,
+    /// When it was asked for.
+    pub asked_at: Timestamp,
+    /// Whether it is revoked at once, not only when its replacement is where it is used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_once: bool,
+    /// Whether nothing is issued in its place until somebody asks for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_replacement: bool,
+    /// The certificate in PEM, as long as the revocation is owed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub certificate: String,
+    /// When the CA said that it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+    /// Why the CA will not do it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
+}
+
+impl Revocation {
+    /// Whether the CA has yet to be told, or to answer.
+    pub fn is_owed(&self) -> bool {
+        self.revoked_at.is_none() && self.refusal.is_none()
+    }
+}
+
+/// `banned-keys.json`: keys that are never used again, for whichever certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BannedKeys {
+    /// Each key once, oldest first.
+    pub keys: Vec<BannedKey>,
+}
+
+impl BannedKeys {
+    /// Whether this key is among them.
+    pub fn contains(&self, key: &PublicKeyDigest) -> bool {
+        self.keys.iter().any(|banned| banned.public_key == *key)
+    }
+}
+
+/// One key that is never used again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BannedKey {
+    /// Digest of its SubjectPublicKeyInfo.
+    pub public_key: PublicKeyDigest,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_have_the_words_and_codes_of_rfc_5280() {
+        let expected = [
+            ("unspecified", 0),
+            ("keyCompromise", 1),
+            ("cACompromise", 2),
+            ("affiliationChanged", 3),
+            ("superseded", 4),
+            ("cessationOfOperation", 5),
+            ("certificateHold", 6),
+            ("privilegeWithdrawn", 9),
+            ("aACompromise", 10),
+        ];
+        assert_eq!(RevocationReason::ALL.map(|reason| (reason.as_str(), reason.code())), expected);
+        for (word, _) in expected {
+            let reason: RevocationReason = word.parse().unwrap();
+            assert_eq!(serde_json::to_value(reason).unwrap(), word);
+            assert_eq!(word.to_lowercase().parse(), Ok(reason));
+        }
+        for word in ["", "removeFromCRL", "1", "key compromise"] {
+            let error = RevocationReasonError { word: word.to_owned() };
+            assert_eq!(word.parse::<RevocationReason>(), Err(error));
+        }
+    }
+}

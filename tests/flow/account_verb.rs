@@ -1,0 +1,65 @@
+//! Accounts by hand: looked at, registered, told of contacts and given up.
+
+use certctl::rehearsal::{Fault, RequestKind};
+use serde_json::Value;
+
+use crate::support::{CertificateYaml, World};
+
+fn url(world: &World) -> String {
+    let shown = world.run(&["account", "show", "-o", "json"]).ends_in(0).stdout;
+    let list: Value = serde_json::from_str(&shown).unwrap();
+    list["items"][0]["account"]["url"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn an_account_is_registered_without_a_certificate_and_used_by_the_first() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.run(&["account", "show"]).ends_in(0).says("no account is known");
+    world.run(&["account", "update", "ca"]).ends_in(3).says("no account is known");
+    world.run(&["account", "register"]).ends_in(0).says("registered as https://");
+    world.run(&["account", "register", "ca"]).ends_in(0);
+    assert_eq!(world.sent(RequestKind::NewAccount), 1);
+    assert!(!world.path("state/certificates/default").exists());
+    let page = world.run(&["account", "show", "ca"]).ends_in(0).stdout;
+    for line in ["State: registered\n", "Contacts: <none>\n", "Key: ECDSA P-256", "/terms\n"] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    world.issue().ends_in(0);
+    assert_eq!(world.sent(RequestKind::NewAccount), 1);
+}
+
+#[test]
+fn contacts_are_told_when_asked_for() {
+    let world = World::start();
+    world.write("config/issuer.yaml", &world.issuer());
+    world.run(&["account", "register", "ca"]).ends_in(0);
+    world.write("config/issuer.yaml", &world.issuer().field("email: ops@example.test"));
+    for sent in 1..=2 {
+        world.run(&["account", "update", "ca"]).ends_in(0).says("mailto:ops@example.test");
+        assert_eq!(world.sent(RequestKind::Account), sent);
+    }
+    world.run(&["account", "update", "other"]).ends_in(3);
+}
+
+#[test]
+fn an_account_is_given_up_only_on_a_yes_and_the_next_issuance_makes_another() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let old = url(&world);
+    world.run(&["account", "deactivate", "ca"]).ends_in(2).says("--yes");
+    assert_eq!(world.sent(RequestKind::Account), 0);
+
+    // The answer is lost: whoever asks again is told that it is done.
+    world.next_fault(RequestKind::Account, Fault::LoseReply);
+    world.run(&["account", "deactivate", "ca", "--yes"]).ends_in(5);
+    world.run(&["renew", "web"]).ends_in(3).says("certctl account deactivate ca --yes");
+    world.run(&["account", "deactivate", "ca", "--yes"]).ends_in(0).says("deactivated");
+    let page = world.run(&["account", "show"]).ends_in(0).stdout;
+    assert!(page.contains("State: deactivated"), "{page}");
+    world.run(&["account", "deactivate", "ca", "--yes"]).ends_in(3);
+
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_ne!(url(&world), old);
+    assert_eq!(world.ca.created(RequestKind::NewAccount), 2);
+    world.issue().says_nothing();
+}

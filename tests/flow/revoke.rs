@@ -1,0 +1,226 @@
+//! A certificate that is taken back is replaced first, revoked whatever happens in between, and
+//! its compromised key never comes back.
+
+use std::time::Duration;
+
+use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
+use certctl::resource::Reason;
+
+use crate::support::{CertificateYaml, World, finish, until};
+
+/// `web` with these fields of `privateKey`.
+fn with_key(fields: &str) -> String {
+    let yaml = CertificateYaml::new("web").to_string();
+    yaml.replace("    algorithm: ECDSA\n", fields)
+}
+
+fn issued() -> World {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    world
+}
+
+/// The order of the requests that matter here.
+fn deeds(world: &World, from: usize) -> Vec<RequestKind> {
+    let kinds = world.ca.log().into_iter().skip(from).map(|entry| entry.kind);
+    kinds.filter(|kind| matches!(kind, RequestKind::NewOrder | RequestKind::Revoke)).collect()
+}
+
+#[test]
+fn a_compromised_key_is_replaced_then_revoked_and_never_used_again() {
+    let world = World::prepared(&[]);
+    let keeps_its_key = "    algorithm: ECDSA\n    rotationPolicy: Never\n";
+    world.write("config/web.yaml", &with_key(keeps_its_key));
+    world.issue().ends_in(0);
+    let old = world.state().published("web");
+    let before = world.ca.requests();
+    let run = world.run(&["revoke", "web", "--reason", "keyCompromise"]).ends_in(0);
+    assert!(
+        run.stderr.contains(&format!("serial {} revoked (keyCompromise)", old.serial)),
+        "{}",
+        run.stderr
+    );
+    let new = world.state().published("web");
+    assert_ne!(new.public_key, old.public_key);
+    assert_eq!(world.ca.revoked_serials(), [(old.serial.clone(), 1)]);
+    assert_eq!(deeds(&world, before), [RequestKind::NewOrder, RequestKind::Revoke]);
+    assert_eq!(world.state().readiness("web"), Reason::Ready);
+    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert!(
+        status.contains(&format!("- serial {}, keyCompromise: revoked at ", old.serial)),
+        "{status}"
+    );
+    world.issue().says_nothing();
+
+    // The banned key is due wherever it turns up, and a renewal that keeps keys makes another.
+    let folder = world.path("state/secrets/default/web-tls");
+    let previous = folder.join("..revision-1-0");
+    let live = std::fs::canonicalize(folder.join("..data")).unwrap();
+    for file in ["tls.crt", "tls.key"] {
+        std::fs::copy(previous.join(file), live.join(file)).unwrap();
+    }
+    assert_eq!(world.state().published("web"), old);
+    world.issue().ends_in(0);
+    assert_ne!(world.state().published("web").public_key, old.public_key);
+}
+
+#[test]
+fn asked_for_at_once_it_is_revoked_before_anything_is_ordered() {
+    let world = issued();
+    let old = world.state().published("web");
+    let before = world.ca.requests();
+    world.run(&["revoke", "web", "--now", "--reason", "superseded"]).ends_in(0);
+    assert_eq!(deeds(&world, before), [RequestKind::Revoke, RequestKind::NewOrder]);
+    assert_eq!(world.ca.revoked_serials(), [(old.serial.clone(), 4)]);
+    assert_ne!(world.state().published("web").serial, old.serial);
+}
+
+#[test]
+fn a_run_that_is_killed_before_it_revokes_is_finished_by_the_next() {
+    let world = issued();
+    let old = world.state().published("web");
+    world.fault(Rule::next(1, Fault::Delay(Duration::from_mins(5))).on(RequestKind::Revoke));
+    let mut child = world.start_certctl(&["revoke", "web"]);
+    // The CA writes a request into its log when it has answered it, and this one it does not.
+    until("it is replaced", || world.state().record("web").status.revision == Some(2));
+    child.kill().unwrap();
+    finish(child);
+    assert_eq!(world.ca.revoked(), 0);
+    let new = world.state().published("web");
+    assert_ne!(new.serial, old.serial);
+    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert!(
+        status.contains(&format!("- serial {}, unspecified: owed since ", old.serial)),
+        "{status}"
+    );
+    world.issue().ends_in(0).says(&format!("serial {} revoked", old.serial));
+    assert_eq!(world.ca.revoked_serials(), [(old.serial, 0)]);
+    assert_eq!(world.state().published("web"), new);
+    world.issue().says_nothing();
+}
+
+#[test]
+fn a_revocation_whose_answer_was_lost_is_not_a_failure_the_second_time() {
+    let world = issued();
+    world.next_fault(RequestKind::Revoke, Fault::LoseReply);
+    world.run(&["revoke", "web"]).ends_in(5).says("tried again by the next run");
+    assert_eq!(world.ca.revoked(), 1);
+    // Asking once more finishes that, and leaves the new certificate alone.
+    let live = world.state().published("web");
+    world.run(&["revoke", "web"]).ends_in(0).says("was owed still").says("revoked (unspecified)");
+    assert_eq!((world.ca.revoked(), world.state().published("web")), (1, live));
+}
+
+#[test]
+fn without_a_replacement_it_stays_valid_unless_asked_for_at_once() {
+    let world = issued();
+    let old = world.state().published("web");
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
+    world.fault(Rule::always(refusal).for_name("web.example.test"));
+    world.run(&["revoke", "web"]).ends_in(4).says("certctl revoke default/web --now");
+    assert_eq!(world.ca.revoked(), 0);
+    assert_eq!(world.state().readiness("web"), Reason::Revoked);
+    world.run(&["revoke", "web", "--now"]).ends_in(4);
+    assert_eq!(world.ca.revoked_serials(), [(old.serial, 0)]);
+}
+
+#[test]
+fn revoked_for_good_nothing_is_issued_until_somebody_asks() {
+    let world = issued();
+    let before = world.ca.requests();
+    world.run(&["revoke", "web", "--no-issue", "--reason", "cessationOfOperation"]).ends_in(0);
+    assert_eq!(deeds(&world, before), [RequestKind::Revoke]);
+    let requests = world.ca.requests();
+    world.issue().ends_in(0);
+    assert_eq!(world.ca.requests(), requests);
+    world.run(&["status", "--exit-code"]).ends_in(8);
+    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert!(status.contains("Waiting for: certctl renew default/web"), "{status}");
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_eq!((world.ca.issued(), world.state().readiness("web")), (2, Reason::Ready));
+    world.issue().says_nothing();
+}
+
+#[test]
+fn what_is_not_deployed_yet_is_not_revoked() {
+    let world = World::prepared(&[]);
+    let folder = world.path("out");
+    std::fs::create_dir(&folder).unwrap();
+    let annotation = folder.to_str().unwrap();
+    world.write(
+        "config/web.yaml",
+        &CertificateYaml::new("web").annotation("certctl.io/output-dir", annotation),
+    );
+    world.issue().ends_in(0);
+    std::fs::remove_dir_all(&folder).unwrap();
+    world.write("out", "in the way");
+    world.run(&["revoke", "web"]).ends_in(6).says("is not revoked yet");
+    assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 0));
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    world.run(&["deploy", "web"]).ends_in(0).says("revoked (unspecified)");
+    assert_eq!(world.ca.revoked(), 1);
+}
+
+#[test]
+fn a_refusal_is_told_once_and_recorded() {
+    let world = issued();
+    world.next_fault(
+        RequestKind::Revoke,
+        Fault::Problem {
+            status: 403,
+            kind: ProblemType::Unauthorized,
+            detail: "not yours".to_owned(),
+            retry_after: None,
+        },
+    );
+    world.run(&["revoke", "web"]).ends_in(5).says("not yours").says("not tried again");
+    world.issue().says_nothing();
+    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert!(status.contains("unspecified: refused by the CA: "), "{status}");
+}
+
+#[test]
+fn a_certificate_in_a_file_is_revoked_by_its_account_or_its_own_key() {
+    for key in [None, Some("ecdsa"), Some("rsa")] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        if key == Some("rsa") {
+            world.write("config/web.yaml", &with_key("    algorithm: RSA\n    size: 2048\n"));
+        }
+        world.issue().ends_in(0);
+        let old = world.state().published("web");
+        let live = world.path("state/secrets/default/web-tls");
+        for file in ["tls.crt", "tls.key"] {
+            std::fs::copy(live.join(file), world.path(file)).unwrap();
+        }
+        world.run(&["revoke", "./tls.crt"]).ends_in(2).says("certctl revoke default/web");
+        world.run(&["renew", "web", "--new-key"]).ends_in(0);
+        let mut words = vec!["revoke", "./tls.crt", "--reason", "keyCompromise"];
+        if key.is_some() {
+            std::fs::remove_dir_all(world.path("state/accounts")).unwrap();
+            world.run(&words).ends_in(3);
+            words.extend(["--key", "tls.key"]);
+        }
+        world.run(&words).ends_in(0).says(&old.serial);
+        assert_eq!(world.ca.revoked_serials(), [(old.serial, 1)], "{key:?}");
+        world.run(&words).ends_in(0);
+        std::fs::copy(live.join("tls.key"), world.path("tls.key")).unwrap();
+        world.run(&["revoke", "./tls.crt", "--key", "tls.key"]).ends_in(2);
+    }
+}
+
+#[test]
+fn what_cannot_be_revoked_is_said_before_anything_is_done() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    for (words, code, said) in [
+        (vec!["revoke", "web"], 3, "nothing is issued"),
+        (vec!["revoke", "other"], 3, "other"),
+        (vec!["revoke", "web", "--reason", "bored"], 2, "keyCompromise"),
+        (vec!["revoke", "./none.pem"], 2, "none.pem"),
+        (vec!["revoke", "./none.pem", "--now"], 2, "--now"),
+        (vec!["revoke", "web", "--key", "k"], 2, "--key"),
+    ] {
+        world.run(&words).ends_in(code).says(said);
+    }
+    assert_eq!(world.ca.requests(), 0);
+}
