@@ -59,12 +59,17 @@ impl Observer for Progress {
         let (message, reason) = (escape(&event.message), event.reason.as_str());
         let log = || match event.kind {
             // What somebody agrees to is said without being asked.
-            EventType::Normal if event.reason == Reason::ACMEAccountRegistered => {
+            EventType::Normal
+                if matches!(event.reason, Reason::ACMEAccountRegistered | Reason::Deployed) =>
+            {
                 tracing::info!(%certificate, reason, "{message}");
             }
             EventType::Normal => tracing::debug!(%certificate, reason, "{message}"),
-            // The run may succeed and end without another word, and this would stay there unseen.
-            EventType::Warning if event.reason == Reason::CleanUpError => {
+            // The run may succeed and end without another word, and this would stay there unseen;
+            // or wait for long without one.
+            EventType::Warning
+                if matches!(event.reason, Reason::CleanUpError | Reason::PresentError) =>
+            {
                 tracing::warn!(%certificate, reason, "{message}");
             }
             EventType::Warning => tracing::debug!(%certificate, reason, "warning: {message}"),

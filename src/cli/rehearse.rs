@@ -82,7 +82,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         }
         shell.output.talk(&format!(
             "rehearsed {} certificates against the built-in CA, {} of them to the end; nothing \
-             real was asked or changed",
+             real was asked or changed, and no output or hook was tried",
             ended.len(),
             ended.iter().filter(|end| matches!(end.ending, Ending::Issued(_))).count()
         ));

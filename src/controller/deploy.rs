@@ -144,7 +144,15 @@ pub fn absorb(
             if record.last_failure.is_none() {
                 record.alerted = 0;
             }
-            Record::default().normal(now, Reason::Deployed, format!("Done: {what}"))
+            let folder = |target: &str| target.split(' ').next().unwrap_or_default().to_owned();
+            let moved = snapshot.record.deployments.iter().find(|known| {
+                let elsewhere = folder(&known.target) != folder(target);
+                step == DeployStep::Output && known.step == step && elsewhere
+            });
+            let stays = moved.map_or_else(String::new, |known| {
+                format!("; what was written to {} before stays there", folder(&known.target))
+            });
+            Record::default().normal(now, Reason::Deployed, format!("Done: {what}{stays}"))
         }
         Outcome::Failed(error) => {
             deployment.failed_attempts = deployment.failed_attempts.saturating_add(1);

@@ -85,9 +85,12 @@ impl<'e> Builder<'e> {
                 self.open(span, anchor, tag.as_deref(), Content::Mapping(Fill::default()))
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
-            Event::UnresolvedAlias(name) => {
-                Err((span, TreeError::Syntax(format!("unknown anchor `{name}`"))))
-            }
+            Event::UnresolvedAlias(name) => Err((
+                span,
+                TreeError::Syntax(format!(
+                    "unknown anchor `{name}`; a value that begins with `*` wants quotes"
+                )),
+            )),
             Event::StreamStart
             | Event::StreamEnd
             | Event::DocumentStart(..)

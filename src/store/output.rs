@@ -96,7 +96,9 @@ impl Output {
         }
         self.link(&folder, &fresh, DATA)?;
         rustix::fs::fsync(&folder).map_err(|e| self.failed("sync", "", e))?;
-        self.prune(&folder, &fresh, live.as_deref(), files)
+        // Files that others may read still do not outlive the setting that let them.
+        let before = live.filter(|before| Self::are_guarded_alike(&folder, before, &fresh));
+        self.prune(&folder, &fresh, before.as_deref(), files)
     }
 
     /// Opens the folder, and makes it when only it is missing.
@@ -172,6 +174,15 @@ impl Output {
         let mut bytes = Vec::new();
         file.take(1 << 20).read_to_end(&mut bytes).ok()?;
         Some(bytes)
+    }
+
+    /// Whether the files of two sets have the same owner, group and mode.
+    fn are_guarded_alike(folder: &OwnedFd, one: &str, other: &str) -> bool {
+        let of = |set: &str| {
+            let stat = rustix::fs::statat(folder, format!("{set}/tls.key"), AtFlags::empty());
+            stat.map(|stat| (stat.st_mode, stat.st_uid, stat.st_gid))
+        };
+        of(one).is_ok_and(|one| of(other) == Ok(one))
     }
 
     /// Writes a complete set that is not live yet.
@@ -369,6 +380,16 @@ mod tests {
         let error = output.write(1, &files("old", &PAIR), refuse).unwrap_err();
         assert!(matches!(error, OutputError::Newer { .. }), "{error}");
         assert_eq!(fs::read_to_string(output.folder.join("tls.crt")).unwrap(), "new");
+    }
+
+    #[test]
+    fn files_that_more_people_could_read_do_not_stay() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut output = output(scratch.path());
+        output.write(1, &files("1", &PAIR), ANY).unwrap();
+        output.mode = 0o600;
+        output.write(1, &files("1", &PAIR), ANY).unwrap();
+        assert_eq!(names(&output.folder), ["..data", "..revision-1-1", "tls.crt", "tls.key"]);
     }
 
     #[test]

@@ -66,10 +66,19 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.park().await;
         self.flush().await?;
         let Some(order) = order else { return Ok(unchanged(&self.session)) };
-        let waiting = order.challenges.iter().find(|c| !is_past_accept(c.phase));
-        let why = waiting.or(order.challenges.first()).map_or_else(
+        // Of several that wait, one that something is known of: others queue behind it.
+        let waiting = order.challenges.iter().filter(|c| !is_past_accept(c.phase));
+        let told = waiting.clone().find(|c| !c.reason.is_empty());
+        let why = told.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
             || format!("the CA says the order is {}", order.state.as_str()),
-            |challenge| format!("{}: {}", challenge.spec.identifier, challenge.reason),
+            |challenge| {
+                let star = if challenge.spec.wildcard { "*." } else { "" };
+                let reason = match challenge.reason.as_str() {
+                    "" => "queued for a free slot",
+                    reason => reason,
+                };
+                format!("{star}{}: {reason}", challenge.spec.identifier)
+            },
         );
         let is_old = order.creation_timestamp.duration_until(now) >= OVERDUE;
         let is_urgent = backoff::is_urgent(&self.session.snapshot.record, now);

@@ -58,17 +58,8 @@ impl<'a> IssuerAccess<'a> {
     pub fn external_account_binding(&self) -> Result<Option<Eab>, DeedError> {
         let Some(eab) = &self.issuer.acme.external_account_binding else { return Ok(None) };
         let bytes = self.secret(&eab.key_secret_ref).map_err(|error| {
-            let mend = match &error {
-                SecretError::Loose(loose) => loose.command().unwrap_or_default(),
-                SecretError::Name { .. }
-                | SecretError::Missing { .. }
-                | SecretError::Read { .. } => String::new(),
-            };
-            let mend = if mend.is_empty() { mend } else { format!("; mend it: {mend}") };
-            let issuer = &self.issuer.metadata.name;
-            trouble::precondition(format!(
-                "issuer \"{issuer}\", externalAccountBinding: {error}{mend}"
-            ))
+            let (issuer, error) = (&self.issuer.metadata.name, with_the_mend(&error));
+            trouble::precondition(format!("issuer \"{issuer}\", externalAccountBinding: {error}"))
         })?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
         let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
@@ -109,7 +100,7 @@ impl<'a> IssuerAccess<'a> {
         open(
             settings,
             &Context {
-                secret: &|selector| self.secret(selector).map_err(|error| error.to_string()),
+                secret: &|selector| self.secret(selector).map_err(|error| with_the_mend(&error)),
                 environment: reached.environment,
                 allow_ambient: self.issuer.metadata.namespace.is_empty(),
                 namespace: self.namespace(),
@@ -120,4 +111,13 @@ impl<'a> IssuerAccess<'a> {
             },
         )
     }
+}
+
+/// What is wrong with a secret, and the command that mends it, if there is one.
+fn with_the_mend(error: &SecretError) -> String {
+    let mend = match error {
+        SecretError::Loose(loose) => loose.command(),
+        SecretError::Name { .. } | SecretError::Missing { .. } | SecretError::Read { .. } => None,
+    };
+    mend.map_or_else(|| error.to_string(), |mend| format!("{error}; mend it: {mend}"))
 }
