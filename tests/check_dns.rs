@@ -22,7 +22,7 @@ fn text(bytes: &[u8]) -> &str {
 #[test]
 fn what_dns_says_of_a_name_is_shown_and_is_no_failure() {
     let server = NameServer::start(BTreeMap::new()).unwrap();
-    server.add_txt("_acme-challenge.example.com", "somebody's");
+    server.add_txt("_acme-challenge.example.com", "of-somebody");
     let address = server.address();
     let (resolver, port) = (address.to_string(), address.port().to_string());
     let words = ["*.Example.com", "--resolver", &resolver, "--dns01-authoritative-port", &port];
@@ -38,7 +38,7 @@ fn what_dns_says_of_a_name_is_shown_and_is_no_failure() {
     assert_eq!(lines[..5], expected);
     let row = lines.iter().find(|line| line.contains("ns.example.com")).unwrap();
     assert_eq!(row.split_whitespace().nth(1), Some(&resolver[..]), "{row}");
-    assert!(row.contains("somebody's"), "{row}");
+    assert!(row.contains("of-somebody"), "{row}");
     assert_eq!((text(&output.stderr), output.status.code()), ("", Some(0)));
     let output = check(&[&words[..], &["-o", "json"]].concat());
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

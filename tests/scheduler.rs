@@ -218,9 +218,16 @@ fn the_checker_catches_each_kind_of_violation() {
         [TooMany(3), Kept("c.example".to_owned())]
     );
     // The younger one before the older one; with the same name it is not in its way.
-    assert_eq!(told(|story| story[7].0 = 19), [overtook("two", "one")]);
-    // Before the older one is in the queue nobody can overtake it.
-    assert_eq!(told(|story| story[7].0 = 4), []);
+    let early = |story: &mut Vec<(i64, &str, Reason, &str)>, second| {
+        story[7].0 = second;
+        // Another one has the other slot until then.
+        story.push((3, "four", Reason::Started, "(c.example)"));
+        story.push((20, "four", Reason::Released, "(c.example)"));
+    };
+    assert_eq!(told(|story| early(story, 19)), [overtook("two", "one")]);
+    // Before the older one is in the queue nobody can overtake it; nor while a slot is left for it.
+    assert_eq!(told(|story| early(story, 4)), []);
+    assert_eq!(told(|story| story[7].0 = 19), []);
     // Never given back, given back twice, taken twice.
     assert_eq!(told(|story| _ = story.remove(11)), [Kept(a())]);
     assert_eq!(

@@ -7,7 +7,7 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::leftovers;
 use super::revoke;
-use super::run::{Setting, code_of, conclude, on_one_thread, open_state, run};
+use super::run::{Setting, conclude, endings_of, on_one_thread, open_state, run};
 use super::status::write_metrics;
 use super::timer::Host;
 use super::work::{Wanted, Work, gather, known};
@@ -116,7 +116,7 @@ fn work_on(
         let mut code = conclude(shell, &state, &ended, has_errors, SystemClock.now());
         let revoked = Box::pin(revoke::finish(shell, &state, None, verb)).await?;
         if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
-            let endings = ended.iter().map(code_of).chain(revoked);
+            let endings = endings_of(&ended).chain(revoked);
             code = exit::of_run(endings, shell.global.exit_code);
         }
         match Box::pin(write_metrics(shell, &state)).await {

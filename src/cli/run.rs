@@ -266,10 +266,14 @@ pub(crate) fn exit_code(shell: &Shell, ended: &[Ended], has_errors: bool) -> Exi
         return ExitCode::Signal(signal);
     }
     let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
+    exit::of_run(endings_of(ended).chain(broken), shell.global.exit_code)
+}
+
+/// What each certificate means for the exit code: how it ended, and that its files were written
+/// again.
+pub(crate) fn endings_of(ended: &[Ended]) -> impl Iterator<Item = exit::Ending> {
     let rewritten = ended.iter().filter_map(|end| end.rewritten.as_ref());
-    let rewritten = rewritten.map(|_| exit::Ending::Changed);
-    let endings = ended.iter().map(code_of).chain(rewritten).chain(broken);
-    exit::of_run(endings, shell.global.exit_code)
+    ended.iter().map(code_of).chain(rewritten.map(|_| exit::Ending::Changed))
 }
 
 /// How one certificate's part counts.

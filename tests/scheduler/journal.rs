@@ -59,7 +59,14 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
             entered.entry((of.as_str(), bracketed_in(&event.message))).or_insert(since);
         }
     }
+    // Those that started in one instant: what is told of one holds for all.
+    let mut started: Vec<(Timestamp, String, Timestamp)> = Vec::new();
     for (of, event) in all {
+        if started.last().is_some_and(|(time, ..)| *time != event.time) {
+            let overtaken = overtaken(&started, &waiting, &entered, &held, &freed, cap);
+            found.violations.extend(overtaken);
+            started.clear();
+        }
         match event.reason {
             Reason::OrderCreated => {
                 ages.insert(of, event.time);
@@ -77,18 +84,7 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
                     found.violations.insert(Violation::Twice(name.clone()));
                 }
                 if let Some(me) = waiting.remove(&who) {
-                    let busy = |name: &String| held.iter().any(|(_, held)| held == name);
-                    let early = event.time - LATE;
-                    let overtaken = waiting.iter().filter(|((of, name), other)| {
-                        let was_busy = freed.get(&other.name).is_some_and(|at| *at > early);
-                        let queued = entered.get(&(of.as_str(), name.as_str()));
-                        let was_there = queued.is_some_and(|since| *since < event.time);
-                        other.age < me.age && was_there && !busy(&other.name) && !was_busy
-                    });
-                    for ((whom, _), _) in overtaken {
-                        let (who, whom) = (of.clone(), whom.clone());
-                        found.violations.insert(Violation::Overtook { who, whom });
-                    }
+                    started.push((event.time, of.clone(), me.age));
                 }
                 if !held.insert(who) {
                     found.violations.insert(Violation::OutOfTurn(name));
@@ -108,11 +104,44 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
             _ => {}
         }
     }
+    found.violations.extend(overtaken(&started, &waiting, &entered, &held, &freed, cap));
     found.violations.extend(held.into_iter().map(|(_, name)| Violation::Kept(name)));
     found
 }
 
 /// The name at the end of `… (name)`.
+/// Who of those that started overtook whom: one that is older, was in the queue before, whose name
+/// is free, and for whom no slot is left. Another run's challenge may start while slots are kept
+/// for those that are older: each run starts its own.
+fn overtaken(
+    started: &[(Timestamp, String, Timestamp)],
+    waiting: &BTreeMap<(String, String), Waiting>,
+    entered: &BTreeMap<(&str, &str), Timestamp>,
+    held: &BTreeSet<(String, String)>,
+    freed: &BTreeMap<String, Timestamp>,
+    cap: usize,
+) -> Vec<Violation> {
+    let busy = |name: &String| held.iter().any(|(_, held)| held == name);
+    let mut found = Vec::new();
+    for (time, who, age) in started {
+        let mut older = BTreeMap::new();
+        for ((of, name), other) in waiting {
+            let was_busy = freed.get(&other.name).is_some_and(|at| *at > *time - LATE);
+            let queued = entered.get(&(of.as_str(), name.as_str()));
+            let was_there = queued.is_some_and(|since| since < time);
+            if other.age < *age && was_there && !busy(&other.name) && !was_busy {
+                older.insert(name, of);
+            }
+        }
+        if held.len() + older.len() > cap {
+            let overtook =
+                |whom: &&String| Violation::Overtook { who: who.clone(), whom: (*whom).clone() };
+            found.extend(older.values().map(overtook));
+        }
+    }
+    found
+}
+
 fn bracketed(message: &str) -> String {
     bracketed_in(message).to_owned()
 }
