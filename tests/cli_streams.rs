@@ -44,8 +44,10 @@ fn version_tells_where_each_directory_comes_from() {
         .env("CREDENTIALS_DIRECTORY", "/from/credentials")
         .output()
         .unwrap();
+    let stdout = text(&output.stdout);
+    let (directories, build) = stdout.split_at(stdout.find("features:").unwrap());
     assert_eq!(
-        text(&output.stdout),
+        directories,
         format!(
             "certctl {}\n\
              config directory:      /from/flag (flag --config-dir)\n\
@@ -54,6 +56,10 @@ fn version_tells_where_each_directory_comes_from() {
             env!("CARGO_PKG_VERSION")
         )
     );
+    let features = if cfg!(feature = "more-dns-providers") { "more-dns-providers" } else { "none" };
+    let known = "acmeDNS, akamai, azureDNS, cloudDNS, cloudflare, digitalocean,";
+    let start = format!("features:              {features}\nDNS providers:         {known}");
+    assert!(build.starts_with(&start), "{build}");
 }
 
 #[test]
@@ -63,6 +69,10 @@ fn version_is_an_object_for_machines() {
     assert_eq!(value["kind"], "Version");
     assert_eq!(value["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(value["directories"]["state"]["path"], "/s");
+    let features: &[&str] =
+        if cfg!(feature = "more-dns-providers") { &["more-dns-providers"] } else { &[] };
+    assert_eq!(value["features"], serde_json::json!(features));
+    assert_eq!(value["dnsProviders"][0], "acmeDNS");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `certctl version`: the version, and with -v each directory and where it comes from.
+//! `certctl version`: the version, and with -v each directory and where it comes from, and what this
+//! build has that another may not have.
 //!
 //! Contract: touches no file; answers within milliseconds.
 
@@ -9,6 +10,7 @@ use super::environment::{Directory, Environment, EnvironmentError};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::yaml;
+use crate::solver::dns01;
 
 /// The crate's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -43,8 +45,34 @@ fn text(global: &GlobalArgs, environment: &Environment) -> String {
             let label = format!("{what} directory:");
             text = format!("{text}{label:<23}{line}\n");
         }
+        let features = if FEATURES.is_empty() { &["none"] } else { FEATURES };
+        text.push_str(&listed("features:", features));
+        text.push_str(&listed("DNS providers:", &providers()));
     }
     text
+}
+
+/// Words after a label, on as many lines of at most 100 columns as they need.
+fn listed(label: &str, words: &[&str]) -> String {
+    let mut text = String::new();
+    let mut line = format!("{label:<23}");
+    for (index, word) in words.iter().enumerate() {
+        let last = index + 1 == words.len();
+        let word = if last { (*word).to_owned() } else { format!("{word},") };
+        if line.len() + word.len() > 100 {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = " ".repeat(23);
+        }
+        line.push_str(&word);
+        line.push(' ');
+    }
+    format!("{text}{}\n", line.trim_end())
+}
+
+/// As a manifest names them.
+fn providers() -> Vec<&'static str> {
+    dns01::entries().map(|entry| entry.name).collect()
 }
 
 fn value(global: &GlobalArgs, environment: &Environment) -> Value {
@@ -65,6 +93,8 @@ fn value(global: &GlobalArgs, environment: &Environment) -> Value {
         "version": VERSION,
         "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
         "directories": found,
+        "features": FEATURES,
+        "dnsProviders": providers(),
     })
 }
 
@@ -76,4 +106,48 @@ fn directories(global: &GlobalArgs, environment: &Environment) -> [(&'static str
         ("state", environment.state_dir(global.state_dir.as_deref()).map(Some)),
         ("credentials", Ok(environment.credentials_dir())),
     ]
+}
+
+/// The cargo features that change what certctl can do.
+const FEATURES: &[&str] =
+    if cfg!(feature = "more-dns-providers") { &["more-dns-providers"] } else { &[] };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_is_broken_between_words() {
+        let indent = " ".repeat(23);
+        let words: Vec<String> = (0..20).map(|n| format!("word-{n:02}")).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let expected = format!(
+            "names:                 word-00, word-01, word-02, word-03, word-04, word-05, word-06, \
+             word-07,\n\
+             {indent}word-08, word-09, word-10, word-11, word-12, word-13, word-14, word-15,\n\
+             {indent}word-16, word-17, word-18, word-19\n"
+        );
+        assert_eq!(listed("names:", &words), expected);
+        assert_eq!(listed("names:", &["none"]), "names:                 none\n");
+    }
+
+    #[test]
+    fn the_providers_of_this_build_are_those_that_a_solver_can_name() {
+        let own = [
+            "acmeDNS",
+            "akamai",
+            "azureDNS",
+            "cloudDNS",
+            "cloudflare",
+            "digitalocean",
+            "rfc2136",
+            "route53",
+            "webhook",
+        ];
+        let found = providers();
+        assert_eq!(found.get(..own.len()), Some(own.as_slice()));
+        let has_feature = cfg!(feature = "more-dns-providers");
+        assert_eq!(found.len() > own.len(), has_feature);
+        assert_eq!(FEATURES.contains(&"more-dns-providers"), has_feature);
+    }
 }

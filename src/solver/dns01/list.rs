@@ -21,7 +21,7 @@ pub struct Entry {
     pub open: Open,
 }
 
-/// All of them, a line each.
+/// Those of cert-manager, a line each.
 pub const PROVIDERS: &[Entry] = &[
     acme_dns::ENTRY,
     akamai::ENTRY,
@@ -33,6 +33,21 @@ pub const PROVIDERS: &[Entry] = &[
     route53::ENTRY,
     webhook::ENTRY,
 ];
+
+/// All that this build has: those of cert-manager, then those that a webhook can name besides.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    PROVIDERS.iter().chain(more())
+}
+
+#[cfg(feature = "more-dns-providers")]
+fn more() -> impl Iterator<Item = &'static Entry> {
+    super::more::entries()
+}
+
+#[cfg(not(feature = "more-dns-providers"))]
+fn more() -> impl Iterator<Item = &'static Entry> {
+    std::iter::empty()
+}
 
 /// The provider that a solver's settings are for; of a webhook that names one, that one.
 pub fn entry_of(provider: &Dns01Provider) -> Option<&'static Entry> {

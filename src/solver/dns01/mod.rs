@@ -19,6 +19,8 @@ mod exec;
 mod fake;
 mod kept;
 mod list;
+#[cfg(feature = "more-dns-providers")]
+mod more;
 mod oauth;
 mod percent;
 mod redact;
@@ -34,7 +36,7 @@ use futures_util::future::LocalBoxFuture;
 pub use api::{Api, Call, Reply, Tls};
 pub use context::{Context, Lookup, ReadSecret};
 pub use error::ProviderError;
-pub use list::{Entry, Open, PROVIDERS, entry_of, open};
+pub use list::{Entry, Open, PROVIDERS, entries, entry_of, open};
 
 /// A TXT value and where it belongs. Names are in lower case, without a trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq)]

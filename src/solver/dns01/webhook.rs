@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `certctl.io`, `http` | [`http`]: cert-manager's ChallengePayload, posted to a URL |
 //! | `certctl.io`, `exec` | [`super::exec`]: a program in `solvers.d` that `config` names |
-//! | `certctl.io`, a provider | that provider, with `config` as its settings |
+//! | `certctl.io`, a provider | that provider, with `config` as its settings: one of cert-manager's, or with the feature `more-dns-providers` one of many more |
 //! | anything else | [`super::exec`]: the program `solvers.d/<groupName>/<solverName>` |
 
 mod authorities;
@@ -18,7 +18,9 @@ use serde_json::{Map, Value};
 
 pub(super) use self::payload::{Action, Payload, rooted};
 use super::error::shown;
-use super::{Context, DnsProvider, Entry, PROVIDERS, ProviderError, exec};
+#[cfg(feature = "more-dns-providers")]
+use super::more;
+use super::{Context, DnsProvider, Entry, ProviderError, entries, exec};
 use crate::resource::{Dns01Provider, Webhook};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -54,7 +56,7 @@ fn entry_named(name: &str) -> Option<&'static Entry> {
 }
 
 fn others() -> impl Iterator<Item = &'static Entry> {
-    PROVIDERS.iter().filter(|entry| entry.name != NAME)
+    entries().filter(|entry| entry.name != NAME)
 }
 
 /// A provider by its name.
@@ -63,10 +65,14 @@ fn open_named(
     settings: &Webhook,
     context: &Context<'_>,
 ) -> Result<Box<dyn DnsProvider>, ProviderError> {
+    #[cfg(feature = "more-dns-providers")]
+    if let Some(opened) = more::open(name, settings.config.as_ref(), context) {
+        return opened;
+    }
     let Some(entry) = entry_named(name) else {
         let known: Vec<&str> = others().map(|entry| entry.name).collect();
         let reason = format!(
-            "solverName: groupName {OWN_GROUP} has no `{}`; there are exec, http, {}",
+            "solverName: groupName {OWN_GROUP} has no `{}`; there are exec, http, {}{MORE}",
             shown(name),
             known.join(", ")
         );
@@ -105,3 +111,9 @@ fn fault(reason: impl Into<String>) -> ProviderError {
 
 const NAME: &str = "webhook";
 const OWN_GROUP: &str = "certctl.io";
+/// What is said after the list of this build's providers.
+const MORE: &str = if cfg!(feature = "more-dns-providers") {
+    ""
+} else {
+    "; a build with the feature more-dns-providers has more"
+};

@@ -298,14 +298,14 @@ async fn a_provider_of_this_build_can_be_named() {
         assert!(!format!("{error:?}").contains("canary"), "{error:?}");
         assert_eq!(error.to_string(), expected);
     }
-    let known: Vec<&str> = PROVIDERS.iter().map(|entry| entry.name).collect();
+    let known: Vec<&str> = entries().map(|entry| entry.name).collect();
     let others: Vec<&str> = known.iter().copied().filter(|name| *name != NAME).collect();
     for name in ["webhook", "nothing"] {
         let said = opened(name, None).err().unwrap().to_string();
         let list = others.join(", ");
         let expected = format!(
             "webhook: solverName: groupName certctl.io has no `{name}`; there are exec, http, \
-             {list}"
+             {list}{MORE}"
         );
         assert_eq!(said, expected);
     }

@@ -1,0 +1,209 @@
+//! The feature `more-dns-providers`: the providers of the crate `dns-update`, by their names as
+//! `solverName` of a `dns01.webhook` with `groupName: certctl.io`.
+//!
+//! ```yaml
+//! dns01:
+//!   webhook:
+//!     groupName: certctl.io
+//!     solverName: desec
+//!     config:
+//!       apiTokenSecretRef: {name: desec, key: token}
+//! ```
+//!
+//! A field that ends in `SecretRef` names a Secret and a key in it, as everywhere in cert-manager;
+//! a credential never stands in a manifest. Fields in parentheses may be left out.
+//!
+//! | `solverName` | `config` |
+//! | --- | --- |
+//! | `alidns` | `accessKeySecretRef`, `secretKeySecretRef`, (`securityTokenSecretRef`), (`region`), (`line`) |
+//! | `arvancloud` | `apiKeySecretRef` |
+//! | `autodns` | `username`, `passwordSecretRef`, (`context`) |
+//! | `baiducloud` | `accessKeySecretRef`, `secretKeySecretRef` |
+//! | `bluecatv2` | `serverURL`, `username`, `passwordSecretRef`, `configName`, `viewName`, (`skipDeploy`) |
+//! | `bunny` | `apiKeySecretRef` |
+//! | `cloudns` | (`authID`), (`subAuthID`), `authPasswordSecretRef` |
+//! | `constellix` | `apiKeySecretRef`, `secretKeySecretRef` |
+//! | `cpanel` | `baseURL`, `username`, `apiTokenSecretRef` |
+//! | `desec` | `apiTokenSecretRef` |
+//! | `dnsimple` | `apiTokenSecretRef`, `accountID` |
+//! | `dnsmadeeasy` | `apiKeySecretRef`, `apiSecretSecretRef` |
+//! | `domeneshop` | `apiTokenSecretRef`, `apiSecretSecretRef` |
+//! | `dreamhost` | `apiKeySecretRef` |
+//! | `dynu` | `apiKeySecretRef` |
+//! | `easydns` | `apiTokenSecretRef`, `apiKeySecretRef` |
+//! | `exoscale` | `apiKeySecretRef`, `apiSecretSecretRef` |
+//! | `gandiv5` | `apiTokenSecretRef` |
+//! | `gcore` | `apiTokenSecretRef` |
+//! | `glesys` | `username`, `apiKeySecretRef` |
+//! | `godaddy` | `apiKeySecretRef`, `apiSecretSecretRef` |
+//! | `hetzner` | `apiTokenSecretRef` |
+//! | `hostingde` | `apiKeySecretRef` |
+//! | `hostinger` | `apiTokenSecretRef` |
+//! | `huaweicloud` | `accessKeySecretRef`, `secretKeySecretRef`, `region` |
+//! | `ibmcloud` | `username`, `apiKeySecretRef` |
+//! | `infoblox` | `host`, `username`, `passwordSecretRef`, (`port`), (`wapiVersion`), (`dnsView`) |
+//! | `infomaniak` | `apiTokenSecretRef` |
+//! | `inwx` | `username`, `passwordSecretRef` |
+//! | `ionos` | `apiKeySecretRef` |
+//! | `ipv64` | `apiKeySecretRef` |
+//! | `joker` | (`apiKeySecretRef`), (`username`), (`passwordSecretRef`) |
+//! | `lightsail` | `accessKeySecretRef`, `secretKeySecretRef`, (`sessionTokenSecretRef`), (`region`), (`domain`) |
+//! | `linode` | `apiTokenSecretRef` |
+//! | `luadns` | `username`, `apiTokenSecretRef` |
+//! | `mythicbeasts` | `username`, `passwordSecretRef` |
+//! | `namecheap` | `username`, `apiKeySecretRef`, `clientIP` |
+//! | `namedotcom` | `username`, `apiTokenSecretRef` |
+//! | `namesilo` | `apiKeySecretRef` |
+//! | `netcup` | `customerNumber`, `apiKeySecretRef`, `apiPasswordSecretRef` |
+//! | `netlify` | `apiTokenSecretRef` |
+//! | `nifcloud` | `accessKeySecretRef`, `secretKeySecretRef` |
+//! | `ns1` | `apiKeySecretRef` |
+//! | `oraclecloud` | `tenancyOCID`, `userOCID`, `fingerprint`, `privateKeySecretRef`, `region`, `compartmentOCID` |
+//! | `ovh` | `endpoint`, `applicationKeySecretRef`, `applicationSecretSecretRef`, `consumerKeySecretRef` |
+//! | `pdns` | `apiKeySecretRef`, (`endpoint`), (`serverName`) |
+//! | `plesk` | `baseURL`, `apiKeySecretRef` |
+//! | `porkbun` | `apiKeySecretRef`, `apiSecretSecretRef` |
+//! | `safedns` | `apiTokenSecretRef` |
+//! | `scaleway` | `apiTokenSecretRef` |
+//! | `selectel` | `username`, `passwordSecretRef`, `accountID`, `projectID` |
+//! | `simplycom` | `accountName`, `apiKeySecretRef` |
+//! | `spaceship` | `apiKeySecretRef`, `apiSecretSecretRef` |
+//! | `tencentcloud` | `secretIDSecretRef`, `secretKeySecretRef`, (`sessionTokenSecretRef`), (`region`) |
+//! | `transip` | `username`, `privateKeySecretRef`, (`globalKey`) |
+//! | `ultradns` | `username`, `passwordSecretRef`, (`endpoint`) |
+//! | `vercel` | `apiTokenSecretRef`, (`teamID`) |
+//! | `volcengine` | `accessKeySecretRef`, `secretKeySecretRef`, (`region`) |
+//! | `vultr` | `apiKeySecretRef` |
+//! | `websupport` | `apiKeySecretRef`, `apiSecretSecretRef` |
+//! | `yandexcloud` | `serviceAccountKeySecretRef`, `folderID` |
+//! | `zoneeu` | `username`, `apiKeySecretRef` |
+//!
+//! What the crate has and this list has not: what certctl does itself, and `ddnss`, `duckdns`,
+//! `freemyip` and `hurricane`, which hold one value at a name, so that one name's second challenge
+//! would destroy the first. `joker` and `namecheap` write a zone as a whole; what somebody else
+//! changes there in the same second is lost.
+//!
+//! Requests go to the service's own address, or to the one that `config` names, and trust the
+//! roots of the system. A deed ends after [`LIMIT`], whatever the crate waits for.
+
+mod fields;
+mod said;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::time::Duration;
+
+use dns_update::{DnsRecord, DnsRecordType, DnsUpdater};
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use self::said::Hidden;
+use self::table::{ROWS, Row};
+use super::{Context, Deed, DnsProvider, Entry, ProviderError, TxtRecord};
+
+/// All of them.
+pub(super) fn entries() -> impl Iterator<Item = &'static Entry> {
+    ROWS.iter().map(|row| &row.entry)
+}
+
+/// The provider of this name with its credentials; `None` when there is no such provider here.
+pub(super) fn open(
+    name: &str,
+    config: Option<&Value>,
+    context: &Context<'_>,
+) -> Option<Result<Box<dyn DnsProvider>, ProviderError>> {
+    let row = ROWS.iter().find(|row| row.entry.name == name)?;
+    Some(More::new(row, config, context).map(|more| -> Box<dyn DnsProvider> { Box::new(more) }))
+}
+
+/// See the module.
+struct More {
+    name: &'static str,
+    client: DnsUpdater,
+    hidden: Hidden,
+    limit: Duration,
+    /// One deed at a time: most providers read the values at a name and write them back with one
+    /// more, and a name and its wildcard have their values at the same name.
+    turn: Mutex<()>,
+}
+
+impl fmt::Debug for More {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("More").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl More {
+    fn new(
+        row: &'static Row,
+        config: Option<&Value>,
+        context: &Context<'_>,
+    ) -> Result<Self, ProviderError> {
+        let name = row.entry.name;
+        let values = fields::read(name, row.fields, config, context)?;
+        let hidden = Hidden::new(&values);
+        // The crate panics where this fails.
+        reqwest::Client::builder().build().map_err(|error| ProviderError::Settings {
+            provider: name,
+            reason: format!("no client for HTTPS can be made: {error}"),
+        })?;
+        let texts: Vec<&str> = values.all.iter().map(|value| value.as_str()).collect();
+        let client = (row.make)(&texts).map_err(|error| hidden.at_start(name, &error))?;
+        Ok(Self { name, client, hidden, limit: LIMIT, turn: Mutex::new(()) })
+    }
+
+    /// What the crate answers in time.
+    async fn within<T>(
+        &self,
+        answer: impl Future<Output = dns_update::Result<T>>,
+    ) -> Result<dns_update::Result<T>, ProviderError> {
+        let _turn = self.turn.lock().await;
+        let answer = tokio::time::timeout(self.limit, answer).await;
+        answer.map_err(|_| ProviderError::Unreachable {
+            service: self.name.to_owned(),
+            reason: format!("it was not done within {} s", self.limit.as_secs_f64()),
+        })
+    }
+
+    fn failed(&self, error: &dns_update::Error) -> ProviderError {
+        self.hidden.at_work(self.name, error)
+    }
+}
+
+impl DnsProvider for More {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+        Box::pin(async move {
+            let (name, zone) = (record.name.as_str(), record.zone.as_str());
+            let values = vec![DnsRecord::TXT(record.value.clone())];
+            let adding = self.client.add_to_rrset(name, DnsRecordType::TXT, TTL, values, zone);
+            self.within(adding).await?.map_err(|error| self.failed(&error))
+        })
+    }
+
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+        Box::pin(async move {
+            let (name, zone) = (record.name.as_str(), record.zone.as_str());
+            let values = vec![DnsRecord::TXT(record.value.clone())];
+            let removing = self.client.remove_from_rrset(name, DnsRecordType::TXT, values, zone);
+            self.within(removing).await?.map_err(|error| self.failed(&error))
+        })
+    }
+
+    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
+        Box::pin(async move {
+            let listing = self.client.list_rrset(name, DnsRecordType::TXT, zone);
+            let found = self.within(listing).await?.map_err(|error| self.failed(&error))?;
+            let (provider, count) = (self.name, found.len());
+            Ok(format!("{provider}: zone {zone} can be read; TXT records at the name: {count}"))
+        })
+    }
+}
+
+/// Of a record, in seconds: no service wants more of its customers but those for which the crate
+/// raises it.
+const TTL: u32 = 600;
+/// How long one deed may take. The crate waits up to a minute, three times, when a service limits
+/// the rate of requests.
+const LIMIT: Duration = Duration::from_secs(90);

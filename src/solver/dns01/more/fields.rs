@@ -1,0 +1,186 @@
+//! `config` of one provider: what stands in it, and the credentials that it refers to.
+
+use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+use crate::resource::SecretKeySelector;
+use crate::solver::dns01::error::shown;
+use crate::solver::dns01::webhook::decoded;
+use crate::solver::dns01::{Context, ProviderError};
+
+/// A field of `config`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+}
+
+/// What stands in a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A reference to an entry of a Secret that is one line.
+    Secret,
+    /// The same, or nothing.
+    SecretIfAny,
+    /// A reference to an entry of a Secret that is a file: PEM or JSON.
+    Document,
+    /// A text or number that is no secret.
+    Text,
+    /// The same, or nothing.
+    TextIfAny,
+    /// `true`, `false`, or nothing.
+    Flag,
+}
+
+impl Kind {
+    pub(super) fn is_needed(self) -> bool {
+        match self {
+            Self::Secret | Self::Document | Self::Text => true,
+            Self::SecretIfAny | Self::TextIfAny | Self::Flag => false,
+        }
+    }
+
+    fn is_secret(self) -> bool {
+        match self {
+            Self::Secret | Self::SecretIfAny | Self::Document => true,
+            Self::Text | Self::TextIfAny | Self::Flag => false,
+        }
+    }
+}
+
+/// A value of each field, in their order; empty for one that is absent.
+pub(super) struct Values {
+    pub(super) all: Vec<Zeroizing<String>>,
+    /// Those of them that are credentials.
+    pub(super) secrets: Vec<Zeroizing<String>>,
+}
+
+/// Reads `config` and gets the credentials.
+pub(super) fn read(
+    provider: &'static str,
+    fields: &'static [Field],
+    config: Option<&Value>,
+    context: &Context<'_>,
+) -> Result<Values, ProviderError> {
+    let fault = |reason: String| ProviderError::Settings { provider, reason };
+    let nothing = Map::new();
+    let config = match config {
+        None => &nothing,
+        Some(Value::Object(config)) => config,
+        Some(other) => {
+            let kind = kind_of(other);
+            return Err(fault(format!("config: {kind} stands where a map is expected")));
+        }
+    };
+    if let Some(stranger) = config.keys().find(|key| fields.iter().all(|f| f.name != **key)) {
+        let known: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
+        let (stranger, known) = (shown(stranger), known.join(", "));
+        return Err(fault(format!("config: unknown field `{stranger}`, expected {known}")));
+    }
+    let mut values = Values { all: Vec::new(), secrets: Vec::new() };
+    for field in fields {
+        let value = match config.get(field.name) {
+            Some(value) => one(provider, *field, value, context)?,
+            None if field.kind.is_needed() => {
+                return Err(fault(format!("config: missing field `{}`", field.name)));
+            }
+            None => Zeroizing::default(),
+        };
+        if field.kind.is_secret() && !value.is_empty() {
+            values.secrets.push(value.clone());
+        }
+        values.all.push(value);
+    }
+    Ok(values)
+}
+
+fn one(
+    provider: &'static str,
+    field: Field,
+    value: &Value,
+    context: &Context<'_>,
+) -> Result<Zeroizing<String>, ProviderError> {
+    let fault = |reason: &str| ProviderError::Settings {
+        provider,
+        reason: format!("config.{}: {reason}", field.name),
+    };
+    match field.kind {
+        Kind::Secret | Kind::SecretIfAny => {
+            context.text(provider, field.name, &selector(provider, field, value)?)
+        }
+        Kind::Document => document(provider, field, &selector(provider, field, value)?, context),
+        Kind::Text | Kind::TextIfAny => {
+            let text = match value {
+                Value::String(text) => text.trim().to_owned(),
+                Value::Number(number) => number.to_string(),
+                other @ (Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+                    let kind = kind_of(other);
+                    return Err(fault(&format!("{kind} stands where a text is expected")));
+                }
+            };
+            if text.is_empty() {
+                return Err(fault("this is empty"));
+            }
+            if text.chars().any(char::is_control) {
+                return Err(fault("there are control characters in it"));
+            }
+            Ok(Zeroizing::new(text))
+        }
+        Kind::Flag => match value {
+            Value::Bool(true) => Ok(Zeroizing::new("true".to_owned())),
+            Value::Bool(false) => Ok(Zeroizing::default()),
+            other @ (Value::Null
+            | Value::String(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_)) => {
+                let kind = kind_of(other);
+                Err(fault(&format!("{kind} stands where true or false is expected")))
+            }
+        },
+    }
+}
+
+fn selector(
+    provider: &'static str,
+    field: Field,
+    value: &Value,
+) -> Result<SecretKeySelector, ProviderError> {
+    decoded(provider, value).map_err(|mut error| {
+        if let ProviderError::Settings { reason, .. } = &mut error {
+            *reason = reason.replacen("config", &format!("config.{}", field.name), 1);
+        }
+        error
+    })
+}
+
+fn document(
+    provider: &'static str,
+    field: Field,
+    selector: &SecretKeySelector,
+    context: &Context<'_>,
+) -> Result<Zeroizing<String>, ProviderError> {
+    let bytes = context.bytes(provider, field.name, selector)?;
+    let bad = |reason: &str| ProviderError::Credential {
+        provider,
+        field: field.name,
+        reason: format!("secret {}, key {}: {reason}", selector.name, selector.key),
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|_| bad("this is not text"))?;
+    if text.trim().is_empty() {
+        return Err(bad("this is empty"));
+    }
+    Ok(Zeroizing::new(text.to_owned()))
+}
+
+/// What stands there, without its content: it may be a credential.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    }
+}
