@@ -194,6 +194,21 @@ impl AcmeError {
     }
 }
 
+/// The error and all its causes, each said once.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        if !text.ends_with(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        next = cause.source();
+    }
+    text
+}
+
 /// `text` with everything that could move a cursor, end a line or reverse the reading direction
 /// made visible: what the CA says is shown, never obeyed.
 pub fn escape(text: &str) -> String {

@@ -52,6 +52,7 @@ pub use certificate_key::CertificateKey;
 pub use chain::Downloaded;
 pub use client::{Client, Endpoint};
 pub use directory::Directory;
+pub(crate) use error::causes;
 pub use error::{AcmeError, escape};
 pub use key::AccountKey;
 pub use limit::Limits;

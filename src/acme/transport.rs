@@ -14,6 +14,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
+use super::error::causes;
 use super::limit::Limits;
 use super::tls::Trust;
 use super::{AcmeError, field, retry_after};
@@ -187,21 +188,6 @@ fn distrust(error: &reqwest::Error) -> Option<String> {
 
 fn transport(url: &str, message: impl Into<String>) -> AcmeError {
     AcmeError::Transport { url: url.to_owned(), message: message.into() }
-}
-
-/// The error and all its causes, each said once.
-fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let words = cause.to_string();
-        if !text.ends_with(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        next = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! `certctl account`: who certctl is at the CAs.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use super::args::{AccountIssuerArgs, AccountVerb, Format};
@@ -160,13 +158,7 @@ async fn work(
     }
     let tasks: Vec<Task> = issuers.iter().map(|issuer| issuer_task(shell, issuer)).collect();
     let state = open_state(&path, OpenMode::ReadWrite)?;
-    let setting = Setting {
-        secrets: work.secrets,
-        overrides: BTreeMap::new(),
-        dns01_stand_in: None,
-        verb: "account",
-        at_most: jiff::SignedDuration::MAX,
-    };
+    let setting = Setting::new("account", work.secrets);
     let timeout = shell.global.lock_timeout.0;
     let mut done = Vec::new();
     with_world(shell, &state, setting, async |world| {

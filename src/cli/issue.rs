@@ -102,19 +102,16 @@ fn work_on(
         tasks.iter_mut().for_each(&adapt);
         let state = open_state(&path, OpenMode::ReadWrite)?;
         tell_strays(&state, &tasks)?;
-        let overrides = std::collections::BTreeMap::new();
-        let setting = Setting {
-            secrets,
-            overrides,
-            dns01_stand_in: None,
-            verb,
-            at_most: jiff::SignedDuration::MAX,
-        };
+        let setting = Setting::new(verb, secrets);
         let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
         let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
         Box::pin(leftovers::clean_up(shell, &state, &records, &done, verb)).await?;
         let mut code = conclude(shell, &state, &ended, has_errors, SystemClock.now());
-        let revoked = Box::pin(revoke::finish(shell, &state, None, verb)).await?;
+        let revoked = if records.iter().any(|(_, record)| revoke::owes(record)) {
+            Box::pin(revoke::finish(shell, &state, None, verb)).await?
+        } else {
+            Vec::new()
+        };
         if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
             let endings = endings_of(&ended).chain(revoked);
             code = exit::of_run(endings, shell.global.exit_code);

@@ -37,14 +37,7 @@ pub(crate) async fn clean_up(
     if mine.is_empty() {
         return Ok(());
     }
-    let overrides = std::collections::BTreeMap::new();
-    let setting = Setting {
-        secrets,
-        overrides,
-        dns01_stand_in: None,
-        verb,
-        at_most: jiff::SignedDuration::MAX,
-    };
+    let setting = Setting::new(verb, secrets);
     // What could not be taken back was said as it happened, and is tried again by the next run.
     Box::pin(run(shell, state, &mine, setting)).await.map(drop)
 }

@@ -1,7 +1,6 @@
 //! `certctl revoke`: takes a certificate back before its end; and what runs that were cut off owe
 //! in that.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -20,7 +19,9 @@ use crate::controller::{DeedError, Failure};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{AskError, Asked, Force, Task, Wish, ask_to_revoke, look, revoke_owed};
 use crate::pki::{Chain, PrivateKey};
-use crate::resource::{FailureClass, NamespacedName, Revocation, RevocationReason};
+use crate::resource::{
+    CertificateRecord, FailureClass, NamespacedName, Revocation, RevocationReason,
+};
 use crate::store::{OpenMode, StateDirectory};
 
 /// Revokes the live certificate of a name, or the one in a file.
@@ -86,13 +87,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         let new_key = args.reason == RevocationReason::KeyCompromise;
         let force = Some(Force { new_key, new_order: false });
         let tasks = [Task { force, ..task.clone() }];
-        let setting = Setting {
-            secrets: work.secrets,
-            overrides: BTreeMap::new(),
-            dns01_stand_in: None,
-            verb: "revoke",
-            at_most: jiff::SignedDuration::MAX,
-        };
+        let setting = Setting::new("revoke", work.secrets);
         let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
         let code = conclude(shell, &state, &ended, false, SystemClock.now());
         if let signal @ ExitCode::Signal(_) = code {
@@ -107,6 +102,11 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     Ok(exit::of_run(endings, shell.global.exit_code))
 }
 
+/// Whether something of a certificate is still to be revoked.
+pub(crate) fn owes(record: &CertificateRecord) -> bool {
+    record.revocations.iter().any(Revocation::is_owed)
+}
+
 /// Revokes what is owed of one certificate, or of all that are known, and says what came of it.
 /// How it ended is told for each that is owed still.
 pub(crate) async fn finish(
@@ -118,10 +118,7 @@ pub(crate) async fn finish(
     let mut records = known(state).await?;
     let owing: Vec<NamespacedName> = records
         .iter()
-        .filter(|(name, record)| {
-            let owes = record.revocations.iter().any(Revocation::is_owed);
-            owes && only.is_none_or(|only| only == name)
-        })
+        .filter(|(name, record)| owes(record) && only.is_none_or(|only| only == name))
         .map(|(name, _)| name.clone())
         .collect();
     if owing.is_empty() {
@@ -131,13 +128,7 @@ pub(crate) async fn finish(
     let Ok(work) = gather(shell, &Wanted { is_said: true, ..Wanted::default() }, &records) else {
         return Ok(vec![exit::Ending::Deferred]);
     };
-    let setting = Setting {
-        secrets: work.secrets,
-        overrides: BTreeMap::new(),
-        dns01_stand_in: None,
-        verb,
-        at_most: jiff::SignedDuration::MAX,
-    };
+    let setting = Setting::new(verb, work.secrets);
     let timeout = shell.global.lock_timeout.0;
     let mut told = Vec::new();
     with_world(shell, state, setting, async |world| {
@@ -240,13 +231,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     let tasks: Vec<Task> =
         work.loaded.issuers.iter().map(|issuer| issuer_task(shell, issuer)).collect();
     let state = open_state(&state_dir, OpenMode::ReadWrite)?;
-    let setting = Setting {
-        secrets: work.secrets,
-        overrides: BTreeMap::new(),
-        dns01_stand_in: None,
-        verb: "revoke",
-        at_most: jiff::SignedDuration::MAX,
-    };
+    let setting = Setting::new("revoke", work.secrets);
     let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
     let intervals = crate::controller::Intervals { self_check: jiff::SignedDuration::ZERO };
     let mut refusals: Vec<(String, DeedError)> = Vec::new();

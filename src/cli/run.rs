@@ -84,6 +84,19 @@ pub(crate) struct Setting {
     pub(crate) at_most: SignedDuration,
 }
 
+impl Setting {
+    /// Of a verb that works at the real CAs and DNS providers.
+    pub(crate) fn new(verb: &'static str, secrets: SecretSource) -> Self {
+        Self {
+            secrets,
+            overrides: BTreeMap::new(),
+            dns01_stand_in: None,
+            verb,
+            at_most: SignedDuration::MAX,
+        }
+    }
+}
+
 /// Makes the tasks true, telling what happens, and returns how each ended.
 pub(crate) async fn run(
     shell: &mut Shell,

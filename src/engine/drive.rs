@@ -23,7 +23,7 @@ pub(super) use account::AccountGates;
 pub(super) use adopt::pair_of_the_manifests;
 pub(super) use alert::alert;
 pub(super) use deploy::{Reloads, reload};
-use leave::{deferred, state_failure, unchanged};
+use leave::{deferred, nothing_to_do, state_failure, unchanged};
 use wait::Woken;
 
 use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer, news};
@@ -139,36 +139,6 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         Some(_) | None => drive.undeployed(limited).await?,
     };
     Ok(Ended { rewritten: drive.rewritten.take(), is_news, undeployed, ..told(ending) })
-}
-
-/// How it ends, when there is nothing to do, to write or to tell.
-fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
-    task: &Task,
-    session: &Session<'_, S>,
-    now: Timestamp,
-) -> Option<Ending> {
-    let snapshot = &session.snapshot;
-    let asked = task.force.is_some() || task.only.is_some();
-    if asked || !session.is_known() || session.is_unsaved() || room::owed(snapshot).is_some() {
-        return None;
-    }
-    match next_step(snapshot, now) {
-        (owed, Step::Settled) if owed.is_empty() => Some(unchanged(session)),
-        (
-            owed,
-            Step::Wait {
-                until, why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter), ..
-            },
-        ) if owed.is_empty() => {
-            let ending = deferred(session, until, &why, now);
-            let is_news = news::is_news(&snapshot.record, &ending, now);
-            (!engine.options.unattended || !is_news).then_some(ending)
-        }
-        (_, Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_)) => {
-            None
-        }
-    }
 }
 
 /// Takes in whether keystores would be made with other passwords now.

@@ -3,7 +3,6 @@
 //! The server's own name is looked up with the one resolver; no redirect is followed; http is for
 //! this machine only.
 
-use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 
 use super::{Fault, Resolver};
+use crate::acme::causes;
 
 /// Sends the question to `url` and brings the answer's bytes.
 pub(super) async fn post(
@@ -100,20 +100,6 @@ fn is_local(url: &Url) -> bool {
 
 fn address(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
-}
-
-/// The error and its causes, each said once.
-fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let words = cause.to_string();
-        if !text.ends_with(&words) {
-            text = format!("{text}: {words}");
-        }
-        next = cause.source();
-    }
-    text
 }
 
 const DNS_MESSAGE: &str = "application/dns-message";

@@ -102,6 +102,6 @@ fn is_open(metadata: &Metadata) -> bool {
 }
 
 /// One step of a path: no `/`, no `..`, nothing hidden, nothing that looks like an option.
-fn is_component(text: &str) -> bool {
+pub(crate) fn is_component(text: &str) -> bool {
     is_secret_key(text) && !text.starts_with(['.', '-'])
 }

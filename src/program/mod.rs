@@ -7,11 +7,13 @@
 
 mod file;
 mod run;
+mod words;
 
 use thiserror::Error;
 
-pub(crate) use file::Program;
+pub(crate) use file::{Program, is_component};
 pub(crate) use run::{Limits, Run};
+pub(crate) use words::shown;
 
 /// Why a program did not do its work. What it said is one line, cut and escaped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -46,24 +48,3 @@ pub enum ProgramError {
 
 /// What every program finds in its environment, when certctl does.
 pub(crate) const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
-
-/// A program's words, fit to be shown: one line, control characters escaped, at most 300
-/// characters.
-fn shown(text: &str) -> String {
-    const LONGEST: usize = 300;
-    let text = text.trim();
-    let mut line = String::new();
-    for c in text.chars().take(LONGEST) {
-        if c == '\t' {
-            line.push(' ');
-        } else if c.is_control() {
-            line.extend(c.escape_default());
-        } else {
-            line.push(c);
-        }
-    }
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
-    if line.is_empty() { "it said no more".to_owned() } else { line }
-}

@@ -28,6 +28,13 @@ pub(crate) struct Limits {
     pub(crate) linger: Duration,
 }
 
+impl Limits {
+    /// This long for the whole run; a program that is stopped gets five seconds to tidy up.
+    pub(crate) const fn within(time: Duration) -> Self {
+        Self { time, grace: Duration::from_secs(5), linger: Duration::from_secs(1) }
+    }
+}
+
 /// See the module.
 pub(crate) struct Run<'a> {
     pub(crate) program: &'a Program,

@@ -229,16 +229,8 @@ impl Store for StateDirectory {
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Revision, StoreError> {
         let place = layout::document(key)?;
         let folder = self.make(&place.folders)?;
-        let is_new = match key {
-            Key::Scheduler => atomic::create_fleeting(&folder, &place.file, bytes)?,
-            Key::Certificate(_)
-            | Key::Request(..)
-            | Key::Order(..)
-            | Key::NextKey(_)
-            | Key::Account(_)
-            | Key::AccountKey(_)
-            | Key::BannedKeys => atomic::create(&folder, &place.file, bytes)?,
-        };
+        let create = if is_fleeting(key) { atomic::create_fleeting } else { atomic::create };
+        let is_new = create(&folder, &place.file, bytes)?;
         if is_new { Ok(revision_of(bytes)) } else { Err(self.conflict(&place)) }
     }
 
@@ -255,16 +247,8 @@ impl Store for StateDirectory {
         if found.is_none_or(|found| revision_of(&found) != *expected) {
             return Err(self.conflict(&place));
         }
-        match key {
-            Key::Scheduler => atomic::replace_fleeting(&folder, &place.file, bytes)?,
-            Key::Certificate(_)
-            | Key::Request(..)
-            | Key::Order(..)
-            | Key::NextKey(_)
-            | Key::Account(_)
-            | Key::AccountKey(_)
-            | Key::BannedKeys => atomic::replace(&folder, &place.file, bytes)?,
-        }
+        let replace = if is_fleeting(key) { atomic::replace_fleeting } else { atomic::replace };
+        replace(&folder, &place.file, bytes)?;
         Ok(revision_of(bytes))
     }
 
@@ -363,4 +347,18 @@ fn revision_of(bytes: &[u8]) -> Revision {
         let _ = write!(hex, "{byte:02x}");
     }
     Revision(hex)
+}
+
+/// Whether a document says nothing any more once the machine has been restarted.
+fn is_fleeting(key: &Key) -> bool {
+    match key {
+        Key::Scheduler => true,
+        Key::Certificate(_)
+        | Key::Request(..)
+        | Key::Order(..)
+        | Key::NextKey(_)
+        | Key::Account(_)
+        | Key::AccountKey(_)
+        | Key::BannedKeys => false,
+    }
 }

@@ -5,14 +5,14 @@
 //! reader decides what can be made up for it. Keys are bytes here, and never set aside. Reads
 //! that lead to a write are made under the lock of the certificate or account.
 
+mod shared;
+
 use zeroize::Zeroizing;
 
 use super::envelope::{self, Document, Unreadable, VERSION};
 use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
-use crate::resource::{
-    Account, BannedKeys, CertificateRecord, CertificateRequest, NamespacedName, Order, Queue,
-};
+use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
 use crate::store::port::{Key, Prefix, Revision, Store, StoreError, Stored};
 
 /// A document as it is kept.
@@ -209,38 +209,6 @@ impl<'a, S: Store> Records<'a, S> {
         expected: Option<&Revision>,
     ) -> Result<Revision, StoreError> {
         self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
-    }
-
-    /// The keys that are never used again.
-    pub async fn banned_keys(&self) -> Result<Option<Kept<BannedKeys>>, StoreError> {
-        self.read(&Key::BannedKeys).await
-    }
-
-    /// Writes the keys that are never used again, under the scheduler's lock.
-    pub async fn put_banned_keys(
-        &self,
-        banned: &BannedKeys,
-        expected: Option<&Revision>,
-    ) -> Result<Revision, StoreError> {
-        self.write(&Key::BannedKeys, banned, expected, |_, _| None).await
-    }
-
-    /// The queue of challenges. Read under its lock: it is set aside when it is damaged.
-    pub async fn queue(&self) -> Result<Option<Kept<Queue>>, StoreError> {
-        self.read(&Key::Scheduler).await
-    }
-
-    /// Writes the queue of challenges, under its lock.
-    pub async fn put_queue(
-        &self,
-        queue: &Queue,
-        expected: Option<&Revision>,
-    ) -> Result<Revision, StoreError> {
-        let bytes = self.seal(&Key::Scheduler, queue)?;
-        match expected {
-            Some(expected) => self.store.put_if(&Key::Scheduler, &bytes, expected).await,
-            None => self.store.create(&Key::Scheduler, &bytes).await,
-        }
     }
 
     /// The key in flight of a certificate, PKCS#8 PEM.

@@ -14,13 +14,28 @@ pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observ
     if !engine.performer.hears_of_failures() {
         return;
     }
-    for end in ended {
+    // Those that end well, nearly all of nearly every run, cost nothing here.
+    for end in ended.iter().filter(|end| may_be_told(end)) {
         let of_it = |task: &&Task| task.certificate.metadata.key() == end.certificate;
         let Some(task) = tasks.iter().find(of_it) else { continue };
         // What cannot be written down now is told by the next run.
         if let Err(error) = tell(engine, task, end).await {
             tracing::warn!(certificate = %end.certificate, %error, "on-failure not noted");
         }
+    }
+}
+
+/// Whether a failure may stand behind this ending.
+fn may_be_told(end: &Ended) -> bool {
+    match end.ending {
+        Ending::Failed { .. } | Ending::Pending { overdue: true, .. } | Ending::Deferred { .. } => {
+            true
+        }
+        Ending::Pending { .. }
+        | Ending::Unchanged { .. }
+        | Ending::Issued(_)
+        | Ending::Locked { .. }
+        | Ending::Interrupted { .. } => end.undeployed.is_some(),
     }
 }
 

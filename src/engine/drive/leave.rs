@@ -7,10 +7,12 @@ use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Drive;
-use crate::controller::{Change, Deferral, Failure, Record, Step, backoff, challenge, meanwhile};
+use crate::controller::{
+    Change, Deferral, Failure, Record, Step, backoff, challenge, deploy, meanwhile, next_step,
+};
 use crate::engine::ports::{Clock, Store, StoreError};
-use crate::engine::session::Session;
-use crate::engine::{Ending, OVERDUE, Observer, Performer};
+use crate::engine::session::{Session, Task};
+use crate::engine::{Ending, Engine, OVERDUE, Observer, Performer, news};
 use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
 
 /// How long a run that is ending waits for clean-ups.
@@ -217,4 +219,34 @@ pub(super) fn deferred<S: Store>(
     };
     let urgent = backoff::is_urgent(record, now).then(|| backoff::class_of_last_failure(record));
     Ending::Deferred { until, why, urgent }
+}
+
+/// How it ends, when there is nothing to do, to write or to tell.
+pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    task: &Task,
+    session: &Session<'_, S>,
+    now: Timestamp,
+) -> Option<Ending> {
+    let snapshot = &session.snapshot;
+    let asked = task.force.is_some() || task.only.is_some();
+    if asked || !session.is_known() || session.is_unsaved() || deploy::owed(snapshot).is_some() {
+        return None;
+    }
+    match next_step(snapshot, now) {
+        (owed, Step::Settled) if owed.is_empty() => Some(unchanged(session)),
+        (
+            owed,
+            Step::Wait {
+                until, why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter), ..
+            },
+        ) if owed.is_empty() => {
+            let ending = deferred(session, until, &why, now);
+            let is_news = news::is_news(&snapshot.record, &ending, now);
+            (!engine.options.unattended || !is_news).then_some(ending)
+        }
+        (_, Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_)) => {
+            None
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Deeds of deployment: outputs, hooks, reloads.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -148,7 +147,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         let run = Run { program: &program, arguments, environment, input };
-        let limits = Limits { time: self.options.hook_timeout, ..LIMITS };
+        // A hook that needs longer starts a service of its own.
+        let limits = Limits::within(self.options.hook_timeout);
         run.to_the_end(&limits).await.map_err(trouble::local)
     }
 }
@@ -207,9 +207,3 @@ fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, DeedError> {
 const PLACE: &str = "hooks.d";
 const ON_FAILURE: &str = "on-failure";
 const API_VERSION: &str = "certctl.io/v1";
-/// A hook that needs longer starts a service of its own.
-const LIMITS: Limits = Limits {
-    time: Duration::from_mins(1),
-    grace: Duration::from_secs(5),
-    linger: Duration::from_secs(1),
-};

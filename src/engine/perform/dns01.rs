@@ -8,9 +8,10 @@ use aws_lc_rs::digest;
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use jiff::SignedDuration;
 
+use super::local::seen;
 use super::{ProviderAccess, World, trouble};
 use crate::acme;
-use crate::controller::{CheckSeen, DeedError, DeedErrorKind, Outcome, Snapshot};
+use crate::controller::{DeedError, DeedErrorKind, Outcome, Snapshot};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store};
 use crate::probe::{self, Dns01Request, Resolver};
@@ -139,15 +140,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let target = challenge.target.as_ref().filter(|target| !target.zone.is_empty());
         request.written = target.map(|target| target.name.clone());
         let report = probe::check_dns01(self.zone_resolver(), &request).await;
-        let summary = match report.reason() {
-            Some(reason) => reason.to_owned(),
-            None => report.warnings().join("; "),
-        };
-        Ok(Outcome::Checked(CheckSeen {
-            passed: report.has_passed(),
-            summary,
-            report: report.to_string(),
-        }))
+        Ok(seen(report.reason(), &report.warnings(), report.to_string()))
     }
 
     /// Takes the value back, by the solver of the issuer that has the settings it was written

@@ -155,15 +155,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
         let report =
             check_http01(&self.resolver, &spec.identifier, &token, &spec.key, options).await;
-        let summary = match report.reason() {
-            Some(reason) => reason.to_owned(),
-            None => report.warnings().join("; "),
-        };
-        Ok(Outcome::Checked(CheckSeen {
-            passed: report.has_passed(),
-            summary,
-            report: report.to_string(),
-        }))
+        Ok(seen(report.reason(), &report.warnings(), report.to_string()))
     }
 
     pub(super) async fn clean_up(
@@ -189,6 +181,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.hits.forget(&token);
         Ok(Outcome::CleanedUp)
     }
+}
+
+/// What a self-check saw: it has passed when there is no reason why not.
+pub(super) fn seen(reason: Option<&str>, warnings: &[String], report: String) -> Outcome {
+    let summary = reason.map_or_else(|| warnings.join("; "), ToOwned::to_owned);
+    Outcome::Checked(CheckSeen { passed: reason.is_none(), summary, report })
 }
 
 pub(super) fn challenge_of<'a>(

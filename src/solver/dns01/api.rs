@@ -4,7 +4,6 @@
 //! redirects: they would carry credentials elsewhere. An answer that says "not now" (429, 503) is
 //! waited for when it asks for little; nothing else is sent twice.
 
-use std::error::Error;
 use std::time::Duration;
 
 use http::header::{HeaderName, RETRY_AFTER};
@@ -17,6 +16,7 @@ use zeroize::Zeroizing;
 
 use super::ProviderError;
 use super::error::shown;
+use crate::acme::causes;
 
 /// Where the TLS configuration comes from; asked once, when the first request is made.
 pub type Tls = Box<dyn Fn() -> Result<ClientConfig, String>>;
@@ -296,21 +296,6 @@ fn without(body: Vec<u8>, hidden: &[Zeroizing<String>]) -> Vec<u8> {
     }
     let text = String::from_utf8_lossy(&body).into_owned();
     credentials.fold(text, |text, credential| text.replace(credential.as_str(), "***")).into_bytes()
-}
-
-/// The error and all its causes, each said once.
-fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let words = cause.to_string();
-        if !text.ends_with(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        next = cause.source();
-    }
-    text
 }
 
 const TIMEOUT: Duration = Duration::from_secs(30);

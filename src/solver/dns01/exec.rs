@@ -28,8 +28,7 @@ use std::path::Path;
 use super::error::shown;
 use super::webhook::{Action, Payload, decoded, rooted};
 use super::{Context, Deed, DnsProvider, ProviderError, TxtRecord};
-use crate::manifest::is_secret_key;
-use crate::program::{INHERITED, Limits, Program, ProgramError, Run};
+use crate::program::{INHERITED, Limits, Program, ProgramError, Run, is_component};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -160,8 +159,7 @@ fn solver_program(solvers: &Path, group: &str, solver: &str) -> Result<Program, 
 
 /// One step of a path: no `/`, no `..`, nothing hidden, nothing that looks like an option.
 fn component<'a>(field: &str, text: &'a str) -> Result<&'a str, String> {
-    let fine = is_secret_key(text) && !text.starts_with(['.', '-']);
-    fine.then_some(text).ok_or_else(|| {
+    is_component(text).then_some(text).ok_or_else(|| {
         let text = if text.is_empty() { String::new() } else { shown(text) };
         format!(
             "{field}: `{text}` is no name of a file in solvers.d, made of letters, digits, '-', \
@@ -189,8 +187,4 @@ fn fault(reason: String) -> ProviderError {
 
 const NAME: &str = "exec";
 const PLACE: &str = "solvers.d";
-const LIMITS: Limits = Limits {
-    time: Duration::from_mins(1),
-    grace: Duration::from_secs(5),
-    linger: Duration::from_secs(1),
-};
+const LIMITS: Limits = Limits::within(Duration::from_mins(1));
