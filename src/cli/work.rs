@@ -313,17 +313,17 @@ fn used_secrets(
         IssuerKind::Issuer => issuer.metadata.namespace.clone(),
         IssuerKind::ClusterIssuer => shell.global.cluster_resource_namespace.clone(),
     };
-    let eab = issuer.acme.external_account_binding.as_ref().map(|eab| &eab.key_secret_ref);
+    let eab = issuer.acme.external_account_binding.as_ref().map(|eab| eab.key_secret_ref.clone());
     let names = names_of(certificate);
     let solvers = names.iter().filter_map(|name| solver_for(issuer, certificate, name));
     let of_solvers = solvers.flat_map(|solver| match &solver.kind {
         SolverKind::Http01(_) => Vec::new(),
         SolverKind::Dns01(dns01) => dns01.provider.credentials(),
     });
-    let all: BTreeSet<&SecretKeySelector> = eab.into_iter().chain(of_solvers).collect();
+    let all: BTreeSet<SecretKeySelector> = eab.into_iter().chain(of_solvers).collect();
     all.into_iter()
         .filter_map(|SecretKeySelector { name, key }| {
-            secrets.resolve(&NamespacedName::new(&namespace, name), key).ok()
+            secrets.resolve(&NamespacedName::new(&namespace, &name), &key).ok()
         })
         .collect()
 }

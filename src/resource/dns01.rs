@@ -1,6 +1,7 @@
 //! `dns01` of a solver: cert-manager's providers, as data.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::SecretKeySelector;
 
@@ -53,29 +54,45 @@ pub enum Dns01Provider {
 }
 
 impl Dns01Provider {
-    /// The entries of Secrets that hold its credentials.
-    pub fn credentials(&self) -> Vec<&SecretKeySelector> {
+    /// The entries of Secrets that hold its credentials. In the `config` of a webhook, which has a
+    /// shape of its own, that is each object of just a `name` and a `key`.
+    pub fn credentials(&self) -> Vec<SecretKeySelector> {
         match self {
             Self::Akamai(akamai) => vec![
-                &akamai.client_token_secret_ref,
-                &akamai.client_secret_secret_ref,
-                &akamai.access_token_secret_ref,
+                akamai.client_token_secret_ref.clone(),
+                akamai.client_secret_secret_ref.clone(),
+                akamai.access_token_secret_ref.clone(),
             ],
-            Self::CloudDns(cloud) => cloud.service_account_secret_ref.iter().collect(),
+            Self::CloudDns(cloud) => cloud.service_account_secret_ref.iter().cloned().collect(),
             Self::Cloudflare(cloudflare) => {
                 let key = cloudflare.api_key_secret_ref.iter();
-                key.chain(&cloudflare.api_token_secret_ref).collect()
+                key.chain(&cloudflare.api_token_secret_ref).cloned().collect()
             }
             Self::Route53(route53) => {
                 let id = route53.access_key_id_secret_ref.iter();
-                id.chain(&route53.secret_access_key_secret_ref).collect()
+                id.chain(&route53.secret_access_key_secret_ref).cloned().collect()
             }
-            Self::AzureDns(azure) => azure.client_secret_secret_ref.iter().collect(),
-            Self::DigitalOcean(digital_ocean) => vec![&digital_ocean.token_secret_ref],
-            Self::AcmeDns(acme_dns) => vec![&acme_dns.account_secret_ref],
-            Self::Rfc2136(rfc2136) => rfc2136.tsig_secret_secret_ref.iter().collect(),
-            Self::Webhook(_) => Vec::new(),
+            Self::AzureDns(azure) => azure.client_secret_secret_ref.iter().cloned().collect(),
+            Self::DigitalOcean(digital_ocean) => vec![digital_ocean.token_secret_ref.clone()],
+            Self::AcmeDns(acme_dns) => vec![acme_dns.account_secret_ref.clone()],
+            Self::Rfc2136(rfc2136) => rfc2136.tsig_secret_secret_ref.iter().cloned().collect(),
+            Self::Webhook(webhook) => {
+                let mut found = Vec::new();
+                webhook.config.iter().for_each(|config| references_in(config, &mut found));
+                found
+            }
         }
+    }
+}
+
+fn references_in(value: &Value, found: &mut Vec<SecretKeySelector>) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::Array(items) => items.iter().for_each(|item| references_in(item, found)),
+        Value::Object(fields) => match SecretKeySelector::deserialize(value) {
+            Ok(reference) if fields.len() == 2 => found.push(reference),
+            Ok(_) | Err(_) => fields.values().for_each(|field| references_in(field, found)),
+        },
     }
 }
 
@@ -134,7 +151,7 @@ pub struct Route53 {
     pub region: String,
     /// `auth.kubernetes.serviceAccountRef`: cluster plumbing, kept as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auth: Option<serde_json::Value>,
+    pub auth: Option<Value>,
 }
 
 /// `dns01.azureDNS`.
@@ -215,5 +232,33 @@ pub struct Webhook {
     pub group_name: String,
     pub solver_name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub config: Option<serde_json::Value>,
+    pub config: Option<Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhooks_references_are_found_wherever_they_stand() {
+        let config = serde_json::json!({
+            "url": "https://dns.example/",
+            "headers": { "Authorization": { "name": "hook", "key": "token" } },
+            "zones": [{ "zone": "a", "keySecretRef": { "name": "zones", "key": "a" } }],
+            "name": "no reference",
+            "other": { "name": "n", "key": "k", "more": 1 },
+            "numbers": { "name": 1, "key": 2 },
+        });
+        let webhook = |config| {
+            let (group_name, solver_name) = ("acme.example.com".into(), "dns".into());
+            Dns01Provider::Webhook(Webhook { group_name, solver_name, config })
+        };
+        let reference =
+            |name: &str, key: &str| SecretKeySelector { name: name.into(), key: key.into() };
+        assert_eq!(
+            webhook(Some(config)).credentials(),
+            [reference("hook", "token"), reference("zones", "a")]
+        );
+        assert_eq!(webhook(None).credentials(), []);
+    }
 }
