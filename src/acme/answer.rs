@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::error::excerpt;
-use super::{AcmeError, chain, problem, retry_after};
+use super::{AcmeError, link, problem, retry_after};
 
 /// One answer of the CA.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Answer {
                 .get_all(LINK)
                 .iter()
                 .filter_map(|value| value.to_str().ok())
-                .flat_map(chain::alternates)
+                .flat_map(link::alternates)
                 .collect(),
             retry_after: header(RETRY_AFTER).and_then(|v| retry_after::parse(v, header(DATE))),
             nonce: headers

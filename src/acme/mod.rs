@@ -33,6 +33,7 @@ mod field;
 mod jws;
 mod key;
 mod limit;
+mod link;
 mod nonce;
 mod order;
 mod problem;
