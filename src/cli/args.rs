@@ -1,20 +1,29 @@
-//! The command line as types: one struct per verb, the global flags in `global`.
+//! The command line as types: one struct per verb, in files by noun; the global flags in `global`.
 //!
 //! Contract: a doc comment here is the help text. Values are parsed at this border; what comes out
 //! needs no further check.
 
+mod account;
+mod certificate;
+mod check;
 mod global;
+mod manifest;
+mod manual;
+mod timer;
 mod values;
+mod view;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use clap::{ArgAction, Parser, Subcommand};
 
-use clap::{ArgAction, Args, Parser, Subcommand};
-
+pub use account::{AccountDeactivateArgs, AccountIssuerArgs, AccountVerb};
+pub use certificate::{DeployArgs, ForgetArgs, IssueArgs, PlanArgs, RenewArgs, RevokeArgs};
+pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb};
 pub use global::{Format, GlobalArgs};
+pub use manifest::{RehearseArgs, ValidateArgs};
+pub use manual::{CompletionArgs, ExplainArgs, ManArgs, SchemaArgs, VersionArgs};
+pub use timer::{TimerPrintArgs, TimerVerb};
 pub use values::{HostPort, Resolve, ValueError};
-
-use crate::resource::{GoDuration, RevocationReason};
+pub use view::{InspectArgs, StatusArgs};
 
 /// cert-manager for people without a cluster: makes the Certificates in YAML files true.
 ///
@@ -118,271 +127,12 @@ pub enum Verb {
     Man(ManArgs),
 }
 
-/// `certctl issue`.
-#[derive(Debug, Args)]
-pub struct IssueArgs {
-    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
-    #[arg(value_name = "FILE|DIR|-|NAME")]
-    pub targets: Vec<OsString>,
-    /// Wait first, for a part of this time that is this host's own.
-    #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = values::duration)]
-    pub splay: Option<GoDuration>,
-}
-
-/// `certctl renew`.
-#[derive(Debug, Args)]
-pub struct RenewArgs {
-    /// Certificates, as NAME or NAMESPACE/NAME.
-    #[arg(value_name = "NAME")]
-    pub names: Vec<OsString>,
-    /// All certificates.
-    #[arg(long)]
-    pub all: bool,
-    /// Make a new private key, whatever rotationPolicy says.
-    #[arg(long)]
-    pub new_key: bool,
-    /// Give up an order that is under way, and order anew.
-    #[arg(long)]
-    pub new_order: bool,
-}
-
-/// `certctl plan`.
-#[derive(Debug, Args)]
-pub struct PlanArgs {
-    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
-    #[arg(value_name = "FILE|DIR|-|NAME")]
-    pub targets: Vec<OsString>,
-}
-
-/// `certctl validate`.
-#[derive(Debug, Args)]
-pub struct ValidateArgs {
-    /// Manifests, folders of them, or `-` for standard input; the config directory when none.
-    #[arg(value_name = "FILE|DIR|-")]
-    pub paths: Vec<PathBuf>,
-}
-
-/// `certctl status`.
-#[derive(Debug, Args)]
-pub struct StatusArgs {
-    /// certificate (may be left out), issuer, order, challenge or request; then names.
-    #[arg(value_name = "KIND|NAME")]
-    pub words: Vec<OsString>,
-}
-
-/// `certctl inspect`.
-#[derive(Debug, Args)]
-pub struct InspectArgs {
-    /// A certificate or secret by name (`secret NAME` for a secret), a file with PEM or the manifest
-    /// of a Secret, `-` for standard input, or a TLS server.
-    #[arg(value_name = "NAME|FILE|-|HOST:PORT", required = true, num_args = 1..=2)]
-    pub words: Vec<OsString>,
-    /// Ask nobody about revocation.
-    #[arg(long)]
-    pub offline: bool,
-}
-
-/// `certctl check`.
-#[derive(Debug, Subcommand)]
-pub enum CheckVerb {
-    /// Show what the CA of an issuer says of itself, and whether the Issuer fits.
-    ///
-    /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
-    /// account. No account is made. Without a name: all issuers.
-    Acme(CheckAcmeArgs),
-    /// Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records.
-    ///
-    /// With a Certificate for the name: whether its CA may issue, and whether the credentials of
-    /// its DNS provider can read the zone.
-    Dns(CheckDnsArgs),
-    /// Show where a name leads, whether the HTTP-01 listener could listen, and what answers.
-    ///
-    /// When the port can be had, a token of no meaning is served for the moment.
-    Http(CheckHttpArgs),
-}
-
-/// `certctl check acme`.
-#[derive(Debug, Args)]
-pub struct CheckAcmeArgs {
-    /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME.
-    #[arg(value_name = "ISSUER")]
-    pub issuer: Option<String>,
-}
-
-/// `certctl check http`.
-#[derive(Debug, Args)]
-pub struct CheckHttpArgs {
-    /// The domain.
-    #[arg(value_name = "NAME")]
-    pub name: String,
-}
-
-/// `certctl check dns`.
-#[derive(Debug, Args)]
-pub struct CheckDnsArgs {
-    /// The domain; a leading `*.` does not matter.
-    #[arg(value_name = "NAME")]
-    pub name: String,
-}
-
-/// `certctl rehearse`.
-#[derive(Debug, Args)]
-pub struct RehearseArgs {
-    /// Manifests, folders of them, or `-` for standard input; the config directory when none.
-    #[arg(value_name = "FILE|DIR|-")]
-    pub paths: Vec<PathBuf>,
-    /// Where a name leads to during the rehearsal (repeat).
-    #[arg(long, value_name = "NAME=ADDR")]
-    pub resolve: Vec<Resolve>,
-}
-
-/// `certctl deploy`.
-#[derive(Debug, Args)]
-pub struct DeployArgs {
-    /// Certificates, as NAME or NAMESPACE/NAME.
-    #[arg(value_name = "NAME")]
-    pub names: Vec<OsString>,
-}
-
-/// `certctl revoke`.
-#[derive(Debug, Args)]
-pub struct RevokeArgs {
-    /// A certificate, as NAME or NAMESPACE/NAME, or a file with one in PEM.
-    #[arg(value_name = "NAME|FILE")]
-    pub target: OsString,
-    /// Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
-    /// another of RFC 5280 that the CA takes.
-    #[arg(long, value_name = "REASON", default_value = "unspecified")]
-    pub reason: RevocationReason,
-    /// Revoke before the new one is there: servers have a revoked certificate until then.
-    #[arg(long)]
-    pub now: bool,
-    /// Issue nothing in its place until `certctl renew NAME` is asked for; implies --now.
-    #[arg(long)]
-    pub no_issue: bool,
-    /// The private key of the certificate in FILE, to sign with instead of an account's.
-    #[arg(long, value_name = "KEYFILE")]
-    pub key: Option<PathBuf>,
-}
-
-/// `certctl account`.
-#[derive(Debug, Subcommand)]
-pub enum AccountVerb {
-    /// Show the accounts that the state knows.
-    Show(AccountIssuerArgs),
-    /// Register as the first issuance would; with an account already, nothing happens.
-    Register(AccountIssuerArgs),
-    /// Tell the CA the contacts of the Issuer.
-    Update(AccountIssuerArgs),
-    /// Give an account up for good; the next issuance registers another.
-    Deactivate(AccountDeactivateArgs),
-}
-
-/// `certctl account show|register|update`.
-#[derive(Debug, Args)]
-pub struct AccountIssuerArgs {
-    /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME; all of them when there is none.
-    #[arg(value_name = "ISSUER")]
-    pub issuer: Option<String>,
-}
-
-/// `certctl account deactivate`.
-#[derive(Debug, Args)]
-pub struct AccountDeactivateArgs {
-    /// Which one.
-    #[command(flatten)]
-    pub issuer: AccountIssuerArgs,
-    /// Yes, for good: a CA never activates an account again.
-    #[arg(long)]
-    pub yes: bool,
-}
-
-/// `certctl forget`.
-#[derive(Debug, Args)]
-pub struct ForgetArgs {
-    /// Certificates, as NAME or NAMESPACE/NAME.
-    #[arg(value_name = "NAME", required = true)]
-    pub names: Vec<OsString>,
-    /// Delete the issued key and certificate, too.
-    #[arg(long)]
-    pub secret: bool,
-}
-
-/// `certctl timer`.
-#[derive(Debug, Subcommand)]
-pub enum TimerVerb {
-    /// Print the files of a scheduler; installs nothing.
-    ///
-    /// --systemd: a hardened service with its timer, a socket for port 80, and a path that lets
-    /// servers be reloaded as root. Each is hourly, in a minute of this host's own.
-    Print(TimerPrintArgs),
-}
-
-/// `certctl timer print`.
-#[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("scheduler").required(true)))]
-pub struct TimerPrintArgs {
-    /// Units of systemd.
-    #[arg(long, group = "scheduler")]
-    pub systemd: bool,
-    /// A file for /etc/cron.d.
-    #[arg(long, group = "scheduler")]
-    pub cron: bool,
-    /// A property list for launchd.
-    #[arg(long, group = "scheduler")]
-    pub launchd: bool,
-    /// Whom it runs as [default: certctl for systemd, root for the others]
-    #[arg(long, value_name = "NAME", value_parser = values::user)]
-    pub user: Option<String>,
-    /// Write the files into this folder instead.
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
-}
-
-/// `certctl explain`.
-#[derive(Debug, Args)]
-pub struct ExplainArgs {
-    /// A kind, and a path below it with dots, as in `kubectl explain`.
-    #[arg(value_name = "FIELD")]
-    pub field: String,
-}
-
-/// `certctl schema`.
-#[derive(Debug, Args)]
-pub struct SchemaArgs {
-    /// certificate, issuer, clusterissuer or secret; all of them when left out.
-    #[arg(value_name = "KIND")]
-    pub kind: Option<String>,
-}
-
-/// `certctl version`.
-#[derive(Debug, Args)]
-pub struct VersionArgs {
-    /// Print the number alone.
-    #[arg(long)]
-    pub short: bool,
-}
-
-/// `certctl completion`.
-#[derive(Debug, Args)]
-pub struct CompletionArgs {
-    /// The shell.
-    pub shell: clap_complete::Shell,
-}
-
-/// `certctl man`.
-#[derive(Debug, Args)]
-pub struct ManArgs {
-    /// Where the pages go; made when it is missing.
-    #[arg(value_name = "DIR")]
-    pub folder: Option<PathBuf>,
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use crate::resource::GoDuration;
 
     #[test]
     fn the_tree_is_sound() {

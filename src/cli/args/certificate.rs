@@ -1,0 +1,85 @@
+//! Arguments of the verbs that change certificates.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values;
+use crate::resource::{GoDuration, RevocationReason};
+
+/// `certctl issue`.
+#[derive(Debug, Args)]
+pub struct IssueArgs {
+    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
+    #[arg(value_name = "FILE|DIR|-|NAME")]
+    pub targets: Vec<OsString>,
+    /// Wait first, for a part of this time that is this host's own.
+    #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = values::duration)]
+    pub splay: Option<GoDuration>,
+}
+
+/// `certctl renew`.
+#[derive(Debug, Args)]
+pub struct RenewArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+    /// All certificates.
+    #[arg(long)]
+    pub all: bool,
+    /// Make a new private key, whatever rotationPolicy says.
+    #[arg(long)]
+    pub new_key: bool,
+    /// Give up an order that is under way, and order anew.
+    #[arg(long)]
+    pub new_order: bool,
+}
+
+/// `certctl plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
+    #[arg(value_name = "FILE|DIR|-|NAME")]
+    pub targets: Vec<OsString>,
+}
+
+/// `certctl deploy`.
+#[derive(Debug, Args)]
+pub struct DeployArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+}
+
+/// `certctl revoke`.
+#[derive(Debug, Args)]
+pub struct RevokeArgs {
+    /// A certificate, as NAME or NAMESPACE/NAME, or a file with one in PEM.
+    #[arg(value_name = "NAME|FILE")]
+    pub target: OsString,
+    /// Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
+    /// another of RFC 5280 that the CA takes.
+    #[arg(long, value_name = "REASON", default_value = "unspecified")]
+    pub reason: RevocationReason,
+    /// Revoke before the new one is there: servers have a revoked certificate until then.
+    #[arg(long)]
+    pub now: bool,
+    /// Issue nothing in its place until `certctl renew NAME` is asked for; implies --now.
+    #[arg(long)]
+    pub no_issue: bool,
+    /// The private key of the certificate in FILE, to sign with instead of an account's.
+    #[arg(long, value_name = "KEYFILE")]
+    pub key: Option<PathBuf>,
+}
+
+/// `certctl forget`.
+#[derive(Debug, Args)]
+pub struct ForgetArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<OsString>,
+    /// Delete the issued key and certificate, too.
+    #[arg(long)]
+    pub secret: bool,
+}

@@ -1,0 +1,26 @@
+//! Arguments of the verbs that read manifests alone.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::Resolve;
+
+/// `certctl validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Manifests, folders of them, or `-` for standard input; the config directory when none.
+    #[arg(value_name = "FILE|DIR|-")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// `certctl rehearse`.
+#[derive(Debug, Args)]
+pub struct RehearseArgs {
+    /// Manifests, folders of them, or `-` for standard input; the config directory when none.
+    #[arg(value_name = "FILE|DIR|-")]
+    pub paths: Vec<PathBuf>,
+    /// Where a name leads to during the rehearsal (repeat).
+    #[arg(long, value_name = "NAME=ADDR")]
+    pub resolve: Vec<Resolve>,
+}

@@ -1,0 +1,44 @@
+//! Arguments of the verbs that tell of certctl itself.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `certctl explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A kind, and a path below it with dots, as in `kubectl explain`.
+    #[arg(value_name = "FIELD")]
+    pub field: String,
+}
+
+/// `certctl schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// certificate, issuer, clusterissuer or secret; all of them when left out.
+    #[arg(value_name = "KIND")]
+    pub kind: Option<String>,
+}
+
+/// `certctl version`.
+#[derive(Debug, Args)]
+pub struct VersionArgs {
+    /// Print the number alone.
+    #[arg(long)]
+    pub short: bool,
+}
+
+/// `certctl completion`.
+#[derive(Debug, Args)]
+pub struct CompletionArgs {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+/// `certctl man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where the pages go; made when it is missing.
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
