@@ -302,7 +302,7 @@ mod tests {
                 status: Some(429),
                 kind: "urn:ietf:params:acme:error:rateLimited".into(),
                 detail: "too many\n\x1b[2J".into(),
-                subproblems: Vec::new(),
+                ..Problem::default()
             }),
             retry_after: None,
         };

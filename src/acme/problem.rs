@@ -16,6 +16,7 @@ pub(super) fn parse(value: &Value, status: Option<u16>) -> Option<Problem> {
         status,
         kind: text(value, "type"),
         detail: text(value, "detail"),
+        instance: text(value, "instance"),
         subproblems: subproblems
             .map(|all| all.iter().take(MOST_SUBPROBLEMS).map(subproblem).collect())
             .unwrap_or_default(),
@@ -52,6 +53,7 @@ mod tests {
     fn problems_are_read_whatever_is_missing() {
         let full = json!({
             "type": "urn:ietf:params:acme:error:malformed", "detail": "some names", "status": 400,
+            "instance": "https://ca.test/terms/7",
             "subproblems": [
                 {"type": "urn:a", "detail": "no", "identifier": {"type": "dns", "value": "a.test"}},
                 {"identifier": 7},
@@ -62,6 +64,7 @@ mod tests {
             status: Some(403),
             kind: "urn:ietf:params:acme:error:malformed".into(),
             detail: "some names".into(),
+            instance: "https://ca.test/terms/7".into(),
             subproblems: vec![
                 Subproblem {
                     identifier: "a.test".into(),

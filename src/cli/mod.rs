@@ -23,6 +23,7 @@ pub mod version;
 pub mod yaml;
 
 mod account;
+mod cause;
 mod check;
 mod forget;
 mod inspect;

@@ -26,7 +26,7 @@ pub(super) use deploy::{Reloads, reload};
 use leave::{deferred, nothing_to_do, state_failure, unchanged};
 use wait::Woken;
 
-use super::{Ended, Ending, Engine, GRACE, Issued, Observer, Performer, news};
+use super::{Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, news};
 use crate::controller::{
     Change, Deferral, Effect, Outcome, Record, Step, absorb, deploy as room, next_step,
 };
@@ -87,7 +87,8 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
         // That it was told is written down, under the lock.
         let is_news = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
-        return Ok(Ended { is_news, ..told(ending) });
+        let evidence = Evidence::of(&session.snapshot, &ending);
+        return Ok(Ended { is_news, evidence, ..told(ending) });
     }
     let lock = Lock::Certificate(session.name.clone());
     drop(session);
@@ -138,7 +139,8 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         }
         Some(_) | None => drive.undeployed(limited).await?,
     };
-    Ok(Ended { rewritten: drive.rewritten.take(), is_news, undeployed, ..told(ending) })
+    let evidence = Evidence::of(&drive.session.snapshot, &ending);
+    Ok(Ended { rewritten: drive.rewritten.take(), is_news, undeployed, evidence, ..told(ending) })
 }
 
 /// Takes in whether keystores would be made with other passwords now.

@@ -1,9 +1,11 @@
 //! How one certificate's part of a run ended.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
-use crate::controller::Failure;
-use crate::resource::{FailureClass, LeafFacts, NamespacedName};
+use crate::controller::{Failure, Snapshot};
+use crate::resource::{FailureClass, LastFailure, LeafFacts, NamespacedName, Order, Problem};
 
 /// One certificate, and how it ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +20,63 @@ pub struct Ended {
     pub rewritten: Option<String>,
     /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
     pub is_news: bool,
+    /// What is known of a failure or a wait beside its sentence.
+    pub evidence: Evidence,
+}
+
+/// What is known of a failure, or of a wait, beside its sentence: for whoever tells of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// The issuer's name.
+    pub issuer: String,
+    /// The order that it happened to, as it was left.
+    pub order: Option<Box<Order>>,
+    /// What the last self-check of each challenge saw, by the challenge's URL.
+    pub reports: BTreeMap<String, String>,
+    /// The CA's refusal, when it is kept with no order.
+    pub problem: Option<Box<Problem>>,
+    /// What the attempt before failed by, when this one waits.
+    pub last_failure: Option<LastFailure>,
+    /// When the live certificate ends, if there is one.
+    pub not_after: Option<Timestamp>,
+}
+
+impl Evidence {
+    /// What a snapshot holds of an ending. An order that failed in an earlier attempt is none.
+    pub(super) fn of(snapshot: &Snapshot, ending: &Ending) -> Self {
+        let record = &snapshot.record;
+        let known = Self {
+            issuer: snapshot.issuer.metadata.name.clone(),
+            not_after: record.status.not_after,
+            ..Self::default()
+        };
+        match ending {
+            Ending::Failed { .. } => {
+                let failed_now = |order: &&Order| {
+                    order.failure_time.is_some()
+                        && order.failure_time == record.status.last_failure_time
+                };
+                let trouble = snapshot.run.trouble.as_ref().map(|(_, error)| error);
+                let order = snapshot.order.as_ref().filter(failed_now);
+                Self {
+                    order: order.filter(|_| trouble.is_none()).cloned().map(Box::new),
+                    reports: snapshot.run.reports.clone(),
+                    problem: trouble.and_then(|error| error.problem.clone()),
+                    ..known
+                }
+            }
+            Ending::Pending { .. } => Self {
+                order: snapshot.current_order().cloned().map(Box::new),
+                reports: snapshot.run.reports.clone(),
+                ..known
+            },
+            Ending::Deferred { .. } => Self { last_failure: record.last_failure.clone(), ..known },
+            Ending::Unchanged { .. }
+            | Ending::Issued(_)
+            | Ending::Locked { .. }
+            | Ending::Interrupted { .. } => known,
+        }
+    }
 }
 
 /// A pair that is issued and not where it is to be used.
@@ -32,7 +91,14 @@ pub struct Undeployed {
 impl Ended {
     /// An ending that is to be told, with nothing written again.
     pub fn new(certificate: NamespacedName, ending: Ending) -> Self {
-        Self { certificate, ending, undeployed: None, rewritten: None, is_news: true }
+        Self {
+            certificate,
+            ending,
+            undeployed: None,
+            rewritten: None,
+            is_news: true,
+            evidence: Evidence::default(),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::controller::{DeedError, Effect, Intervals, Outcome, Snapshot};
 use crate::resource::{Event, NamespacedName};
 
-pub use ending::{Ended, Ending, Issued, Undeployed};
+pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
 pub use foresee::{Foreseen, foresee};
 pub use gather::published_pair;
 pub use perform::{
@@ -105,6 +105,9 @@ pub trait Observer {
 
     /// A certificate's work goes on with this.
     fn stage(&self, certificate: &NamespacedName, stage: &str);
+
+    /// A certificate's work is over; reloads, and the operator's hook for failures, come later.
+    fn ended(&self, _end: &Ended) {}
 }
 
 impl<O: Observer> Observer for Rc<O> {
@@ -114,6 +117,10 @@ impl<O: Observer> Observer for Rc<O> {
 
     fn stage(&self, certificate: &NamespacedName, stage: &str) {
         O::stage(self, certificate, stage);
+    }
+
+    fn ended(&self, end: &Ended) {
+        O::ended(self, end);
     }
 }
 
@@ -177,7 +184,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 running.push(drive::certificate(self, shared, task));
             }
             match running.next().await {
-                Some(end) => ended.push(end),
+                Some(end) => {
+                    self.observer.ended(&end);
+                    ended.push(end);
+                }
                 None => break,
             }
         }

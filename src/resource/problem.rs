@@ -18,6 +18,9 @@ pub struct Problem {
     /// The sentence for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
+    /// A URL that names this occurrence, or a page about it (RFC 7807 section 3.1).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub instance: String,
     /// One entry per identifier, when the CA says which ones are at fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subproblems: Vec<Subproblem>,

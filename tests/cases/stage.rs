@@ -301,7 +301,7 @@ pub(crate) fn trouble(value: &Value) -> DeedError {
         }
         let status = Some(u16::try_from(status).unwrap());
         let detail = text(&value["detail"]);
-        let problem = Problem { status, kind, detail, subproblems: Vec::new() };
+        let problem = Problem { status, kind, detail, ..Problem::default() };
         let answer = AcmeError::Problem {
             url: String::new(),
             problem: Box::new(problem.clone()),

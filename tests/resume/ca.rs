@@ -289,7 +289,7 @@ impl Ca {
 
 fn problem(kind: &str, status: u16) -> Problem {
     let kind = format!("urn:ietf:params:acme:error:{kind}");
-    Problem { status: Some(status), kind, detail: "no".to_owned(), subproblems: Vec::new() }
+    Problem { status: Some(status), kind, detail: "no".to_owned(), ..Problem::default() }
 }
 
 fn refusal(kind: &str, status: u16) -> DeedError {

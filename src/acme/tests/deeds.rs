@@ -285,7 +285,7 @@ async fn odd_words_pass_and_dangerous_ones_do_not() {
             status: None,
             kind: "urn:x:caa".into(),
             detail: "no".into(),
-            subproblems: Vec::new(),
+            ..Problem::default()
         }),
         ..view(&fake, OrderState::Other("napping".into()))
     };

@@ -70,7 +70,7 @@ async fn rate_limits_come_back_with_their_wait() {
             status: Some(429),
             kind: "urn:ietf:params:acme:error:rateLimited".into(),
             detail: "slow down".into(),
-            subproblems: Vec::new(),
+            ..Problem::default()
         });
         let retry_after = seconds.map(SignedDuration::from_secs);
         assert_eq!(error, AcmeError::Problem { url: fake.url("/new-order"), problem, retry_after });

@@ -350,7 +350,7 @@ pub(super) fn problem(kind: &str) -> Problem {
         status: Some(403),
         kind: format!("urn:ietf:params:acme:error:{kind}"),
         detail: "no".to_owned(),
-        subproblems: Vec::new(),
+        ..Problem::default()
     }
 }
 

@@ -1,0 +1,150 @@
+use clap::Parser as _;
+
+use super::*;
+use crate::cli::args::Arguments;
+
+const SUBJECT: Subject<'static> =
+    Subject { certificate: "web", issuer: "le", name: "www.example.com", proof: None };
+
+fn proofs() -> [(&'static str, Option<ChallengeType>); 3] {
+    [
+        ("", None),
+        (" (http-01)", Some(ChallengeType::Http01)),
+        (" (dns-01)", Some(ChallengeType::Dns01)),
+    ]
+}
+
+/// Everything that is said of a kind, however the name was to be proven.
+fn told(kind: &str) -> String {
+    let mut text = String::new();
+    let mut before = None;
+    for (word, proof) in proofs() {
+        let advice = of_problem(kind, &Subject { proof: proof.as_ref(), ..SUBJECT });
+        if advice == before {
+            continue;
+        }
+        if let Some(Advice { cause, remedy, command }) = &advice {
+            let command = command.as_deref().unwrap_or("-");
+            text += &format!("{kind}{word}\n  {cause}\n  {remedy}\n  {command}\n");
+        }
+        before = advice;
+    }
+    text
+}
+
+#[test]
+fn each_kind_of_refusal_has_its_cause_and_what_to_do() {
+    let mut kinds: Vec<&str> = ROWS.iter().map(|row| row.kind).collect();
+    kinds.dedup();
+    let text: String = kinds.iter().map(|kind| told(kind)).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/cause/causes.txt");
+    if std::env::var_os("CERTCTL_REGENERATE").is_some() {
+        #[expect(clippy::disallowed_methods, reason = "a golden file, made by hand")]
+        std::fs::write(path, &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(kept == text, "--- kept\n{kept}\n--- now\n{text}");
+}
+
+#[test]
+fn what_rfc_8555_names_and_a_person_can_act_on_is_known() {
+    for kind in [
+        "accountDoesNotExist",
+        "badCSR",
+        "badPublicKey",
+        "badSignatureAlgorithm",
+        "caa",
+        "compound",
+        "connection",
+        "dns",
+        "externalAccountRequired",
+        "incorrectResponse",
+        "invalidContact",
+        "invalidProfile",
+        "malformed",
+        "orderNotReady",
+        "rateLimited",
+        "rejectedIdentifier",
+        "serverInternal",
+        "tls",
+        "unauthorized",
+        "unsupportedContact",
+        "unsupportedIdentifier",
+        "userActionRequired",
+    ] {
+        for (_, proof) in proofs() {
+            let subject = Subject { proof: proof.as_ref(), ..SUBJECT };
+            assert!(of_problem(kind, &subject).is_some(), "{kind} {proof:?}");
+        }
+    }
+    assert_eq!(of_problem("somethingNew", &SUBJECT), None);
+    assert_eq!(of_problem("", &SUBJECT), None);
+}
+
+#[test]
+fn the_commands_that_are_advised_are_commands() {
+    let mut advised = Vec::new();
+    for row in ROWS {
+        for (_, proof) in proofs() {
+            let advice = of_problem(row.kind, &Subject { proof: proof.as_ref(), ..SUBJECT });
+            let Advice { cause, remedy, command } = advice.unwrap();
+            advised.extend(command);
+            for text in [cause, remedy] {
+                let more = text.split("certctl ").skip(1).map(|rest| {
+                    let end = rest.find([')', ';', ',']).unwrap_or(rest.len());
+                    let words = rest[..end].split(' ').take_while(|word| {
+                        word.starts_with("--")
+                            || [
+                                "account", "check", "acme", "register", "rehearse", "renew", "web",
+                                "le",
+                            ]
+                            .contains(word)
+                    });
+                    let words: Vec<&str> = words.collect();
+                    format!("certctl {}", words.join(" "))
+                });
+                advised.extend(more.filter(|line| line != "certctl "));
+            }
+        }
+    }
+    for check in [ChallengeType::Http01, ChallengeType::Dns01] {
+        advised.extend(check_of(&check, "www.example.com"));
+    }
+    for class in [FailureClass::Unreachable, FailureClass::State] {
+        advised.extend(of_class(class, &SUBJECT).unwrap().command);
+    }
+    for line in advised {
+        assert!(Arguments::try_parse_from(line.split(' ')).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn the_time_of_a_limit_is_read_from_the_detail() {
+    let end: Timestamp = "2026-11-21T05:40:00Z".parse().unwrap();
+    for (detail, time) in [
+        (
+            "too many certificates (5) already issued: retry after 2026-11-21 05:40:00 UTC: see https://x",
+            Some(end),
+        ),
+        ("too many, retry after 2026-11-21T05:40:00Z.", Some(end)),
+        ("retry after 2026-11-21 05:40:00 CET", None),
+        ("retry after an hour", None),
+        ("retry after", None),
+        ("retry after ", None),
+        ("too many", None),
+    ] {
+        assert_eq!(retry_time(detail), time, "{detail}");
+    }
+}
+
+#[test]
+fn the_kind_is_found_in_a_sentence() {
+    for (text, kind) in [
+        ("x: 403 urn:ietf:params:acme:error:badCSR: no", Some("badCSR")),
+        ("urn:ietf:params:acme:error:dns", Some("dns")),
+        ("urn:ietf:params:acme:error:", None),
+        ("nothing", None),
+    ] {
+        assert_eq!(kind_in(text), kind, "{text}");
+    }
+}
