@@ -9,6 +9,7 @@
 //! | Register of an earlier run, or Find | ask whether it exists; register when it does not |
 //! | to be deactivated | fail: that is to be finished first |
 //! | deactivated | as if none were recorded |
+//! | the CA does not know it any more | record that it is to be found: the key stays |
 //! | contacts differ | tell the CA |
 //! | registered | settled |
 
@@ -16,7 +17,8 @@ use jiff::Timestamp;
 
 use super::order_absorb::doing;
 use super::{
-    Change, Deferral, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake, order,
+    Change, DeedError, Deferral, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step,
+    Wake, order,
 };
 use crate::resource::{Account, AccountDeed, AccountIdentity, Deed, FailureClass, Reason};
 
@@ -45,6 +47,9 @@ pub fn next(snapshot: &Snapshot) -> Step {
     let Some(account) = &snapshot.account else {
         return Step::Act(vec![Effect::ObtainAccountKey]);
     };
+    if is_lost(snapshot) {
+        return Step::Record(Record::of(Change::Account(Box::new(to_be_found(account)))));
+    }
     match account.deed {
         AccountDeed::Deactivate => Step::Fail(Failure {
             class: FailureClass::Precondition,
@@ -69,6 +74,27 @@ pub fn next(snapshot: &Snapshot) -> Step {
         }
         AccountDeed::Nothing => Step::Settled,
     }
+}
+
+/// Whether the account is still the one that the CA said it does not know. Somebody else may have
+/// made it again by now.
+pub fn is_lost(snapshot: &Snapshot) -> bool {
+    let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
+    let lost = snapshot.order.as_ref().map(|order| order.spec.account_url.as_str());
+    snapshot.run.account_is_lost && url.is_some() && url == lost
+}
+
+/// The account without its place at the CA, which is asked for it before it is made again.
+fn to_be_found(account: &Account) -> Account {
+    Account { deed: AccountDeed::Find, url: None, ..account.clone() }
+}
+
+/// What the journal says when the CA has forgotten an account.
+pub(super) fn lost(url: &str, error: &DeedError) -> String {
+    format!(
+        "The ACME server does not know the account {url} any more, and it is registered again \
+         with the same key: {error}"
+    )
 }
 
 /// What identifies the account of this certificate's issuer.
@@ -159,6 +185,15 @@ pub fn absorb(
         (Outcome::NoAccount, Some(account)) if matches!(effect, Effect::FindAccount) => {
             let account = Account { deed: AccountDeed::Register, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
+        }
+        (Outcome::Failed(error), Some(account))
+            if *effect == Effect::UpdateContacts
+                && error.is_unknown_account()
+                && snapshot.run.account_is_lost =>
+        {
+            let message = lost(account.url.as_deref().unwrap_or_default(), &error);
+            let record = Record::of(Change::Account(Box::new(to_be_found(account))));
+            Ok(record.warning(now, Reason::ErrVerifyACMEAccount, message))
         }
         (Outcome::Failed(error), _) => {
             let message = format!("{}: {error}", doing(effect));

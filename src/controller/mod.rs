@@ -33,6 +33,7 @@ mod tests;
 
 use jiff::Timestamp;
 
+use run::acts_for_the_account;
 pub use run::{Grant, Poll, Run};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
@@ -105,6 +106,13 @@ pub fn absorb(
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
+    if let Outcome::Failed(error) = &outcome
+        && error.is_unknown_account()
+        && acts_for_the_account(effect)
+        && *effect != Effect::UpdateContacts
+    {
+        return Ok(order::account_unknown(snapshot, effect, error, now));
+    }
     match (effect, outcome) {
         (
             Effect::Prepare { .. }

@@ -14,12 +14,14 @@
 //! | Download | fetch, choose, verify | Nothing, with the certificate |
 //!
 //! An order found expired or gone between runs is replaced at once and not counted; so is, once,
-//! one that the CA found unanswered because a run was cut off.
+//! one that the CA found unanswered because a run was cut off, and one whose account the CA has
+//! forgotten.
 
 use std::net::IpAddr;
 
 use jiff::Timestamp;
 
+pub(super) use super::order_absorb::account_unknown;
 use super::order_absorb::failure_of;
 pub use super::order_absorb::{absorb, absorb_authorization};
 use super::run::FINALIZE_TRIES;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::order::failure;
+use super::order::{failure, given_up};
 use super::{
     AuthorizationSeen, Change, DeedError, DeedErrorKind, Effect, Failure, IllegalOutcome,
-    OrderSeen, Outcome, Record, Snapshot, challenge,
+    OrderSeen, Outcome, Record, Snapshot, account, challenge,
 };
 use crate::resource::{
     Authorization, AuthorizationState, Challenge, ChallengeSpec, CleanUp, Deed, FailureClass,
@@ -182,16 +182,54 @@ fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
             | DeedErrorKind::Gone,
         ) => order.state = OrderState::Errored,
     }
-    order.deed = Deed::Nothing;
     order.reason = format!("{}: {error}", doing(effect));
     order.problem = error.problem.as_deref().cloned();
     if let Effect::ReadAuthorization { url } = effect {
         challenge::authorization_refused(&mut order, url, error);
     }
+    finish(&mut order);
+    Record::of(Change::Order(Box::new(order)))
+}
+
+/// The CA does not know the account that asked: the order is gone with it. The first time in a run
+/// the account is made again, and another order after it, uncounted; the second time is a failure.
+pub(super) fn account_unknown(
+    snapshot: &Snapshot,
+    effect: &Effect,
+    error: &DeedError,
+    now: Timestamp,
+) -> Record {
+    // Several deeds of one order hear the same.
+    let order = snapshot.current_order().filter(|order| order.deed != Deed::Nothing);
+    let Some(order) = order else { return Record::default() };
+    let url = &order.spec.account_url;
+    if snapshot.run.account_is_lost {
+        let order = given_up(order, "the CA has forgotten the account that ordered", now);
+        let message = account::lost(url, error);
+        return Record::of(Change::Order(Box::new(order))).warning(
+            now,
+            Reason::ErrVerifyACMEAccount,
+            message,
+        );
+    }
+    let mut order = order.clone();
+    order.reason = format!(
+        "{}: the CA does not know the account {url}, which was registered again in this run: \
+         {error}",
+        doing(effect)
+    );
+    order.state = OrderState::Errored;
+    order.problem = error.problem.as_deref().cloned();
+    finish(&mut order);
+    Record::of(Change::Order(Box::new(order)))
+}
+
+/// Nothing more is done for this order; what it has put out is owed.
+fn finish(order: &mut Order) {
+    order.deed = Deed::Nothing;
     for challenge in &mut order.challenges {
         challenge.phase = Phase::Final;
     }
-    Record::of(Change::Order(Box::new(order)))
 }
 
 /// What was being done, as cert-manager says it.
@@ -301,11 +339,8 @@ fn authorization_read(
         }
         Err(why) => {
             order.state = OrderState::Errored;
-            order.deed = Deed::Nothing;
             order.reason = format!("{name}: {why}");
-            for challenge in &mut order.challenges {
-                challenge.phase = Phase::Final;
-            }
+            finish(order);
             Record::default().warning(now, Reason::Solver, order.reason.clone())
         }
     }

@@ -12,7 +12,7 @@
 use jiff::Timestamp;
 
 use super::{Change, DeedError, DeedErrorKind, Record, Snapshot, deploy};
-use crate::resource::{CertificateRecord, LeafFacts, Reason, Revocation};
+use crate::resource::{CertificateRecord, LeafFacts, Problem, Reason, Revocation};
 
 /// How many revocations are remembered after the CA has answered.
 const KEPT: usize = 16;
@@ -99,7 +99,9 @@ pub fn answered(
 
 /// Whether asking again is of no use.
 fn is_final(error: &DeedError) -> bool {
-    let waits = error.problem.as_ref().is_some_and(|problem| problem.short_kind() == "rateLimited");
+    let limited = |problem: &Problem| problem.short_kind() == "rateLimited";
+    // A CA that does not know who asks says nothing about the certificate.
+    let waits = error.is_unknown_account() || error.problem.as_deref().is_some_and(limited);
     match error.kind {
         DeedErrorKind::Refused | DeedErrorKind::Gone => error.problem.is_some() && !waits,
         DeedErrorKind::Transient

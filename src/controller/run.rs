@@ -23,6 +23,10 @@ pub struct Run {
     pub prepared_to_solve: bool,
     /// The account record was made in this run, so no newAccount can have been sent before.
     pub account_is_fresh: bool,
+    /// The CA does not know the account any more. What is asked of it next is to make it again.
+    pub account_is_lost: bool,
+    /// The account was lost in this run and is there again: the next loss is a failure.
+    pub account_is_back: bool,
     /// The order was made or read at the CA in this run.
     pub order_is_known: bool,
     /// The CA has shown the order in this run, before it was invalid.
@@ -152,7 +156,13 @@ impl Run {
             Effect::ObtainAccountKey => {
                 self.account_is_fresh = matches!(outcome, Outcome::AccountKey { fresh: true, .. });
             }
-            Effect::FindAccount => self.account_is_fresh = matches!(outcome, Outcome::NoAccount),
+            Effect::FindAccount => {
+                self.account_is_fresh = matches!(outcome, Outcome::NoAccount);
+                if !self.account_is_fresh {
+                    self.note_account();
+                }
+            }
+            Effect::RegisterAccount => self.note_account(),
             Effect::CreateOrder => {
                 self.note_answer(now);
                 self.ordered = true;
@@ -180,7 +190,6 @@ impl Run {
             Effect::GenerateKey { .. }
             | Effect::ReuseKey
             | Effect::BuildRequest
-            | Effect::RegisterAccount
             | Effect::UpdateContacts
             | Effect::Locate { .. }
             | Effect::Present { .. }
@@ -211,6 +220,20 @@ impl Run {
     /// at most a second.
     pub fn first_pause(&self) -> SignedDuration {
         self.answer_time.clamp(Poll::FIRST, SignedDuration::from_secs(1))
+    }
+
+    /// There is an account at the CA.
+    pub fn note_account(&mut self) {
+        self.account_is_back |= std::mem::take(&mut self.account_is_lost);
+    }
+
+    /// The CA has forgotten the account, and with it the order: another one may be made.
+    fn note_lost_account(&mut self) {
+        self.account_is_lost = true;
+        self.ordered = false;
+        self.order_was_seen = false;
+        self.finalize_tries = 0;
+        self.poll = Poll::default();
     }
 
     fn note_answer(&mut self, now: Timestamp) {
@@ -275,6 +298,10 @@ impl Run {
         intervals: Intervals,
         now: Timestamp,
     ) {
+        if error.is_unknown_account() && acts_for_the_account(effect) && !self.account_is_back {
+            self.note_lost_account();
+            return;
+        }
         self.refusal_retry_after = error.retry_after.or(self.refusal_retry_after);
         if is_our_own(error.kind) && is_for_the_order(effect) {
             self.trouble = Some((doing(effect).to_owned(), error.clone()));
@@ -364,6 +391,34 @@ fn is_our_own(kind: DeedErrorKind) -> bool {
         | DeedErrorKind::Gone
         | DeedErrorKind::Unusable
         | DeedErrorKind::Local => false,
+    }
+}
+
+/// Whether this is asked in the name of an account that the CA is to know.
+pub(super) fn acts_for_the_account(effect: &Effect) -> bool {
+    match effect {
+        Effect::UpdateContacts
+        | Effect::CreateOrder
+        | Effect::ReadOrder
+        | Effect::ReadAuthorization { .. }
+        | Effect::Accept { .. }
+        | Effect::Finalize
+        | Effect::Download => true,
+        Effect::Prepare { .. }
+        | Effect::GenerateKey { .. }
+        | Effect::ReuseKey
+        | Effect::BuildRequest
+        | Effect::ObtainAccountKey
+        | Effect::FindAccount
+        | Effect::RegisterAccount
+        | Effect::Locate { .. }
+        | Effect::Present { .. }
+        | Effect::SelfCheck { .. }
+        | Effect::CleanUp { .. }
+        | Effect::Publish
+        | Effect::PublishTemporary
+        | Effect::Rewrite
+        | Effect::Deploy { .. } => false,
     }
 }
 

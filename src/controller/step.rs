@@ -366,6 +366,13 @@ pub struct DeedError {
     pub retry_after: Option<SignedDuration>,
 }
 
+impl DeedError {
+    /// Whether the CA does not know the account that asked (RFC 8555 section 6.7).
+    pub fn is_unknown_account(&self) -> bool {
+        self.problem.as_ref().is_some_and(|p| p.short_kind() == "accountDoesNotExist")
+    }
+}
+
 /// What kind of trouble a deed met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeedErrorKind {

@@ -41,6 +41,9 @@ pub(super) async fn answer(shared: &Arc<Shared>, asked: Asked) -> Outcome {
             record(shared, &asked, route, &names, &played, signer, None);
             return Outcome::Cut;
         }
+        if fault == Fault::ForgetAccounts {
+            lock(&shared.world).forget_accounts();
+        }
         if let Fault::Delay(delay) = &fault {
             tokio::time::sleep(*delay).await;
         }

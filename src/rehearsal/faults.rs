@@ -17,6 +17,8 @@ use super::problem::ProblemType;
 pub enum Fault {
     /// The nonce is refused whatever it is; the answer carries a fresh one.
     BadNonce,
+    /// The CA has forgotten all accounts and their orders; then the deed is tried.
+    ForgetAccounts,
     /// A problem document instead of the deed.
     Problem {
         /// HTTP status.
@@ -132,6 +134,7 @@ impl Fault {
     pub fn name(&self) -> &'static str {
         match self {
             Self::BadNonce => "bad nonce",
+            Self::ForgetAccounts => "forget accounts",
             Self::Problem { .. } => "problem",
             Self::Html { .. } => "html",
             Self::Delay(_) => "delay",
@@ -159,6 +162,7 @@ impl Fault {
     pub(super) fn stage(&self) -> Stage {
         match self {
             Self::BadNonce
+            | Self::ForgetAccounts
             | Self::Problem { .. }
             | Self::Html { .. }
             | Self::Delay(_)

@@ -35,6 +35,14 @@ impl World {
         self.last_id
     }
 
+    /// Accounts, and what belongs to one, are gone; certificates stay.
+    pub(super) fn forget_accounts(&mut self) {
+        self.accounts.clear();
+        self.account_of_key.clear();
+        self.orders.clear();
+        self.authorizations.clear();
+    }
+
     pub(super) fn account(&self, id: u64) -> Result<&Account, Problem> {
         self.accounts.get(&id).ok_or_else(unknown_account)
     }

@@ -26,6 +26,8 @@ mod issuing;
 #[cfg(feature = "real-servers")]
 mod jq;
 #[cfg(test)]
+mod lost_account;
+#[cfg(test)]
 mod lost_replies;
 #[cfg(test)]
 mod manifests;

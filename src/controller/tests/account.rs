@@ -115,3 +115,29 @@ fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
     snapshot.account = None;
     assert_eq!(room::decide(&snapshot, now()), act(Effect::ObtainAccountKey));
 }
+
+/// The CA has forgotten the account, and this run has heard of it with its order.
+fn bereft() -> Snapshot {
+    let mut snapshot = ordered(Deed::Create, OrderState::Unknown);
+    snapshot.run.account_is_lost = true;
+    let order = snapshot.order.take().unwrap();
+    snapshot.order = Some(crate::controller::order::given_up(&order, "lost", now()));
+    snapshot
+}
+
+#[test]
+fn an_account_that_the_ca_has_forgotten_is_looked_for_with_the_same_key() {
+    let Step::Record(record) = room::decide(&bereft(), now()) else { panic!() };
+    let found = Account { deed: AccountDeed::Find, url: None, ..account() };
+    assert_eq!(record.changes, [Change::Account(Box::new(found))]);
+    // Somebody else has made it again.
+    let mut elsewhere = bereft();
+    let url = Some("https://ca.test/account/2".to_owned());
+    elsewhere.account = Some(Account { url, ..account() });
+    assert_eq!(room::decide(&elsewhere, now()), Step::Settled);
+    // It is there again: what it loses from now on is not lost.
+    let mut back = bereft();
+    back.run.note_account();
+    assert_eq!((back.run.account_is_lost, back.run.account_is_back), (false, true));
+    assert_eq!(room::decide(&back, now()), Step::Settled);
+}

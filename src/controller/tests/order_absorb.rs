@@ -5,11 +5,11 @@ use super::fixture::{
     unread_authorization, written_order,
 };
 use crate::controller::{
-    DeedError, DeedErrorKind, Effect, Outcome, Record, Snapshot, absorb, order as room,
+    DeedError, DeedErrorKind, Effect, Outcome, Record, Snapshot, Step, absorb, order as room,
 };
 use crate::resource::{
-    AuthorizationState, ChallengeType, Deed, DnsName, Identifier, Order, OrderState, Phase, Reason,
-    Selector,
+    AuthorizationState, ChallengeType, Deed, DnsName, FailureClass, Identifier, Order, OrderState,
+    Phase, Reason, Selector,
 };
 
 fn seen(snapshot: &Snapshot, effect: &Effect, state: OrderState) -> Order {
@@ -206,4 +206,44 @@ fn an_outcome_that_belongs_elsewhere_is_refused_and_keeps_nothing() {
     none.order = None;
     let outcome = Outcome::Order(Box::new(order_seen(OrderState::Ready)));
     assert!(absorb(&none, &Effect::ReadOrder, outcome, now()).is_err());
+}
+
+#[test]
+fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
+    let lost = refusal(DeedErrorKind::Refused, "accountDoesNotExist", 400);
+    let url = super::fixture::challenge_url(0);
+    for effect in [
+        Effect::CreateOrder,
+        Effect::ReadOrder,
+        Effect::ReadAuthorization { url: authorization_url(0) },
+        Effect::Accept { url },
+        Effect::Finalize,
+        Effect::Download,
+    ] {
+        let mut snapshot = solving(&[Phase::Accepting]);
+        snapshot.run.ordered = true;
+        let outcome = Outcome::Failed(lost.clone());
+        snapshot.run.note(&effect, &outcome, snapshot.intervals, now());
+        let record = absorb(&snapshot, &effect, outcome.clone(), now()).unwrap();
+        let order = written_order(&record).clone();
+        let found = (order.deed, &order.state, order.failure_time, order.challenges[0].phase);
+        let gone = (Deed::Nothing, &OrderState::Expired, Some(now()), Phase::Final);
+        assert_eq!(found, gone, "{effect:?}");
+        assert_eq!(record.events[0].reason, Reason::ErrVerifyACMEAccount);
+        assert!(snapshot.run.account_is_lost && !snapshot.run.ordered, "{effect:?}");
+        // The other deeds of the order hear the same, and say nothing new.
+        snapshot.order = Some(order);
+        snapshot.run.note(&effect, &outcome, snapshot.intervals, now());
+        let again = absorb(&snapshot, &effect, outcome.clone(), now()).unwrap();
+        assert_eq!(again, Record::default(), "{effect:?}");
+        // The account is back, and lost again.
+        let mut snapshot = Snapshot { run: snapshot.run, ..solving(&[Phase::Accepting]) };
+        snapshot.run.note_account();
+        snapshot.run.note(&effect, &outcome, snapshot.intervals, now());
+        let record = absorb(&snapshot, &effect, outcome, now()).unwrap();
+        snapshot.order = Some(written_order(&record).clone());
+        let Step::Fail(failure) = room::decide(&snapshot, now()) else { panic!("{effect:?}") };
+        assert_eq!(failure.class, FailureClass::Ca, "{effect:?}");
+        assert!(failure.message.contains("registered again in this run"), "{failure:?}");
+    }
 }
