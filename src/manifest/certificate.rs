@@ -56,13 +56,12 @@ pub(crate) fn spec(
     let mut fields = field.mapping(sink, "Certificate.spec")?;
     let secret = fields.require(sink, "secretName", REQUIRED);
     let issuer = issuer_ref(&mut fields, sink);
+    let errors = sink.errors();
     let mut found_names = names(&mut fields, sink);
     let common = common_name(&mut fields, sink);
     let other_names = other_names(&mut fields, sink);
     let anything = found_names.any || common.is_some() || !other_names.is_empty();
-    if !anything {
-        sink.error("E0101", fields.span(), fields.path(), NO_NAMES);
-    }
+    let told = sink.errors() > errors;
     let (duration, renew_before, renew_before_percentage) = renewal_time(&mut fields, sink);
     let (private_key, algorithm) = private_key(&mut fields, sink);
     let is_ca = fields.take("isCA").and_then(|f| f.boolean(sink)).unwrap_or_default();
@@ -114,6 +113,9 @@ pub(crate) fn spec(
     spec.issuer_ref = issuer.issuer;
     if let Some(common) = places.common_name.as_ref().filter(|common| !common.literal) {
         spec.common_name = common.stored(&spec.dns_names);
+    }
+    if !anything && !told && !fields.misspelt(NAMES) {
+        sink.error("E0101", fields.span(), fields.path(), NO_NAMES);
     }
     fields.finish(sink);
     Some((spec, places))
@@ -195,6 +197,8 @@ impl CommonName {
 
 /// The API group of the objects that certctl reads.
 pub(crate) const GROUP: &str = "cert-manager.io";
+
+const NAMES: &[&str] = &["commonName", "dnsNames", "emailAddresses", "ipAddresses", "uris"];
 
 const NO_NAMES: &str = "at least one of commonName (from the commonName field or from a \
     literalSubject), dnsNames, emailSANs, ipAddresses, otherNames, or uriSANs must be set";

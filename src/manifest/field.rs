@@ -53,7 +53,20 @@ impl<'n> Field<'n> {
             Value::Mapping(_) => "a mapping".to_owned(),
         };
         let span = first_line(self.span());
-        sink.error("E0103", span, &self.path, format!("expected {wanted}, found {found}"));
+        let message = format!("expected {wanted}, found {found}");
+        let draft = Draft::error("E0103", span, &self.path, message);
+        let help = match &self.node.value {
+            Value::Scalar { raw, plain: true } if wanted == LIST && raw.starts_with('-') => {
+                "put a space behind the `-`"
+            }
+            Value::Mapping(_) | Value::Scalar { .. } if wanted == LIST => {
+                "each item of a list begins with `- `"
+            }
+            Value::Null | Value::Scalar { .. } | Value::Sequence(_) | Value::Mapping(_) => {
+                return sink.add(draft);
+            }
+        };
+        sink.add(draft.help(help));
     }
 
     /// A mapping; `owner` names it in "unknown field … in `owner`".
@@ -175,7 +188,7 @@ impl<'n> Field<'n> {
     /// The items of a list.
     pub(crate) fn list(&self, sink: &mut Sink<'_>) -> Vec<Self> {
         let Value::Sequence(items) = &self.node.value else {
-            self.wrong_type(sink, "a list");
+            self.wrong_type(sink, LIST);
             return Vec::new();
         };
         let item = |(index, node): (usize, &'n Node)| Self {
@@ -274,20 +287,33 @@ impl<'n> Fields<'n> {
 
     /// Tells the sink of each field that nobody knows.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
-        for entry in self.entries.iter().filter(|e| !self.known.contains(&e.key.as_str())) {
+        // The last field that is known and says nothing: what follows may have been meant for it.
+        let mut parent = None;
+        for entry in self.entries {
+            if self.known.contains(&entry.key.as_str()) {
+                parent = (entry.value.value == Value::Null).then_some(&entry.key);
+                continue;
+            }
             let message = format!("unknown field `{}` in {}", short(&entry.key), self.owner);
             let draft = Draft::error("E0102", entry.key_span, self.at(&short(&entry.key)), message);
-            let suggestion = nearest(&entry.key, self.known.iter().copied());
-            let draft = match suggestion {
-                Some(_) => draft.suggest(suggestion),
-                None => draft.help(format!("its fields: {}", self.known.join(", "))),
-            };
-            sink.add(draft);
+            sink.add(match (parent, nearest(&entry.key, self.known.iter().copied())) {
+                (Some(parent), _) => draft.help(format!("indent it to put it into `{parent}`")),
+                (None, suggestion @ Some(_)) => draft.suggest(suggestion),
+                (None, None) => draft.help(format!("its fields: {}", self.known.join(", "))),
+            });
         }
+    }
+
+    /// Whether something that is not known (so far) was probably meant as one of these.
+    pub(crate) fn misspelt(&self, names: &[&str]) -> bool {
+        let unknown = self.entries.iter().map(|entry| entry.key.as_str());
+        let mut unknown = unknown.filter(|key| !self.known.contains(key));
+        unknown.any(|key| nearest(key, names.iter().copied()).is_some())
     }
 }
 
 /// cert-manager's words for a field that is empty or absent.
+const LIST: &str = "a list";
 pub(crate) const REQUIRED: &str = "must be specified";
 /// For text that a template engine has not filled in yet.
 pub(crate) const TEMPLATE: &str =

@@ -113,6 +113,11 @@ fn server_url(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {
         sink.add(draft.suggest(Some(format!("`{v2}`"))));
         return None;
     }
+    if let Some((_, directory)) = HOMES.iter().find(|(home, _)| *home == stem) {
+        let message = "this is not the URL of the CA's directory";
+        let draft = Draft::warning("W0305", field.span(), &field.path, message);
+        sink.add(draft.suggest(Some(format!("`{directory}`"))));
+    }
     match https_fault(&text) {
         None => Some(text),
         Some(fault) => {
@@ -227,6 +232,16 @@ const V1_ENDPOINTS: &[(&str, &str)] = &[
     ),
     (
         "https://acme-staging.api.letsencrypt.org/directory",
+        "https://acme-staging-v02.api.letsencrypt.org/directory",
+    ),
+];
+
+/// Addresses that are easily taken for their directory's.
+const HOMES: &[(&str, &str)] = &[
+    ("https://acme-v02.api.letsencrypt.org", "https://acme-v02.api.letsencrypt.org/directory"),
+    ("https://letsencrypt.org", "https://acme-v02.api.letsencrypt.org/directory"),
+    (
+        "https://acme-staging-v02.api.letsencrypt.org",
         "https://acme-staging-v02.api.letsencrypt.org/directory",
     ),
 ];

@@ -17,6 +17,7 @@ use super::file::{ReadError, read_regular};
 use super::object::{Context, Object, Skipped, holds_secret, may_be_secret, objects};
 use super::secret::SecretManifest;
 use super::sink::Sink;
+use super::syntax::{Fault, explain};
 use super::text::{Document, MAX_BYTES, MAX_DOCUMENTS, Text, decode, documents};
 use super::tree::{Located, Span, TreeError, Value, parse};
 use super::trust::check_trust;
@@ -266,12 +267,16 @@ fn read(document: Document<'_>, context: &Context<'_>, sink: &mut Sink<'_>) -> V
         sink.error("E0008", span, "", super::field::TEMPLATE);
         return Vec::new();
     }
+    if let Some(place) = second_object(&errors) {
+        errors.retain(|(span, _)| span.line < place.line);
+        errors.push((place, TreeError::Second));
+    }
     let flaws: Vec<Span> = errors.iter().map(|(span, _)| *span).collect();
     if root.as_ref().is_some_and(holds_secret) {
         sink.keep_secret();
     }
     for (span, error) in errors {
-        sink.add(Draft::error(code_of(&error), span, "", error.to_string()));
+        sink.add(tell(document, span, &error));
     }
     match root {
         Some(root) if root.value != Value::Null => {
@@ -281,9 +286,29 @@ fn read(document: Document<'_>, context: &Context<'_>, sink: &mut Sink<'_>) -> V
     }
 }
 
+/// The finding that an error of a document is.
+fn tell(document: Document<'_>, span: Span, error: &TreeError) -> Draft {
+    if let TreeError::Syntax(said) = error {
+        let Fault { span, message, help } = explain(document, span, said);
+        return Draft { help: help.map(str::to_owned), ..Draft::error("E0004", span, "", message) };
+    }
+    Draft::error(code_of(error), span, "", error.to_string())
+}
+
+/// Where a second object begins for which the line `---` was forgotten: the words that open an
+/// object stand at the margin again.
+fn second_object(errors: &[Located]) -> Option<Span> {
+    let opens = |error: &&Located| {
+        let opening = |key: &String| matches!(key.as_str(), "apiVersion" | "kind");
+        error.0.column == 1 && matches!(&error.1, TreeError::Duplicate(key) if opening(key))
+    };
+    let mut places = errors.iter().filter(opens).map(|(span, _)| *span);
+    places.next().filter(|_| places.next().is_some())
+}
+
 fn code_of(error: &TreeError) -> &'static str {
     match error {
-        TreeError::Syntax(_) | TreeError::Key | TreeError::Merge => "E0004",
+        TreeError::Syntax(_) | TreeError::Key | TreeError::Merge | TreeError::Second => "E0004",
         TreeError::Depth => "E0006",
         TreeError::Nodes | TreeError::Aliases | TreeError::Recursive => "E0007",
         TreeError::Duplicate(_) => "E0104",

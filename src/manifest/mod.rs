@@ -35,6 +35,7 @@ mod sink;
 mod solver;
 mod subject;
 mod suggestion;
+mod syntax;
 #[cfg(test)]
 mod tests;
 mod text;

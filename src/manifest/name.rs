@@ -97,12 +97,21 @@ pub(crate) fn dns_name(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<DnsName
         Ok(name) => Some(name),
         Err(reason) => {
             let message = format!("invalid host name `{}`: {reason}", short(&text));
-            let stem = text.strip_suffix('.').filter(|stem| stem.parse::<DnsName>().is_ok());
+            let host = host_of(&text).filter(|host| host.parse::<DnsName>().is_ok());
             let draft = Draft::error("E0109", field.span(), &field.path, message);
-            sink.add(draft.suggest(stem.map(|stem| format!("`{stem}`"))));
+            sink.add(draft.suggest(host.map(|host| format!("`{host}`"))));
             None
         }
     }
+}
+
+/// The host of a URL, of an address with a port, or of a name with a dot at its end.
+fn host_of(text: &str) -> Option<&str> {
+    let behind = text.split_once("://").map_or(text, |(_, behind)| behind);
+    let host = behind.split(['/', '?', '#']).next()?;
+    let host = host.split_once(':').map_or(host, |(host, _)| host);
+    let host = host.strip_suffix('.').unwrap_or(host);
+    (host.len() < text.len()).then_some(host)
 }
 
 /// The A-label form of a host name, or why there is none.

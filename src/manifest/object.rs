@@ -95,7 +95,12 @@ fn read(
         Some(field) => field.filled_text(sink),
         None => default.map(str::to_owned).or_else(|| {
             let span = super::field::first_line(field.span());
-            sink.error("E0101", span, &fields.at(name), "must be specified");
+            let draft = Draft::error("E0101", span, fields.at(name), "must be specified");
+            let usual = format!(
+                "for example {name}: {}",
+                if name == "kind" { "Certificate" } else { GROUP_VERSION }
+            );
+            sink.add(draft.help(usual));
             None
         }),
     };
@@ -357,6 +362,8 @@ pub(crate) fn holds_secret(root: &Node) -> bool {
     };
     is_secret(root) || items.iter().any(is_secret)
 }
+
+const GROUP_VERSION: &str = "cert-manager.io/v1";
 
 const KINDS: &[(&str, Kind)] = &[
     ("Certificate", Kind::Certificate),

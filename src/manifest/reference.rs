@@ -252,10 +252,11 @@ impl Check<'_> {
         let message = format!("{word} `{name}` not found");
         let draft = Draft::error("E0201", self.places.issuer_name, "spec.issuerRef.name", message);
         let issuers = || self.loaded.issuers.iter();
-        let in_reach = issuers().filter(|issuer| {
+        let is_near = |issuer: &&Issuer| {
             issuer.kind.to_string() == id.kind && issuer.metadata.namespace == id.key.namespace
-        });
-        if let Some(near) = nearest_by(name, in_reach, |issuer| &issuer.metadata.name) {
+        };
+        let in_reach = || issuers().filter(is_near);
+        if let Some(near) = nearest_by(name, in_reach(), |issuer| &issuer.metadata.name) {
             let meant = format!("`{}` ({})", near.metadata.name, place(&near.origin));
             return sink.add(draft.suggest(Some(meant)));
         }
@@ -275,7 +276,15 @@ impl Check<'_> {
                 "there is one in namespace {namespace} ({at}), this Certificate is in {own}"
             )));
         }
-        sink.add(draft);
+        let there: Vec<String> = in_reach()
+            .take(MAX_LISTED)
+            .map(|issuer| format!("`{}` ({})", issuer.metadata.name, place(&issuer.origin)))
+            .collect();
+        sink.add(draft.help(if there.is_empty() {
+            "none was read: name its file as well, or put it into the config directory".to_owned()
+        } else {
+            format!("there is {}", there.join(", "))
+        }));
     }
 
     fn common_name(&self, sink: &mut Sink<'_>) {
@@ -333,3 +342,6 @@ impl Check<'_> {
         sink.add(Draft::error(code, name.span, &name.field, message).help(at));
     }
 }
+
+/// How many issuers are listed when none is like the one that is looked for.
+const MAX_LISTED: usize = 5;

@@ -23,11 +23,15 @@ pub(crate) fn settings(object: &Node, sink: &mut Sink<'_>) -> Settings {
         if !KEYS.contains(&key) {
             let full: Vec<String> = KEYS.iter().map(|key| format!("{PREFIX}{key}")).collect();
             let suggestion = nearest(key, KEYS.iter().copied())
+                .or_else(|| KEYS.iter().find(|known| is_part(known, key)).map(ToString::to_string))
                 .map(|key| format!("`{PREFIX}{}`", key.trim_matches('`')));
             let message = format!("unknown annotation `{}`", short(&entry.key));
             let full: Vec<&str> = full.iter().map(String::as_str).collect();
             let draft = Draft::error("E0111", entry.key_span, "metadata.annotations", message);
-            sink.add(draft.suggest(suggestion).help(format!("known are {}", one_of(&full))));
+            sink.add(match suggestion {
+                Some(_) => draft.suggest(suggestion),
+                None => draft.help(format!("known are {}", one_of(&full))),
+            });
             continue;
         }
         // What is no text was told when the annotations were read.
@@ -39,6 +43,11 @@ pub(crate) fn settings(object: &Node, sink: &mut Sink<'_>) -> Settings {
         }
     }
     settings
+}
+
+/// Whether `key` is `known` without its first word, such as `webroot`.
+fn is_part(known: &str, key: &str) -> bool {
+    known.split_once('-').is_some_and(|(_, rest)| rest == key)
 }
 
 fn set(settings: &mut Settings, key: &str, text: &str) -> Result<(), &'static str> {

@@ -2,6 +2,7 @@
 
 use crate::resource::{DnsName, GoDuration, Http01, Selector, Solver, SolverKind};
 
+use super::diagnostic::Draft;
 use super::field::Field;
 use super::json::to_object;
 use super::metadata::labels;
@@ -32,7 +33,9 @@ fn solver(item: &Field<'_>, sink: &mut Sink<'_>) -> Option<Solver> {
             sink.error("E0108", second.key_span, &item.path, message);
         }
         (None, None) => {
-            sink.error("E0101", item.key_span, &item.path, "no solver type configured");
+            let message = "no solver type configured";
+            let draft = Draft::error("E0101", item.key_span, &item.path, message);
+            sink.add(draft.help("write `http01: {ingress: {}}`, or a provider below `dns01:`"));
         }
         (Some(_), None) | (None, Some(_)) => {}
     }
@@ -71,7 +74,7 @@ fn http01_solver(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Http01> {
             sink.error("E0108", second.key_span, &field.path, message);
         }
         (None, None) => {
-            let draft = super::diagnostic::Draft::error(
+            let draft = Draft::error(
                 "E0101",
                 super::field::first_line(field.key_span),
                 &field.path,

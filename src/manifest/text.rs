@@ -149,7 +149,7 @@ fn is_blank(line: &str) -> bool {
 }
 
 /// Lines without their breaks, each with its byte offset.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = Some(0);
     std::iter::from_fn(move || {
         let start = next?;

@@ -102,6 +102,8 @@ pub(crate) enum TreeError {
     Recursive,
     #[error("duplicate key `{0}`")]
     Duplicate(String),
+    #[error("a second object begins here: put a line `---` before it")]
+    Second,
     #[error("a key must be text")]
     Key,
     #[error("`<<` needs a mapping, or a list of mappings")]

@@ -107,7 +107,7 @@ fn all_mistakes_come_in_one_go() {
     assert_eq!(
         found,
         [
-            "E0004 20:5 : while parsing a flow mapping, did not find expected ',' or '}'",
+            "E0004 19:11 : this bracket is never closed",
             "E0102 8:3 spec.dnsName: unknown field `dnsName` in Certificate.spec",
             "E0105 10:13 spec.duration: invalid value `90d`: there are no days in a Go duration: \
              write 24h for a day, 2160h for 90 days",

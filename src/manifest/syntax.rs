@@ -1,0 +1,334 @@
+//! What a syntax error of YAML means to whoever made it, and where the cause of it stands.
+//!
+//! Contract: pure; bounded by the length of the document; nothing of the document is repeated in
+//! a message, so that it may hold secrets. What is not understood here is told in the parser's own
+//! words, in the parser's place.
+
+use super::text::{Document, lines};
+use super::tree::Span;
+
+/// An error as it is told.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) span: Span,
+    pub(crate) message: String,
+    pub(crate) help: Option<&'static str>,
+}
+
+/// Says what is behind `said`, which the parser said at `at`.
+pub(crate) fn explain(document: Document<'_>, at: Span, said: &str) -> Fault {
+    let scene = Scene {
+        lines: lines(document.text).map(|(_, line)| line).collect(),
+        first: document.first_line,
+    };
+    let found = scene
+        .tab(at)
+        .or_else(|| scene.unclosed(at))
+        .or_else(|| scene.marker(at))
+        .or_else(|| scene.unquoted(at, said))
+        .or_else(|| scene.colon(at, said))
+        .or_else(|| scene.indentation(at));
+    found.unwrap_or_else(|| Fault { span: at, message: said.to_owned(), help: None })
+}
+
+/// The document, line by line.
+struct Scene<'t> {
+    lines: Vec<&'t str>,
+    first: usize,
+}
+
+impl<'t> Scene<'t> {
+    /// A line by its number in the file.
+    fn line(&self, number: usize) -> &'t str {
+        let index = number.checked_sub(self.first);
+        index.and_then(|index| self.lines.get(index)).copied().unwrap_or_default()
+    }
+
+    /// The numbers of the lines above that say something, nearest first.
+    fn above(&self, number: usize) -> impl Iterator<Item = (usize, &'t str)> {
+        let numbers = (self.first..number).rev();
+        numbers.map(|number| (number, self.line(number))).filter(|(_, line)| {
+            let text = line.trim_start();
+            !text.is_empty() && !text.starts_with('#')
+        })
+    }
+
+    fn tab(&self, at: Span) -> Option<Fault> {
+        let line = self.line(at.line);
+        let blank = line.chars().take_while(|c| matches!(c, ' ' | '\t')).count();
+        let first = line.chars().take(blank).position(|c| c == '\t')?;
+        let span = Span { column: first + 1, end_line: at.line, end_column: blank + 1, ..at };
+        let message = "a tab: YAML is indented with spaces only".to_owned();
+        Some(Fault { span, message, help: None })
+    }
+
+    /// A quote, or a bracket of an earlier line, that is open still where the parser gave up.
+    fn unclosed(&self, at: Span) -> Option<Fault> {
+        let mut open = Open::default();
+        for (number, line) in (self.first..=at.line).zip(&self.lines) {
+            let end = if number == at.line { at.column - 1 } else { usize::MAX };
+            open.read(number, line, end);
+        }
+        let (span, what) = match (open.quote, open.brackets.last()) {
+            (Some((_, span)), _) => (span, "this quote"),
+            (None, Some((_, span))) if span.line < at.line => (*span, "this bracket"),
+            (None, _) => return None,
+        };
+        Some(Fault { span, message: format!("{what} is never closed"), help: None })
+    }
+
+    /// Dashes that separate nothing, because there are not three.
+    fn marker(&self, at: Span) -> Option<Fault> {
+        let dashes = |line: &str| {
+            let text = line.trim_end();
+            text.len() > 1 && text.bytes().all(|byte| byte == b'-')
+        };
+        let mut near = std::iter::once((at.line, self.line(at.line))).chain(self.above(at.line));
+        let (line, text) = near.by_ref().take(2).find(|(_, line)| dashes(line))?;
+        let end_column = text.trim_end().len() + 1;
+        let span = Span { line, column: 1, end_line: line, end_column };
+        let message = "objects are separated by a line of exactly three dashes: ---".to_owned();
+        Some(Fault { span, message, help: None })
+    }
+
+    /// A value that begins with a character that means something to YAML.
+    fn unquoted(&self, at: Span, said: &str) -> Option<Fault> {
+        let (begin, help) = match self.line(at.line).chars().nth(at.column - 1)? {
+            '*' if said.contains("anchor") => ('*', Some("write \"*.example.com\"")),
+            other @ ('*' | '@' | '`' | '%') => (other, None),
+            _ => return None,
+        };
+        let word = |c: &char| !c.is_whitespace() && !matches!(c, ',' | ']' | '}');
+        let length = self.line(at.line).chars().skip(at.column - 1).take_while(word).count();
+        let span = Span { end_line: at.line, end_column: at.column + length, ..at };
+        let message = format!("a value that begins with `{begin}` wants quotes");
+        Some(Fault { span, message, help })
+    }
+
+    /// Too few colons, or too many.
+    fn colon(&self, at: Span, said: &str) -> Option<Fault> {
+        let line = self.line(at.line);
+        let missing = said.contains("expected ':'");
+        if !missing && !said.contains("mapping values") {
+            return None;
+        }
+        let word = Span { end_line: at.line, end_column: line.chars().count() + 1, ..at };
+        if !missing && let Some(inner) = second_colon(line, at.column) {
+            let span = Span { column: inner, end_line: at.line, ..word };
+            let message = "a value with `: ` in it wants quotes".to_owned();
+            return Some(Fault { span, message, help: None });
+        }
+        let above = if missing { None } else { self.above(at.line).next() };
+        for (number, text) in std::iter::once((at.line, line)).chain(above) {
+            if let Some(column) = tight_colon(text) {
+                let span = Span { line: number, column, end_line: number, end_column: column + 1 };
+                let message = "a space is missing behind this `:`".to_owned();
+                return Some(Fault { span, message, help: None });
+            }
+        }
+        if missing {
+            let message = "a `:` is missing behind this key".to_owned();
+            return Some(Fault { span: word, message, help: None });
+        }
+        let (parent, text) = above?;
+        let message = format!(
+            "indented deeper than line {parent} ({} spaces, not {}), which has its value already",
+            indent(line),
+            indent(text)
+        );
+        let column = indent(line) + 1;
+        Some(Fault { span: Span { column, ..word }, message, help: None })
+    }
+
+    /// A line that begins where no line above it that is still open does.
+    fn indentation(&self, at: Span) -> Option<Fault> {
+        let own = indent(self.line(at.line));
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for (number, line) in self.above(at.line) {
+            let outer = indent(line);
+            // What follows a dash is a level of its own.
+            for level in inner(line).into_iter().chain([outer]) {
+                if open.last().is_none_or(|(_, least)| level < *least) {
+                    open.push((number, level));
+                }
+            }
+            if outer == 0 {
+                break;
+            }
+        }
+        if open.is_empty() || open.iter().any(|(_, level)| *level == own) {
+            return None;
+        }
+        let deeper = open.iter().rev().find(|(_, level)| *level > own);
+        let less = open.iter().find(|(_, level)| *level < own);
+        let at_line = |(number, level): &(usize, usize)| format!("{level} in line {number}");
+        let others: Vec<String> = deeper.into_iter().chain(less).map(at_line).collect();
+        let message = format!("the indentation fits nothing: {own} here, {}", others.join(", "));
+        let help = Some("what belongs together begins in the same column");
+        let column = own + 1;
+        let end_column = self.line(at.line).trim_end().chars().count() + 1;
+        let span = Span { line: at.line, column, end_line: at.line, end_column };
+        Some(Fault { span, message, help })
+    }
+}
+
+/// What is open between two lines.
+#[derive(Default)]
+struct Open {
+    quote: Option<(char, Span)>,
+    brackets: Vec<(char, Span)>,
+    /// The indentation of the key whose text block goes on.
+    block: Option<usize>,
+}
+
+impl Open {
+    /// Reads a line, but no more than its first `end` characters.
+    fn read(&mut self, number: usize, line: &str, end: usize) {
+        if self.quote.is_none() && self.brackets.is_empty() {
+            let blank = line.trim_start().is_empty();
+            if self.block.is_some_and(|outer| blank || indent(line) > outer) {
+                return;
+            }
+            self.block = None;
+        }
+        let (mut before, mut escaped) = ("", false);
+        for (column, (at, character)) in (1..=end).zip(line.char_indices()) {
+            let begins = matches!(before.chars().last(), None | Some(':' | '-' | ',' | '[' | '{'));
+            let span = Span::point(number, column);
+            match (self.quote, character) {
+                (Some(_), _) if escaped => escaped = false,
+                (Some(('"', _)), '\\') => escaped = true,
+                (Some((quote, _)), _) if quote == character => self.quote = None,
+                (None, '"' | '\'') if begins => self.quote = Some((character, span)),
+                (None, '[' | '{') if begins => self.brackets.push((character, span)),
+                (None, ']' | '}') => drop(self.brackets.pop()),
+                (None, '#') if line.get(..at).is_none_or(is_spaced) => break,
+                _ => {}
+            }
+            if !character.is_whitespace() {
+                before = line.get(..at + character.len_utf8()).unwrap_or_default();
+            }
+        }
+        let last = before.rsplit(' ').next().unwrap_or_default();
+        let is_block = |text: &str| text.chars().all(|c| matches!(c, '+' | '-' | '0'..='9'));
+        if self.quote.is_none() && last.strip_prefix(['|', '>']).is_some_and(is_block) {
+            self.block = Some(indent(line));
+        }
+    }
+}
+
+fn is_spaced(before: &str) -> bool {
+    before.is_empty() || before.ends_with([' ', '\t'])
+}
+
+/// The spaces a line begins with.
+fn indent(line: &str) -> usize {
+    line.bytes().take_while(|byte| *byte == b' ').count()
+}
+
+/// Where what follows the dash of a list begins.
+fn inner(line: &str) -> Option<usize> {
+    let rest = line.trim_start().strip_prefix('-')?;
+    let text = rest.trim_start();
+    (rest.len() > text.len() && !text.is_empty()).then(|| line.len() - text.len())
+}
+
+/// The column behind an earlier `: ` of the line: where the value begins that the colon at `end`
+/// is a part of.
+fn second_colon(line: &str, end: usize) -> Option<usize> {
+    let before: String = line.chars().take(end - 1).collect();
+    let at = before.find(": ")?;
+    let value = before.get(at + 1..)?;
+    let spaces = value.len() - value.trim_start().len();
+    Some(before.get(..at + 1)?.chars().count() + spaces + 1)
+}
+
+/// The column of the colon of `key:value`.
+fn tight_colon(line: &str) -> Option<usize> {
+    let text = line.trim_start().trim_start_matches("- ").trim_start();
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let key = text.find(|c: char| !word(c)).filter(|length| *length > 0)?;
+    let rest = text.get(key..)?.strip_prefix(':')?;
+    let tight = rest.starts_with(|c: char| !c.is_whitespace());
+    tight.then(|| line.len() - text.len() + key + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::{TreeError, parse};
+    use super::*;
+
+    /// Line, columns and message of the error.
+    fn found(text: &str) -> String {
+        let error = parse(text, 1, &mut Vec::new()).err();
+        let Some((at, TreeError::Syntax(said))) = error else { return format!("{error:?}") };
+        let Fault { span, message, help } = explain(Document { text, first_line: 1 }, at, &said);
+        let help = help.map(|help| format!(" ({help})")).unwrap_or_default();
+        format!("{}:{}-{} {message}{help}", span.line, span.column, span.end_column)
+    }
+
+    #[test]
+    fn each_mistake_is_told_in_the_place_of_its_cause() {
+        let tab = "a tab: YAML is indented with spaces only";
+        let quoted = "wants quotes";
+        let quote = "this quote is never closed";
+        let bracket = "this bracket is never closed";
+        let dashes = "objects are separated by a line of exactly three dashes: ---";
+        let space = "a space is missing behind this `:`";
+        let fits = "the indentation fits nothing:";
+        let column = "(what belongs together begins in the same column)";
+        let cases = [
+            ("a:\n\tb: 1", format!("2:1-2 {tab}")),
+            ("a:\n  b:\n\t\t- c\n", format!("3:1-3 {tab}")),
+            (
+                "a:\n- *.b.c\n",
+                format!("2:3-8 a value that begins with `*` {quoted} (write \"*.example.com\")"),
+            ),
+            (
+                "a: [b, *.c]\n",
+                format!("1:8-11 a value that begins with `*` {quoted} (write \"*.example.com\")"),
+            ),
+            ("a: @b\n", format!("1:4-6 a value that begins with `@` {quoted}")),
+            ("a:\n- \"b\n- c\n", format!("2:3-4 {quote}")),
+            ("a: 'b\nc: d\n", format!("1:4-5 {quote}")),
+            ("a: \"it's\"\nb: \"c\nd: 1\n", format!("2:4-5 {quote}")),
+            ("a: [b, c\nd: 1\n", format!("1:4-5 {bracket}")),
+            ("a: |\n  it's [\nb: [c\nd: 1\n", format!("3:4-5 {bracket}")),
+            ("a: 1 # it's [\nb: {c: 1\nd: 1\n", format!("2:4-5 {bracket}")),
+            ("a: 1\n--\nb: 1\n", format!("2:1-3 {dashes}")),
+            ("a: 1\n----\nb: 1\n", format!("2:1-5 {dashes}")),
+            ("a:\n  b:c\n  d: 1\n", format!("2:4-5 {space}")),
+            ("a:b\nc: 1\n", format!("1:2-3 {space}")),
+            ("a: 1\nb:c\n", format!("2:2-3 {space}")),
+            ("a: b: c\n", format!("1:4-8 a value with `: ` in it {quoted}")),
+            ("a: 1\nbc\n", "2:1-3 a `:` is missing behind this key".to_owned()),
+            (
+                "a: b\n  c: d\n",
+                "2:3-7 indented deeper than line 1 (2 spaces, not 0), which has its value already"
+                    .to_owned(),
+            ),
+            (
+                "a:\n   b: 1\n  c: 1\n",
+                format!("3:3-7 {fits} 2 here, 3 in line 2, 0 in line 1 {column}"),
+            ),
+            (
+                "a:\n  b: 1\n c: 1\n",
+                format!("3:2-6 {fits} 1 here, 2 in line 2, 0 in line 1 {column}"),
+            ),
+            (
+                "a:\n- b: 1\n   c: 1\n",
+                "3:4-8 indented deeper than line 2 (3 spaces, not 0), which has its value already"
+                    .to_owned(),
+            ),
+        ];
+        let (texts, expected): (Vec<&str>, Vec<String>) = cases.into_iter().unzip();
+        let told: Vec<String> = texts.iter().map(|text| found(text)).collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_as_the_parser_says_it() {
+        let said = "1:8-9 while parsing a block mapping, did not find expected key";
+        assert_eq!(found("a: [b] c"), said);
+    }
+}
