@@ -130,7 +130,7 @@ struct Reference {
 }
 
 fn issuer_ref(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Reference {
-    let place = fields.span();
+    let place = fields.place("issuerRef");
     let mut found = Reference {
         issuer: IssuerRef::default(),
         name: place,

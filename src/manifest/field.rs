@@ -255,9 +255,15 @@ impl<'n> Fields<'n> {
     ) -> Option<Field<'n>> {
         let field = self.take(name);
         if field.is_none() {
-            sink.error("E0101", first_line(self.span), &self.at(name), message);
+            sink.error("E0101", self.place(name), &self.at(name), message);
         }
         field
+    }
+
+    /// Where a field that says nothing is, or else the mapping that lacks it.
+    pub(crate) fn place(&self, name: &str) -> Span {
+        let entry = self.entries.iter().find(|entry| entry.key == name);
+        entry.map_or(first_line(self.span), |entry| entry.key_span)
     }
 
     /// Accepts fields without reading them.

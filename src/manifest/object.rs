@@ -96,10 +96,10 @@ fn read(
         None => default.map(str::to_owned).or_else(|| {
             let span = super::field::first_line(field.span());
             let draft = Draft::error("E0101", span, fields.at(name), "must be specified");
-            let usual = format!(
-                "for example {name}: {}",
-                if name == "kind" { "Certificate" } else { GROUP_VERSION }
-            );
+            let usual = match name {
+                "kind" => "add `kind: Certificate` or `kind: Issuer`",
+                _ => "add `apiVersion: cert-manager.io/v1`",
+            };
             sink.add(draft.help(usual));
             None
         }),
@@ -362,8 +362,6 @@ pub(crate) fn holds_secret(root: &Node) -> bool {
     };
     is_secret(root) || items.iter().any(is_secret)
 }
-
-const GROUP_VERSION: &str = "cert-manager.io/v1";
 
 const KINDS: &[(&str, Kind)] = &[
     ("Certificate", Kind::Certificate),

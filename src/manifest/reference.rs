@@ -164,7 +164,8 @@ fn wanted_twice(
         first.metadata.key(),
         place(&first.origin)
     );
-    let draft = Draft::error("E0205", places.secret_name, "spec.secretName", message);
+    let draft = Draft::error("E0205", places.secret_name, "spec.secretName", message)
+        .help("give it a secretName of its own");
     let content = content(loaded, places.file);
     let text = Text::new(&later.origin.path, content);
     let sink = Sink::new(&text, places.document, may_be_secret(content));

@@ -1,0 +1,245 @@
+//! Promise: what newcomers get wrong is told them with its place and its cure, before a CA is
+//! asked where that can be, and with the right exit code.
+//!
+//! The mistakes: in a manifest, those listed in `mistakes/manifests.txt`; elsewhere, one below
+//! each.
+
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends the test")]
+
+#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
+#[cfg(test)]
+#[path = "support/mod.rs"]
+mod support;
+
+use std::fs::{Permissions, set_permissions};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use certctl::rehearsal::RequestKind;
+use support::{CertificateYaml, Run, World, finish};
+
+/// A manifest with a mistake, and what is said to it.
+struct Mistake<'t> {
+    title: &'t str,
+    manifest: String,
+    said: String,
+}
+
+fn mistakes() -> Vec<Mistake<'static>> {
+    let list = include_str!("mistakes/manifests.txt");
+    let sections = list.split("\n== ").skip(1);
+    sections
+        .map(|section| {
+            let (title, rest) = section.split_once('\n').unwrap();
+            let (edit, said) = rest.strip_prefix("@ ").unwrap().split_once('\n').unwrap();
+            let plain = |text: &str| text.replace("\\t", "\t").replace("\\n", "\n");
+            let (from, to) = edit.split_once(" => ").unwrap();
+            let (from, to) = (plain(from), plain(to));
+            assert!(FIRST.contains(&from), "{title}");
+            let manifest = FIRST.replacen(&from, &to, 1);
+            Mistake { title, manifest, said: format!("{}\n", said.trim_end()) }
+        })
+        .collect()
+}
+
+/// What the README lets a newcomer write.
+const FIRST: &str = include_str!("../examples/web.yaml");
+
+/// Runs the binary in a folder that nobody has used.
+fn alone(folder: &Path, words: &[&str]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
+    command.args(words).current_dir(folder).env_clear().env("HOME", folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(command.spawn().unwrap())
+}
+
+#[test]
+fn a_mistake_in_a_manifest_is_shown_with_its_line_and_its_cure() {
+    let mistakes = mistakes();
+    assert!(mistakes.len() > 20, "{}", mistakes.len());
+    for Mistake { title, manifest, said } in mistakes {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("web.yaml");
+        std::fs::File::create(&path).unwrap().write_all(manifest.as_bytes()).unwrap();
+        for verb in ["validate", "issue", "plan", "rehearse"] {
+            let run = alone(folder.path(), &[verb, "web.yaml"]).ends_in(3);
+            let (findings, summary) = run.stderr.trim_end().rsplit_once('\n').unwrap();
+            assert_eq!(format!("{findings}\n"), said, "{title}: {verb}");
+            assert!(summary.ends_with("nothing was changed"), "{title}: {verb}: {summary}");
+        }
+        assert!(!folder.path().join(".local").exists(), "{title}: a state was made");
+    }
+}
+
+/// A server that gives everybody this answer.
+fn answering(listener: TcpListener, answer: &'static str) {
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            drop(stream.read(&mut request));
+            drop(stream.write_all(answer.as_bytes()));
+        }
+    });
+}
+
+fn chmod(path: &Path, mode: u32) {
+    set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// `web` for a wildcard, by this DNS-01 provider.
+fn wildcard(provider: &str) -> World {
+    let world = World::start();
+    let issuer = world.issuer().solvers(&format!("    - dns01:\n        {provider}\n"));
+    world.write("config/issuer.yaml", &issuer);
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
+    world
+}
+
+#[test]
+fn port_80_is_taken() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
+    let holder = format!("{address} is in use by mistakes-");
+    run.says(&holder).says("certctl.io/http01-webroot").says("--http01-listen");
+    assert_eq!(world.ca.requests(), 0);
+}
+
+#[test]
+fn the_name_leads_to_another_server() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.dns.set("web.example.test", vec!["127.0.0.2".parse().unwrap()]);
+    let elsewhere = format!("127.0.0.2:{}", world.port.number());
+    let page = "HTTP/1.1 404 Not Found\r\nContent-Length: 18\r\nConnection: close\r\n\r\nno such page here\n";
+    answering(TcpListener::bind(&elsewhere).unwrap(), page);
+    let run = world.run(&["issue", "--timeout", "1s"]).ends_in(75).says("web.example.test");
+    run.says("wrong status code '404'").says("no such page here").says("127.0.0.2");
+    assert_eq!(world.sent(RequestKind::Challenge), 0, "the CA is not asked to look");
+    let check = world.run(&["check", "http", "web.example.test"]).ends_in(0).stdout;
+    assert!(check.contains("a CA would not find the answer"), "{check}");
+}
+
+#[test]
+fn the_name_does_not_exist() {
+    let world = World::prepared(&[CertificateYaml::new("web").for_names(&["www.example.invalid"])]);
+    let run = world.run(&["issue", "--timeout", "1s"]).ends_in(75);
+    run.says("www.example.invalid does not exist (NXDOMAIN from ");
+    assert_eq!(world.sent(RequestKind::Challenge), 0);
+}
+
+#[test]
+fn the_secret_is_not_there_or_open_to_everybody() {
+    let world = wildcard("cloudflare: {apiTokenSecretRef: {name: cloudflare, key: token}}");
+    let file = world.path("config/secrets/default/cloudflare/token").display().to_string();
+    let run = world.issue().ends_in(3).says("secret default/cloudflare has no `token`");
+    run.says("apiTokenSecretRef").says(&file);
+    world.write_secret("cloudflare", "token", "not for everybody");
+    chmod(Path::new(&file), 0o644);
+    let run = world.issue().ends_in(3).says(&format!("{file} is open to others (mode 0644)"));
+    let run = run.says(&format!("chmod g-w,o-rwx {file}"));
+    assert!(!run.stderr.contains("not for everybody"));
+    assert_eq!(world.sent(RequestKind::NewOrder), 0);
+}
+
+#[test]
+fn the_token_of_the_dns_provider_is_wrong() {
+    let api = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = api.local_addr().unwrap().to_string();
+    let refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 19\r\nConnection: close\r\n\r\n{\"error\":\"bad key\"}";
+    answering(api, refusal);
+    let world = wildcard(&format!(
+        "acmeDNS: {{host: \"http://{address}\", accountSecretRef: {{name: acme-dns, key: accounts}}}}"
+    ));
+    world.dns.set_cname("_acme-challenge.example.test", "one.example.net");
+    let account = "{\"username\": \"u\", \"password\": \"canary\", \"subdomain\": \"one\", \
+        \"fulldomain\": \"one.example.net\", \"allowfrom\": []}";
+    world.write_secret("acme-dns", "accounts", &format!("{{\"example.test\": {account}}}"));
+    let run = world.run(&["issue", "--timeout", "1s"]).ends_in(75).says("*.example.test");
+    let run = run.says(&format!("{address} refuses the credentials: bad key"));
+    let run = run.says("must be those of the account for example.test");
+    assert!(!run.stderr.contains("canary"), "{}", run.stderr);
+    assert_eq!(world.sent(RequestKind::Challenge), 0);
+}
+
+#[test]
+fn renew_is_in_the_crontab_or_a_name_is_mistyped() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.run(&["renew"]).ends_in(2).says("for cron use: certctl issue");
+    world.run(&["issue", "wep"]).ends_in(3).says("`wep` not found").says("`default/web`");
+    let run = world.run(&["issue", "wep.yaml"]).ends_in(3).says("--> wep.yaml");
+    run.says("No such file");
+    assert_eq!(world.ca.requests(), 0);
+}
+
+#[test]
+fn the_hook_is_not_there_or_cannot_be_run() {
+    let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
+    let world = World::prepared(&[web]);
+    let file = world.path("config/hooks.d/nginx").display().to_string();
+    world.issue().ends_in(6).says("issued but not deployed: reload nginx").says(&file);
+    world.write("config/hooks.d/nginx", "#!/bin/sh\n");
+    for (mode, mend) in [(0o644, "chmod u+x"), (0o777, "chmod o-w")] {
+        chmod(Path::new(&file), mode);
+        world.run(&["deploy"]).ends_in(6).says(&format!("{mend} {file}"));
+    }
+    chmod(Path::new(&file), 0o755);
+    world.run(&["deploy"]).ends_in(0);
+    assert_eq!(world.ca.issued(), 1, "a hook in trouble costs no order");
+}
+
+#[test]
+fn the_state_belongs_to_another_user() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let state = world.path("state").display().to_string();
+    // Somebody who may look at everything but the state.
+    chmod(&world.path(""), 0o755);
+    let mut command = world.command(&["issue"]);
+    command.uid(4321).gid(4321);
+    finish(command.spawn().unwrap()).ends_in(7).says(&state).says("Permission denied");
+    let given = Command::new("chown").args(["-R", "4321:4321", &state]).status().unwrap();
+    assert!(given.success());
+    let run = world.run(&["issue"]).ends_in(7);
+    run.says(&format!("{state}: belongs to user 4321")).says("sudo -u '#4321' certctl");
+    world.run(&["status"]).ends_in(0);
+    // A manifest that somebody else could write is not trusted.
+    let web = world.path("config/web.yaml");
+    chmod(&web, 0o666);
+    let run = world.run(&["issue"]);
+    run.says("can be written by others than root (mode 0666)")
+        .says(&format!("chmod go-w {}", web.display()));
+}
+
+#[test]
+fn staging_stands_where_production_is_wanted() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let production = World::start();
+    production.ca.set_http01_port(world.port.number());
+    world.write("config/issuer.yaml", &production.issuer());
+    let plan = world.run(&["plan"]).ends_in(0).stdout;
+    for words in ["IncorrectIssuer", &world.ca.directory_url(), &production.ca.directory_url()] {
+        assert!(plan.contains(words), "{plan}");
+    }
+    world.issue().ends_in(0);
+    assert_eq!((world.ca.issued(), production.ca.issued()), (1, 1));
+}
+
+#[test]
+fn the_server_is_not_the_directory_of_the_ca() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = FIRST.replace("api.letsencrypt.org/directory", "api.letsencrypt.org");
+    let path = folder.path().join("web.yaml");
+    std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    let run = alone(folder.path(), &["validate", "web.yaml"]).ends_in(0);
+    run.says("warning[W0305]").says("--> web.yaml:15:13").says("org/directory`?");
+}
