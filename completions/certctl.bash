@@ -274,7 +274,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -388,7 +388,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -502,7 +502,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -700,7 +700,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -814,7 +814,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -928,7 +928,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1042,7 +1042,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1156,7 +1156,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1270,7 +1270,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1454,7 +1454,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1568,7 +1568,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1682,7 +1682,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1796,7 +1796,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1910,7 +1910,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -2416,7 +2416,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -2534,7 +2534,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -2648,7 +2648,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -2762,7 +2762,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -2880,7 +2880,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -2994,7 +2994,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -3116,7 +3116,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -3230,7 +3230,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -3344,7 +3344,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -3458,7 +3458,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -3622,7 +3622,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -3736,7 +3736,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -3850,7 +3850,7 @@ _certctl() {
                     return 0
                     ;;
                 --log-format)
-                    COMPREPLY=($(compgen -W "auto text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto text json github" -- "${cur}"))
                     return 0
                     ;;
                 --color)

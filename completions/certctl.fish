@@ -36,7 +36,8 @@ complete -c certctl -n "__fish_certctl_needs_command" -l config-dir -d 'Where ma
 complete -c certctl -n "__fish_certctl_needs_command" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_needs_command" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_needs_command" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -94,7 +95,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand issue" -l config-dir -d 
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand issue" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -131,7 +133,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand renew" -l config-dir -d 
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand renew" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -171,7 +174,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand plan" -l config-dir -d '
 complete -c certctl -n "__fish_certctl_using_subcommand plan" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand plan" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand plan" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -208,7 +212,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand validate" -l config-dir 
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand validate" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -245,7 +250,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand status" -l config-dir -d
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand status" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -282,7 +288,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l config-dir -
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand inspect" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -320,7 +327,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_se
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand check; and not __fish_seen_subcommand_from acme dns http help" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -361,7 +369,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_s
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from acme" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -398,7 +407,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_s
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from dns" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -435,7 +445,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_s
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand check; and __fish_seen_subcommand_from http" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -477,7 +488,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l config-dir 
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand rehearse" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -514,7 +526,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l config-dir -d
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand deploy" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -553,7 +566,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l config-dir -d
 complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand revoke" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -592,7 +606,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_
 complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand account; and not __fish_seen_subcommand_from show register update deactivate help" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -634,7 +649,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from show" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -671,7 +687,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from register" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -708,7 +725,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from update" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -745,7 +763,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand account; and __fish_seen_subcommand_from deactivate" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -788,7 +807,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand forget" -l config-dir -d
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand forget" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -826,7 +846,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_se
 complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand timer; and not __fish_seen_subcommand_from print help" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -867,7 +888,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_s
 complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand timer; and __fish_seen_subcommand_from print" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -909,7 +931,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand explain" -l config-dir -
 complete -c certctl -n "__fish_certctl_using_subcommand explain" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand explain" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand explain" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -946,7 +969,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand schema" -l config-dir -d
 complete -c certctl -n "__fish_certctl_using_subcommand schema" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand schema" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand schema" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -983,7 +1007,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand version" -l config-dir -
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand version" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -1021,7 +1046,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand completion" -l config-di
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand completion" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"
@@ -1058,7 +1084,8 @@ complete -c certctl -n "__fish_certctl_using_subcommand man" -l config-dir -d 'W
 complete -c certctl -n "__fish_certctl_using_subcommand man" -l state-dir -d 'Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]' -r -F
 complete -c certctl -n "__fish_certctl_using_subcommand man" -l log-format -d 'How lines on stderr look' -r -f -a "auto\t'Text; without times on a terminal'
 text\t'Text lines that begin with the time'
-json\t'One JSON object per line'"
+json\t'One JSON object per line'
+github\t'Text; what is wrong in a manifest as annotations of GitHub\'s workflows'"
 complete -c certctl -n "__fish_certctl_using_subcommand man" -l color -d 'When to use colours [env: NO_COLOR, CLICOLOR_FORCE]' -r -f -a "auto\t'When the stream is a terminal'
 always\t'Always'
 never\t'Never'"

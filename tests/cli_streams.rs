@@ -45,7 +45,8 @@ fn version_tells_where_each_directory_comes_from() {
         .output()
         .unwrap();
     let stdout = text(&output.stdout);
-    let (directories, build) = stdout.split_at(stdout.find("features:").unwrap());
+    let (directories, rest) = stdout.split_at(stdout.find("config file:").unwrap());
+    let build = &rest[rest.find("features:").unwrap()..];
     assert_eq!(
         directories,
         format!(

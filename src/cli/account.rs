@@ -7,6 +7,8 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::issue::refuse_in_a_hook;
 use super::output::escape;
+use super::remark::{Level, Remark};
+use super::result::class_word;
 use super::run::{Setting, on_one_thread, open_state, with_world};
 use super::target::NameTarget;
 use super::work::{Wanted, gather, issuer_task, known};
@@ -201,8 +203,13 @@ fn tell(
             exit::Ending::Changed
         }
         Err(error) => {
-            shell.output.talk(&format!("error: {name}: {}", escape(&error.message)));
-            exit::Ending::Failed(Failure::of_deed("", error).class)
+            let message = escape(&error.message);
+            let class = Failure::of_deed("", error).class;
+            let remark = Remark::new(Level::Error, format!("error: {name}: {message}"), &message)
+                .with("issuer", issuer.metadata.key().to_string())
+                .with("class", class_word(class));
+            shell.output.tell(&remark);
+            exit::Ending::Failed(class)
         }
     }
 }

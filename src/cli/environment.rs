@@ -2,8 +2,8 @@
 //!
 //! Contract: this is the one place that reads environment variables, once, at the start; what
 //! follows is pure. Precedence: flag > `CERTCTL_*` > systemd's `STATE_DIRECTORY`,
-//! `CONFIGURATION_DIRECTORY`, `CREDENTIALS_DIRECTORY` > the table of the README. A variable that
-//! is empty counts as unset.
+//! `CONFIGURATION_DIRECTORY`, `CREDENTIALS_DIRECTORY` > `config.toml` > the table of the README. A
+//! variable that is empty counts as unset.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -18,6 +18,7 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
     is_root: bool,
     user: Option<UserDirectories>,
+    configured_state: Option<(PathBuf, usize)>,
 }
 
 /// The user's own directories, as the platform has them; `None` without a home.
@@ -45,13 +46,25 @@ impl Environment {
                     .to_owned(),
             },
         );
-        Self { variables, is_root: rustix::process::geteuid().is_root(), user }
+        let is_root = rustix::process::geteuid().is_root();
+        Self { variables, is_root, user, configured_state: None }
     }
 
     /// An environment of these variables, of a user without a home.
     pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
         let variables = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Self { variables, is_root: false, user: None }
+        Self { variables, is_root: false, user: None, configured_state: None }
+    }
+
+    /// Whether this process is root's.
+    pub fn is_root(&self) -> bool {
+        self.is_root
+    }
+
+    /// The same, with the state directory that `config.toml` names in this line.
+    #[must_use]
+    pub fn with_configured_state(self, path: PathBuf, line: usize) -> Self {
+        Self { configured_state: Some((path, line)), ..self }
     }
 
     /// A variable, unless it is unset or empty.
@@ -73,12 +86,12 @@ impl Environment {
 
     /// Where manifests, secrets and hooks are looked for.
     pub fn config_dir(&self, flag: Option<&Path>) -> Result<Directory, EnvironmentError> {
-        self.resolve(&CONFIG, flag)
+        self.resolve(&CONFIG, flag, None)
     }
 
     /// Where state is kept.
     pub fn state_dir(&self, flag: Option<&Path>) -> Result<Directory, EnvironmentError> {
-        self.resolve(&STATE, flag)
+        self.resolve(&STATE, flag, self.configured_state.as_ref())
     }
 
     /// systemd's credentials, when the service has any.
@@ -87,7 +100,12 @@ impl Environment {
         Some(Directory { path: path.into(), source: Source::Systemd(CREDENTIALS) })
     }
 
-    fn resolve(&self, which: &Which, flag: Option<&Path>) -> Result<Directory, EnvironmentError> {
+    fn resolve(
+        &self,
+        which: &Which,
+        flag: Option<&Path>,
+        configured: Option<&(PathBuf, usize)>,
+    ) -> Result<Directory, EnvironmentError> {
         if let Some(path) = flag {
             return Ok(Directory { path: path.to_owned(), source: Source::Flag(which.flag) });
         }
@@ -99,6 +117,9 @@ impl Environment {
         let listed = self.value(which.systemd).map(|list| std::env::split_paths(list).next());
         if let Some(path) = listed.flatten() {
             return Ok(Directory { path, source: Source::Systemd(which.systemd) });
+        }
+        if let Some((path, line)) = configured {
+            return Ok(Directory { path: path.clone(), source: Source::Config { line: *line } });
         }
         if self.is_root {
             return Ok(Directory { path: which.root.into(), source: Source::Root });
@@ -132,6 +153,11 @@ pub enum Source {
     Variable(&'static str),
     /// A variable of systemd's.
     Systemd(&'static str),
+    /// `config.toml`.
+    Config {
+        /// The line, counted from 1.
+        line: usize,
+    },
     /// The default for root.
     Root,
     /// The default for users.
@@ -144,6 +170,7 @@ impl fmt::Display for Source {
             Self::Flag(flag) => write!(f, "flag {flag}"),
             Self::Variable(name) => write!(f, "environment {name}"),
             Self::Systemd(name) => write!(f, "systemd {name}"),
+            Self::Config { line } => write!(f, "config.toml:{line}"),
             Self::Root => f.write_str("default for root"),
             Self::User => f.write_str("default for users"),
         }
@@ -229,6 +256,21 @@ mod tests {
             };
             assert_eq!(environment.state_dir(flag.map(Path::new)), Ok(found), "{variables:?}");
         }
+    }
+
+    #[test]
+    fn the_config_file_is_weaker_than_systemd_and_stronger_than_the_table() {
+        let systemd = Environment::from_pairs(&[("STATE_DIRECTORY", "/systemd")]);
+        for (environment, found) in [
+            (systemd, directory("/systemd", Source::Systemd(STATE.systemd))),
+            (Environment::default(), directory("/file", Source::Config { line: 3 })),
+        ] {
+            let root = Environment { is_root: true, ..environment };
+            let root = root.with_configured_state("/file".into(), 3);
+            assert_eq!(root.state_dir(None), Ok(found));
+            assert_eq!(root.config_dir(None), Ok(directory("/etc/certctl", Source::Root)));
+        }
+        assert_eq!(Source::Config { line: 3 }.to_string(), "config.toml:3");
     }
 
     #[test]

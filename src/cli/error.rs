@@ -6,6 +6,7 @@ use std::io;
 use super::environment::EnvironmentError;
 use super::exit::ExitCode;
 use super::log::LogError;
+use super::remark::{Level, Remark};
 use super::target::TargetError;
 
 /// What a verb fails with. Modules below give errors without advice; the hint is added here.
@@ -29,6 +30,14 @@ impl CliError {
     #[must_use]
     pub fn hinted(self, hint: impl fmt::Display) -> Self {
         Self { hint: Some(hint.to_string()), ..self }
+    }
+
+    /// What is said of it on stderr.
+    pub fn remark(&self) -> Remark {
+        Remark::new(Level::Error, self.to_string(), &self.message)
+            .with("class", self.code.word())
+            .with("exit_code", self.code.number())
+            .with_some("hint", self.hint.as_deref())
     }
 }
 

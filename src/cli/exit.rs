@@ -55,6 +55,26 @@ impl ExitCode {
     }
 }
 
+impl ExitCode {
+    /// The class of errors that it stands for, in one word, for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "other",
+            Self::Usage => "usage",
+            Self::Manifest => "precondition",
+            Self::Validation => "challenge",
+            Self::Ca => "ca",
+            Self::Output => "output",
+            Self::State => "state",
+            Self::Attention => "attention",
+            Self::Changed => "changed",
+            Self::Deferred => "deferred",
+            Self::Signal(_) => "interrupted",
+        }
+    }
+}
+
 impl From<FailureClass> for ExitCode {
     fn from(class: FailureClass) -> Self {
         match class {

@@ -106,7 +106,7 @@ fn work_on(
         let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
         let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
         Box::pin(leftovers::clean_up(shell, &state, &records, &done, verb)).await?;
-        let mut code = conclude(shell, &state, &ended, has_errors, SystemClock.now());
+        let mut code = conclude(shell, &state, &ended, has_errors, SystemClock.now()).await?;
         let revoked = if records.iter().any(|(_, record)| revoke::owes(record)) {
             Box::pin(revoke::finish(shell, &state, None, verb)).await?
         } else {

@@ -33,6 +33,8 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line.
     Json,
+    /// Text; what is wrong in a manifest as annotations of GitHub's workflows.
+    Github,
 }
 
 /// Starts the log of this process. Called once, before the verb runs.
@@ -82,7 +84,7 @@ where
                 .with_current_span(false)
                 .finish(),
         ),
-        LogFormat::Auto | LogFormat::Text => {
+        LogFormat::Auto | LogFormat::Text | LogFormat::Github => {
             let has_time = look.format == LogFormat::Text || !look.is_terminal;
             let lines = Lines { now: has_time.then_some(now), color: look.color };
             Box::new(builder.event_format(lines).finish())

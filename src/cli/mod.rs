@@ -6,6 +6,7 @@
 
 pub mod args;
 pub mod completion;
+pub mod config;
 pub mod environment;
 pub mod error;
 pub mod exit;
@@ -14,6 +15,8 @@ pub mod log;
 pub mod man;
 pub mod output;
 pub mod panic;
+pub mod parse;
+pub mod remark;
 pub mod schema;
 pub mod selector;
 pub mod status;
@@ -33,6 +36,7 @@ mod plan;
 mod progress;
 mod rehearse;
 mod report;
+mod result;
 mod revoke;
 mod run;
 mod scratch;
@@ -43,14 +47,16 @@ mod work;
 use std::ffi::OsString;
 use std::net::TcpListener;
 
-use clap::builder::Resettable;
-use clap::{CommandFactory, FromArgMatches};
-
 use args::{Arguments, GlobalArgs, Verb};
+use config::Config;
 use environment::Environment;
 use error::CliError;
 use exit::ExitCode;
+use log::LogFormat;
 use output::{Output, When};
+use parse::{Parsed, Setting, parse};
+use remark::{Level, Remark};
+use result::Results;
 
 use crate::solver::http01;
 
@@ -62,51 +68,74 @@ pub struct Shell {
     pub environment: Environment,
     /// The global flags.
     pub global: GlobalArgs,
+    /// `config.toml`, which these flags have in them already.
+    pub config: Config,
+    /// Every setting, and who says so.
+    pub settings: Vec<Setting>,
     /// Sockets that were handed over, for HTTP-01.
     pub inherited: Vec<TcpListener>,
+    /// What was done, for programs.
+    pub results: Results,
 }
 
 /// Runs the program with these arguments, the first being its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environment) -> ExitCode {
-    let arguments = match parse(arguments, &environment) {
-        Ok(arguments) => arguments,
-        Err(refusal) => return refuse(&refusal, &environment),
+    let words: Vec<OsString> = arguments.into_iter().collect();
+    let streams = environment.clone();
+    let parsed = match parse(&words, environment) {
+        Ok(parsed) => parsed,
+        Err(refusal) => {
+            let format = parse::log_format(&words);
+            return refuse(&refusal, &mut Output::of_process(When::Auto, format, &streams));
+        }
     };
-    let Arguments { global, verb, .. } = arguments;
-    let output = Output::of_process(global.color, &environment);
-    let mut shell = Shell { output, environment, global, inherited: Vec::new() };
-    let sockets = http01::inherited().map_err(|error| CliError::new(ExitCode::Manifest, error));
-    let ended = sockets.and_then(|sockets| {
-        shell.inherited = sockets;
+    let Parsed { arguments: Arguments { global, verb, .. }, environment, config, settings } =
+        parsed;
+    let output = Output::of_process(global.color, global.log_format, &environment);
+    panic::talk_json(global.log_format == LogFormat::Json);
+    let (inherited, results) = (Vec::new(), Results::default());
+    let mut shell = Shell { output, environment, global, config, settings, inherited, results };
+    let ended = usable(&verb, &mut shell).and_then(|()| {
+        let sockets = http01::inherited();
+        shell.inherited = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
         start(verb, &mut shell)
     });
     match ended {
         Ok(code) => code,
         Err(error) => {
-            shell.output.talk(&error.to_string());
+            shell.output.tell(&error.remark());
             error.code
         }
     }
 }
 
-/// Reads the command line. A variable that is set but empty counts as unset.
-fn parse(
-    arguments: impl IntoIterator<Item = OsString>,
-    environment: &Environment,
-) -> Result<Arguments, clap::Error> {
-    let command = Arguments::command().mut_args(|arg| {
-        let is_blank = arg.get_env().is_some_and(|name| environment.is_blank(name));
-        if is_blank { arg.env(Resettable::Reset) } else { arg }
-    });
-    Arguments::from_arg_matches(&command.try_get_matches_from(arguments)?)
+/// A `config.toml` with a mistake stops every verb but those that say what certctl is.
+fn usable(verb: &Verb, shell: &mut Shell) -> Result<(), CliError> {
+    let mistakes = &shell.config.mistakes;
+    let is_needed = !matches!(
+        verb,
+        Verb::Version(_) | Verb::Completion(_) | Verb::Man(_) | Verb::Explain(_) | Verb::Schema(_)
+    );
+    if mistakes.is_empty() || !is_needed {
+        return Ok(());
+    }
+    for mistake in mistakes {
+        shell.output.finding(mistake);
+    }
+    let (count, path) = (mistakes.len(), shell.config.path.clone().unwrap_or_default());
+    let plural = if count == 1 { "" } else { "s" };
+    let message = format!("{count} error{plural} in {}; nothing was changed", path.display());
+    Err(CliError::new(ExitCode::Manifest, message))
 }
 
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     log::start(&shell.global, &shell.environment, &shell.output)?;
     match verb {
         Verb::Version(args) => {
-            let text = version::render(&args, &shell.global, &shell.environment)?;
-            shell.output.data(&text)?;
+            shell.output.data(&version::render(&args, shell)?)?;
+            for mistake in &shell.config.mistakes {
+                shell.output.finding(mistake);
+            }
         }
         Verb::Completion(args) => {
             let script = completion::script(args.shell);
@@ -117,13 +146,17 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
             None => shell.output.data(&man::pages().remove(0).text)?,
         },
         Verb::Timer(verb) => return timer::timer(&verb, shell),
-        Verb::Issue(args) => return issue::issue(&args, shell),
-        Verb::Renew(args) => return issue::renew(&args, shell),
+        Verb::Issue(args) => return issue::issue(&args, shell).and_then(|code| told(code, shell)),
+        Verb::Renew(args) => return issue::renew(&args, shell).and_then(|code| told(code, shell)),
         Verb::Plan(args) => return plan::plan(&args, shell),
         Verb::Validate(args) => return validate::validate(&args, shell),
-        Verb::Deploy(args) => return issue::deploy(&args, shell),
+        Verb::Deploy(args) => {
+            return issue::deploy(&args, shell).and_then(|code| told(code, shell));
+        }
         Verb::Forget(args) => return forget::forget(&args, shell),
-        Verb::Revoke(args) => return revoke::revoke(&args, shell),
+        Verb::Revoke(args) => {
+            return revoke::revoke(&args, shell).and_then(|code| told(code, shell));
+        }
         Verb::Status(args) => return status::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
@@ -135,22 +168,34 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     Ok(ExitCode::Done)
 }
 
+/// Prints what was done, for programs.
+fn told(code: ExitCode, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    result::print(shell).map(|()| code)
+}
+
 /// Prints what clap has to say: help and version on stdout, a refusal on stderr.
-fn refuse(refusal: &clap::Error, environment: &Environment) -> ExitCode {
-    let mut output = Output::of_process(When::Auto, environment);
+fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
     let rendered = refusal.render();
     let text = |color: bool| {
         if color { rendered.ansi().to_string() } else { rendered.to_string() }
     };
     if refusal.use_stderr() {
-        output.talk(&text(output.talk_has_color()));
-        return ExitCode::Usage;
+        let plain = rendered.to_string();
+        let (message, more) = plain.split_once("\n\n").unwrap_or((&plain, ""));
+        let message = message.strip_prefix("error: ").unwrap_or(message);
+        let code = ExitCode::Usage;
+        let remark = Remark::new(Level::Error, text(output.talk_has_color()), message)
+            .with("class", code.word())
+            .with("exit_code", code.number())
+            .with_some("hint", Some(more.trim()).filter(|more| !more.is_empty()));
+        output.tell(&remark);
+        return code;
     }
     match output.data(&text(output.data_has_color())) {
         Ok(()) => ExitCode::Done,
         Err(error) => {
             let error = CliError::from(error);
-            output.talk(&error.to_string());
+            output.tell(&error.remark());
             error.code
         }
     }

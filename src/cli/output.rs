@@ -2,12 +2,19 @@
 //!
 //! Contract: a reader that closed its end of the pipe has seen enough: what is written after that
 //! is dropped and is no error. Any other failure on stdout (a full disk) is an error of the run;
-//! a failure on stderr is ignored, because there is nobody left to tell.
+//! a failure on stderr is ignored, because there is nobody left to tell. With `--log-format json`
+//! every line of talk is one JSON object, as the lines of the log are.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use jiff::Timestamp;
+
 use super::environment::Environment;
+use super::log::LogFormat;
+use super::remark::{self, Remark};
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::manifest::Diagnostic;
 
 /// `auto`, `always` or `never`: for colours and progress bars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -25,22 +32,28 @@ pub enum When {
 pub struct Output {
     stdout: Stream,
     stderr: Stream,
+    format: LogFormat,
+    now: fn() -> Timestamp,
 }
 
 impl Output {
     /// The streams of this process.
-    pub fn of_process(color: When, environment: &Environment) -> Self {
+    pub fn of_process(color: When, format: LogFormat, environment: &Environment) -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
+        let talk_color = if format == LogFormat::Json { When::Never } else { color };
         Self {
             stdout: Stream::new(stdout.is_terminal(), color, environment, Box::new(stdout)),
-            stderr: Stream::new(stderr.is_terminal(), color, environment, Box::new(stderr)),
+            stderr: Stream::new(stderr.is_terminal(), talk_color, environment, Box::new(stderr)),
+            format,
+            now: || SystemClock.now(),
         }
     }
 
     /// Any two writers, neither of them a terminal, without colours.
     pub fn to_writers(stdout: Box<dyn Write>, stderr: Box<dyn Write>) -> Self {
         let stream = |sink| Stream { sink, is_terminal: false, has_color: false, is_closed: false };
-        Self { stdout: stream(stdout), stderr: stream(stderr) }
+        let now = || SystemClock.now();
+        Self { stdout: stream(stdout), stderr: stream(stderr), format: LogFormat::Auto, now }
     }
 
     /// Writes data to stdout, as it is.
@@ -48,8 +61,35 @@ impl Output {
         self.stdout.write(text)
     }
 
-    /// Writes a line, or several, to stderr; a line feed is put behind it when there is none.
+    /// Writes a line, or several, to stderr; a line feed is put behind it when there is none. As
+    /// JSON it is one object with the text as its message.
     pub fn talk(&mut self, text: &str) {
+        self.tell(&Remark::of_text(text));
+    }
+
+    /// Says something that has parts: people read its text, programs the parts.
+    pub fn tell(&mut self, remark: &Remark) {
+        match self.format {
+            LogFormat::Auto | LogFormat::Text | LogFormat::Github => self.say(&remark.text),
+            LogFormat::Json => self.say(&remark.json((self.now)())),
+        }
+    }
+
+    /// Says what is wrong in a file.
+    pub fn finding(&mut self, diagnostic: &Diagnostic) {
+        match self.format {
+            LogFormat::Auto | LogFormat::Text => self.say(&diagnostic.render()),
+            LogFormat::Json => self.tell(&Remark::of_diagnostic(diagnostic)),
+            LogFormat::Github => self.say(&remark::annotation(diagnostic)),
+        }
+    }
+
+    /// Whether stderr is read by a program, an object to a line.
+    pub fn talks_json(&self) -> bool {
+        self.format == LogFormat::Json
+    }
+
+    fn say(&mut self, text: &str) {
         let mut text = Cow::Borrowed(text);
         if !text.ends_with('\n') {
             text.to_mut().push('\n');

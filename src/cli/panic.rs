@@ -2,17 +2,31 @@
 
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::exit::ExitCode;
 use super::output::{Talk, escape};
+use super::remark::Remark;
+use crate::engine::ports::{Clock as _, SystemClock};
 
 /// From now on a panic on any thread ends the process with exit code 1 instead of 101 or 134.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
-        drop(Talk.write_all(message(info).as_bytes()));
+        let mut text = message(info);
+        if TALKS_JSON.load(Ordering::Relaxed) {
+            text = Remark::of_text(&text).json(SystemClock.now()) + "\n";
+        }
+        drop(Talk.write_all(text.as_bytes()));
         std::process::exit(i32::from(ExitCode::Failed.number()));
     }));
 }
+
+/// Whether its message is a JSON object, as all lines of this run are.
+pub(super) fn talk_json(is_json: bool) {
+    TALKS_JSON.store(is_json, Ordering::Relaxed);
+}
+
+static TALKS_JSON: AtomicBool = AtomicBool::new(false);
 
 fn message(info: &PanicHookInfo<'_>) -> String {
     let what = info.payload_as_str().unwrap_or("no message");

@@ -11,6 +11,8 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::issue::refuse_in_a_hook;
 use super::output::escape;
+use super::remark::{Level, Remark};
+use super::result::{Revoked, class_word};
 use super::run::{Setting, code_of, conclude, on_one_thread, open_state, run, with_world};
 use super::target::Target;
 use super::work::{Wanted, gather, issuer_task, known};
@@ -65,6 +67,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         Asked::Owed(_) => !args.no_issue,
         Asked::Already(done) => {
             let (serial, reason) = (&done.serial, done.reason);
+            shell.results.revoked(Revoked::new(Some(&certificate), serial, reason, "revoked"));
             shell
                 .output
                 .talk(&format!("{certificate}: serial {serial} is revoked already ({reason})"));
@@ -89,7 +92,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         let tasks = [Task { force, ..task.clone() }];
         let setting = Setting::new("revoke", work.secrets);
         let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
-        let code = conclude(shell, &state, &ended, false, SystemClock.now());
+        let code = conclude(shell, &state, &ended, false, SystemClock.now()).await?;
         if let signal @ ExitCode::Signal(_) = code {
             return Ok(signal);
         }
@@ -160,6 +163,7 @@ pub(crate) async fn finish(
         );
         for revocation in owed {
             let serial = &revocation.serial;
+            shell.results.revoked(Revoked::new(Some(&name), serial, revocation.reason, "owed"));
             shell.output.talk(&format!(
                 "owed: {name}: serial {serial} is not revoked yet: it is as soon as its \
                  replacement is issued and deployed\n  to revoke it before: certctl revoke {name} \
@@ -178,8 +182,10 @@ fn tell(
     answer: &Result<(), DeedError>,
 ) -> exit::Ending {
     let Revocation { serial, reason, .. } = revocation;
+    let revoked = |state| Revoked::new(Some(name), serial, *reason, state);
     match answer {
         Ok(()) => {
+            shell.results.revoked(revoked("revoked"));
             shell.output.talk(&format!("{name}: serial {serial} revoked ({reason})"));
             exit::Ending::Changed
         }
@@ -192,10 +198,19 @@ fn tell(
                     .to_owned()
             };
             let message = escape(&error.message);
+            let text = format!("error: {name}: serial {serial} not revoked: {message}\n  {next}");
+            let class = Failure::of_deed("", error).class;
+            let remark = Remark::new(Level::Error, text, format_args!("not revoked: {message}"))
+                .with("certificate", name.to_string())
+                .with("class", class_word(class))
+                .with("serial", serial.as_str())
+                .with("next_attempt", serde_json::Value::Null)
+                .with("hint", next);
+            shell.output.tell(&remark);
             shell
-                .output
-                .talk(&format!("error: {name}: serial {serial} not revoked: {message}\n  {next}"));
-            exit::Ending::Failed(Failure::of_deed("", error).class)
+                .results
+                .revoked(Revoked { message: Some(error.message.clone()), ..revoked("failed") });
+            exit::Ending::Failed(class)
         }
     }
 }
@@ -259,6 +274,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     let (serial, reason) = (&leaf.serial, args.reason);
     if let Some(server) = at {
         shell.output.talk(&format!("serial {serial} revoked ({reason}) at {}", escape(&server)));
+        shell.results.revoked(Revoked::new(None, serial, reason, "revoked"));
         return Ok(ExitCode::Done);
     }
     Err(nobody_revoked(serial, &refusals, key.is_some()))

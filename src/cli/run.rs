@@ -10,8 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::Shell;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
+use super::output::When;
 use super::progress::Progress;
-use super::report;
+use super::{report, result};
 use crate::acme::Limits;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
@@ -104,7 +105,9 @@ pub(crate) async fn run(
     tasks: &[Task],
     setting: Setting,
 ) -> Result<Vec<Ended>, CliError> {
-    let progress = Progress::new(shell.global.progress, shell.output.talks_to_terminal());
+    // A bar is no object.
+    let bars = if shell.output.talks_json() { When::Never } else { shell.global.progress };
+    let progress = Progress::new(bars, shell.output.talks_to_terminal());
     let progress = Rc::new(progress);
     let ended = run_with(shell, state, tasks, setting, Rc::clone(&progress)).await;
     progress.finish();
@@ -251,17 +254,24 @@ async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
 }
 
 /// Says how each certificate ended, and which exit code that makes.
-pub(crate) fn conclude(
+pub(crate) async fn conclude(
     shell: &mut Shell,
     state: &StateDirectory,
     ended: &[Ended],
     has_errors: bool,
     now: Timestamp,
-) -> ExitCode {
+) -> Result<ExitCode, CliError> {
     for end in ended {
-        report::ending(&mut shell.output, state, end, now);
+        if shell.output.talks_json() {
+            result::tell(&mut shell.output, state, end, now);
+        } else {
+            report::ending(&mut shell.output, state, end, now);
+        }
     }
-    exit_code(shell, ended, has_errors)
+    if result::is_wanted(shell) {
+        shell.results.note(state, ended).await?;
+    }
+    Ok(exit_code(shell, ended, has_errors))
 }
 
 /// The exit code of a run.

@@ -1,14 +1,18 @@
-//! `certctl version`: the version, and with -v each directory and where it comes from, and what this
-//! build has that another may not have.
+//! `certctl version`: the version, and with -v each directory and setting and where it comes from,
+//! and what this build has that another may not have.
 //!
-//! Contract: touches no file; answers within milliseconds.
+//! Contract: touches no file but `config.toml`; answers within milliseconds, and with a broken
+//! `config.toml` too.
 
 use serde_json::{Value, json};
 
-use super::args::{Format, GlobalArgs, VersionArgs};
-use super::environment::{Directory, Environment, EnvironmentError};
+use super::Shell;
+use super::args::{Format, VersionArgs};
+use super::environment::{Directory, EnvironmentError};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::output::escape;
+use super::parse::Setting;
 use super::yaml;
 use crate::solver::dns01;
 
@@ -16,16 +20,12 @@ use crate::solver::dns01;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What `certctl version` prints on stdout.
-pub fn render(
-    args: &VersionArgs,
-    global: &GlobalArgs,
-    environment: &Environment,
-) -> Result<String, CliError> {
-    match global.format() {
+pub fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
+    match shell.global.format() {
         Format::Text | Format::Wide if args.short => Ok(format!("{VERSION}\n")),
-        Format::Text | Format::Wide => Ok(text(global, environment)),
-        Format::Json => Ok(format!("{:#}\n", value(global, environment))),
-        Format::Yaml => yaml::document(&value(global, environment)),
+        Format::Text | Format::Wide => Ok(text(shell)),
+        Format::Json => Ok(format!("{:#}\n", value(shell))),
+        Format::Yaml => yaml::document(&value(shell)),
         Format::Name | Format::Prometheus => {
             Err(CliError::new(ExitCode::Usage, "version has no such format")
                 .hinted("certctl version --short"))
@@ -33,23 +33,36 @@ pub fn render(
     }
 }
 
-fn text(global: &GlobalArgs, environment: &Environment) -> String {
+fn text(shell: &Shell) -> String {
     let mut text = format!("certctl {VERSION}\n");
-    if global.verbose > 0 {
-        for (what, directory) in directories(global, environment) {
-            let line = match directory {
-                Ok(Some(Directory { path, source })) => format!("{} ({source})", path.display()),
-                Ok(None) => "none".to_owned(),
-                Err(error) => format!("unknown ({error})"),
-            };
-            let label = format!("{what} directory:");
-            text = format!("{text}{label:<23}{line}\n");
-        }
-        let features = if FEATURES.is_empty() { &["none"] } else { FEATURES };
-        text.push_str(&listed("features:", features));
-        text.push_str(&listed("DNS providers:", &providers()));
+    if shell.global.verbose == 0 {
+        return text;
     }
-    text
+    let mut line = |label: &str, value: &str| text = format!("{text}{label:<23}{value}\n");
+    for (what, directory) in directories(shell) {
+        let value = match directory {
+            Ok(Some(Directory { path, source })) => format!("{} ({source})", path.display()),
+            Ok(None) => "none".to_owned(),
+            Err(error) => format!("unknown ({error})"),
+        };
+        line(&format!("{what} directory:"), &value);
+    }
+    let file = match (&shell.config.path, shell.config.mistakes.len()) {
+        (None, _) => "none".to_owned(),
+        (Some(path), 0) => path.display().to_string(),
+        (Some(path), mistakes) => {
+            format!("{}, not usable: errors in it: {mistakes}", path.display())
+        }
+    };
+    line("config file:", &file);
+    line("settings:", "");
+    text = text.trim_end().to_owned() + "\n";
+    for Setting { name, value, origin } in &shell.settings {
+        let value = escape(value.as_deref().unwrap_or("none"));
+        text = format!("{text}  {name:<34} {value} ({origin})\n");
+    }
+    let features = if FEATURES.is_empty() { &["none"] } else { FEATURES };
+    text + &listed("features:", features) + &listed("DNS providers:", &providers())
 }
 
 /// Words after a label, on as many lines of at most 100 columns as they need.
@@ -75,9 +88,9 @@ fn providers() -> Vec<&'static str> {
     dns01::entries().map(|entry| entry.name).collect()
 }
 
-fn value(global: &GlobalArgs, environment: &Environment) -> Value {
+fn value(shell: &Shell) -> Value {
     let mut found = serde_json::Map::new();
-    for (what, directory) in directories(global, environment) {
+    for (what, directory) in directories(shell) {
         let entry = match directory {
             Ok(Some(Directory { path, source })) => {
                 json!({ "path": path.to_string_lossy(), "origin": source.to_string() })
@@ -87,12 +100,24 @@ fn value(global: &GlobalArgs, environment: &Environment) -> Value {
         };
         found.insert(what.to_owned(), entry);
     }
+    let settings = shell.settings.iter().map(|setting| {
+        json!({
+            "name": setting.name,
+            "value": setting.value,
+            "origin": setting.origin.to_string(),
+        })
+    });
     json!({
         "apiVersion": "certctl.io/v1",
         "kind": "Version",
         "version": VERSION,
         "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
         "directories": found,
+        "configFile": shell.config.path.as_ref().map(|path| json!({
+            "path": path.to_string_lossy(),
+            "errors": shell.config.mistakes,
+        })),
+        "settings": settings.collect::<Vec<_>>(),
         "features": FEATURES,
         "dnsProviders": providers(),
     })
@@ -100,7 +125,8 @@ fn value(global: &GlobalArgs, environment: &Environment) -> Value {
 
 type Found = Result<Option<Directory>, EnvironmentError>;
 
-fn directories(global: &GlobalArgs, environment: &Environment) -> [(&'static str, Found); 3] {
+fn directories(shell: &Shell) -> [(&'static str, Found); 3] {
+    let Shell { global, environment, .. } = shell;
     [
         ("config", environment.config_dir(global.config_dir.as_deref()).map(Some)),
         ("state", environment.state_dir(global.state_dir.as_deref()).map(Some)),

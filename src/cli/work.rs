@@ -170,7 +170,7 @@ fn files_of(shell: &Shell) -> Result<Vec<Source>, CliError> {
 /// Prints every finding, and with -v what was passed over.
 pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
     for diagnostic in &loaded.diagnostics {
-        shell.output.talk(&diagnostic.render());
+        shell.output.finding(diagnostic);
     }
     for skipped in &loaded.skipped {
         tracing::debug!("{skipped:?}");

@@ -1,0 +1,144 @@
+//! `config.toml` in the config directory: the global flags, written down.
+//!
+//! Contract: a key is the long name of a global flag, and its value goes through the parser of
+//! that flag. Weaker than flags and variables, stronger than the defaults. All mistakes come in
+//! one go, each with file, line and column; a file with a mistake gives no setting at all, and
+//! nothing in it is ever passed over. A path in it is relative to the folder it stands in. No
+//! file is no mistake.
+
+mod file;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::builder::Resettable;
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Args as _, Command};
+
+use super::args::GlobalArgs;
+use super::environment::Environment;
+use crate::manifest::Diagnostic;
+
+/// What `config.toml` says.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// The file, when there is one.
+    pub path: Option<PathBuf>,
+    /// What is wrong with it.
+    pub mistakes: Vec<Diagnostic>,
+    entries: BTreeMap<String, Entry>,
+}
+
+/// The value of one key, as it would stand behind its flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// One word, or several for a flag that may be repeated; `true` for a flag without a value.
+    pub words: Vec<OsString>,
+    /// Its line in the file, counted from 1.
+    pub line: usize,
+}
+
+impl Config {
+    /// Reads the file of a config directory; `is_root` asks for files that only root can change.
+    pub fn read(directory: &Path, is_root: bool) -> Self {
+        let path = directory.join(FILE);
+        match file::text(&path, is_root) {
+            Ok(None) => Self::default(),
+            Ok(Some(text)) => Self::parse(path, &text),
+            Err(mistake) => Self { path: Some(path), mistakes: vec![*mistake], ..Self::default() },
+        }
+    }
+
+    /// Reads the text of such a file.
+    pub fn parse(path: PathBuf, text: &str) -> Self {
+        let (entries, mistakes) = value::entries(&path, text);
+        let entries = if mistakes.is_empty() { entries } else { BTreeMap::new() };
+        Self { path: Some(path), mistakes, entries }
+    }
+
+    /// What it says of the flag with this long name.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The keys that are in force: those that no flag, no variable and no rival of theirs beats.
+    pub fn in_force(
+        &self,
+        matches: &ArgMatches,
+        environment: &Environment,
+    ) -> BTreeMap<&str, &Entry> {
+        let explicit = |key: &str| {
+            let source = matches.value_source(&key.replace('-', "_"));
+            matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+        };
+        let beaten = |key: &str| {
+            let mut rivals =
+                RIVALS.iter().filter(|rivals| rivals.contains(&key)).copied().flatten();
+            explicit(key)
+                || rivals.any(|rival| explicit(rival))
+                || variable_of(key).is_some_and(|name| environment.value(name).is_some())
+        };
+        let entries = self.entries.iter().filter(|(key, _)| !beaten(key));
+        entries.map(|(key, entry)| (key.as_str(), entry)).collect()
+    }
+
+    /// The command with these values as its defaults. `state-dir` is not among them: it is weaker
+    /// than a variable of systemd's, which the environment looks at.
+    pub fn defaults(command: Command, in_force: &BTreeMap<&str, &Entry>) -> Command {
+        command.mut_args(|arg| {
+            let key = arg.get_long().unwrap_or_default();
+            match in_force.get(key) {
+                Some(entry) if key != STATE_DIR && !entry.words.is_empty() => {
+                    arg.default_values(entry.words.iter().map(clap::builder::OsStr::from))
+                }
+                Some(_) | None => arg,
+            }
+        })
+    }
+}
+
+/// The global flags alone, without their variables.
+pub fn globals() -> Command {
+    let command = Command::new(FILE).no_binary_name(true).disable_help_flag(true);
+    GlobalArgs::augment_args(command).mut_args(|arg| arg.env(Resettable::Reset))
+}
+
+/// The keys that there are, in the order of the flags; those for labs only are left out.
+pub fn keys() -> Vec<String> {
+    let command = globals();
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let keys = shown.filter_map(|arg| arg.get_long()).filter(|key| *key != CONFIG_DIR);
+    keys.map(str::to_owned).collect()
+}
+
+/// The flag of a key.
+fn is_switch(action: &ArgAction) -> bool {
+    matches!(action, ArgAction::SetTrue | ArgAction::SetFalse)
+}
+
+/// The variable that stands for a flag without clap knowing.
+pub(super) fn variable_of(key: &str) -> Option<&'static str> {
+    VARIABLES.iter().find(|(of, _)| *of == key).map(|(_, name)| *name)
+}
+
+/// The file's name.
+pub const FILE: &str = "config.toml";
+
+pub(super) const CONFIG_DIR: &str = "config-dir";
+pub(super) const STATE_DIR: &str = "state-dir";
+
+/// Variables that clap does not know of.
+const VARIABLES: &[(&str, &str)] =
+    &[("filename", "CERTCTL_FILES"), ("verbose", "CERTCTL_LOG"), ("quiet", "CERTCTL_LOG")];
+
+/// Flags that say the same thing: one of them on the command line silences all of them here.
+const RIVALS: &[&[&str]] = &[&["verbose", "quiet"], &["namespace", "all-namespaces"]];

@@ -1,0 +1,59 @@
+//! The file itself: read once, as long as it is trusted, and not longer than a person writes one.
+
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+
+use crate::manifest::{Blocks, Diagnostic, Severity, check_trust};
+
+/// The text; `None` when there is no such file.
+pub(super) fn text(path: &Path, is_root: bool) -> Result<Option<String>, Box<Diagnostic>> {
+    let about = |code, message: String| Box::new(at(path, code, message));
+    let failed = |error: &std::io::Error| about("E0305", format!("cannot be read: {error}"));
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(failed(&error)),
+    };
+    check_trust(path, is_root).map_err(|error| {
+        let help = error.command();
+        Box::new(Diagnostic { help, ..*about("E0306", error.to_string()) })
+    })?;
+    let mut bytes = Vec::new();
+    file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > LIMIT) {
+        return Err(about("E0305", format!("is longer than {LIMIT} bytes")));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => {
+            let before = error.as_bytes().get(..error.utf8_error().valid_up_to());
+            let lines = before.unwrap_or_default().split(|byte| *byte == b'\n').count();
+            let message = "is not UTF-8 from here on".to_owned();
+            Err(Box::new(Diagnostic { line: lines, column: 1, ..at(path, "E0305", message) }))
+        }
+    }
+}
+
+/// A mistake that is about the whole file.
+pub(super) fn at(path: &Path, code: &'static str, message: String) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        code,
+        message,
+        path: path.to_path_buf(),
+        field: String::new(),
+        line: 0,
+        column: 0,
+        end_column: 0,
+        suggestion: None,
+        help: None,
+        source_line: None,
+        source_column: 1,
+        document: 0,
+        blocks: Blocks::File,
+    }
+}
+
+const LIMIT: u64 = 64 << 10;

@@ -1,0 +1,201 @@
+//! The command line, and what else says how a run is to be: variables and `config.toml`.
+//!
+//! Contract: flag > variable > `config.toml` > default, by clap's own rules: what the file says
+//! becomes the default of its flag. A variable that is set but empty counts as unset.
+
+use std::ffi::OsString;
+
+use clap::builder::Resettable;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
+
+use super::args::Arguments;
+use super::config::{self, Config};
+use super::environment::Environment;
+use super::log::LogFormat;
+
+/// Everything that a run was started with.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    /// Verb and flags.
+    pub(crate) arguments: Arguments,
+    /// Variables and directories.
+    pub(crate) environment: Environment,
+    /// The file, and what is wrong with it.
+    pub(crate) config: Config,
+    /// Every setting and who says so.
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// The value of one global flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The flag's long name.
+    pub name: String,
+    /// Its value; `None` when there is none.
+    pub value: Option<String>,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// Who says how a setting is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The command line.
+    Flag(String),
+    /// A variable.
+    Variable(String),
+    /// `config.toml`, in this line.
+    Config(usize),
+    /// Nobody.
+    Default,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "flag --{flag}"),
+            Self::Variable(name) => write!(f, "environment {name}"),
+            Self::Config(line) => write!(f, "{}:{line}", config::FILE),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// Reads the command line and the file. A file with mistakes is as good as none: whether that
+/// stops the run is for the verb to say.
+pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Parsed, clap::Error> {
+    let command = Arguments::command().mut_args(|arg| {
+        let is_blank = arg.get_env().is_some_and(|name| environment.is_blank(name));
+        if is_blank { arg.env(Resettable::Reset) } else { arg }
+    });
+    let mut matches = command.clone().try_get_matches_from(words)?;
+    let mut arguments = Arguments::from_arg_matches(&matches)?;
+    let directory = environment.config_dir(arguments.global.config_dir.as_deref());
+    let config = directory.map_or_else(
+        |_| Config::default(),
+        |directory| Config::read(&directory.path, environment.is_root()),
+    );
+    let in_force = config.in_force(&matches, &environment);
+    if !in_force.is_empty() {
+        matches = Config::defaults(command, &in_force).try_get_matches_from(words)?;
+        arguments = Arguments::from_arg_matches(&matches)?;
+    }
+    let settings = settings(&matches, &environment, |key| in_force.get(key).copied());
+    let state = config.entry(config::STATE_DIR).and_then(|e| Some((e.words.first()?, e.line)));
+    let environment = match state {
+        Some((path, line)) => environment.with_configured_state(path.into(), line),
+        None => environment,
+    };
+    Ok(Parsed { arguments, environment, config, settings })
+}
+
+/// The log format that was asked for on a command line that cannot be read.
+pub(crate) fn log_format(words: &[OsString]) -> LogFormat {
+    let mut format = LogFormat::Auto;
+    let words = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>();
+    let flags = words.iter().take_while(|word| *word != "--");
+    for (word, next) in flags.zip(words.iter().skip(1).map(Some).chain([None])) {
+        let value = match word.strip_prefix("--log-format") {
+            Some("") => next.map(AsRef::as_ref),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        };
+        let parsed =
+            value.and_then(|value| <LogFormat as clap::ValueEnum>::from_str(value, false).ok());
+        format = parsed.unwrap_or(format);
+    }
+    format
+}
+
+/// Every setting but the directories, which have their own rules.
+fn settings<'a>(
+    matches: &ArgMatches,
+    environment: &Environment,
+    in_force: impl Fn(&str) -> Option<&'a config::Entry>,
+) -> Vec<Setting> {
+    let tree: Command = Arguments::command();
+    let mut settings = Vec::new();
+    for name in config::keys() {
+        let Some(arg) = tree.get_arguments().find(|arg| arg.get_long() == Some(name.as_str()))
+        else {
+            continue;
+        };
+        if name != config::STATE_DIR {
+            settings.push(setting(arg, name, matches, environment, &in_force));
+        }
+    }
+    settings
+}
+
+fn setting<'a>(
+    arg: &Arg,
+    name: String,
+    matches: &ArgMatches,
+    environment: &Environment,
+    in_force: impl Fn(&str) -> Option<&'a config::Entry>,
+) -> Setting {
+    let id = arg.get_id().as_str();
+    let raw = |words: Vec<String>| Some(words.join(", ")).filter(|text| !text.is_empty());
+    let found =
+        matches.get_raw(id).map(|words| words.map(|w| w.to_string_lossy().into()).collect());
+    // Of a flag that is counted clap keeps no words.
+    let value = if matches!(arg.get_action(), clap::ArgAction::Count) {
+        Some(matches.get_count(id).to_string())
+    } else {
+        found.and_then(raw)
+    };
+    let variable = |name: &str| {
+        let value = environment.value(name).map(|value| value.to_string_lossy().into_owned());
+        value.map(|value| (value, Origin::Variable(name.to_owned())))
+    };
+    let unclaimed = || match (name.as_str(), in_force(&name)) {
+        (_, Some(entry)) => (value.clone(), Origin::Config(entry.line)),
+        (key, None) => {
+            let said = config::variable_of(key).and_then(variable);
+            let (said, origin) = said.unzip();
+            (
+                said.or_else(|| value.clone()).or_else(|| by_itself(arg)),
+                origin.unwrap_or(Origin::Default),
+            )
+        }
+    };
+    let (value, origin) = match matches.value_source(id) {
+        Some(ValueSource::CommandLine) => (value, Origin::Flag(name.clone())),
+        Some(ValueSource::EnvVariable) => {
+            let name = arg.get_env().map(|name| name.to_string_lossy().into_owned());
+            (value, Origin::Variable(name.unwrap_or_default()))
+        }
+        Some(_) | None => unclaimed(),
+    };
+    Setting { name, value, origin }
+}
+
+/// What its help says of a flag that is not given.
+fn by_itself(arg: &Arg) -> Option<String> {
+    let help = arg.get_help()?.to_string();
+    let (_, default) = help.rsplit_once("[default: ")?;
+    Some(default.trim_end_matches(']').trim_matches('`').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_format_is_found_on_a_broken_command_line() {
+        use LogFormat::{Auto, Json, Text};
+        for (line, wanted) in [
+            ("certctl isue --log-format json", Json),
+            ("certctl --log-format=json isue", Json),
+            ("certctl --log-format json isue --log-format text", Text),
+            ("certctl isue -- --log-format json", Auto),
+            ("certctl isue --log-format", Auto),
+            ("certctl isue --log-format xml", Auto),
+            ("certctl isue", Auto),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(log_format(&words), wanted, "{line}");
+        }
+    }
+}

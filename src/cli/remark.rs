@@ -1,0 +1,200 @@
+//! What is said on stderr, in parts: a text for people, and an object for programs.
+//!
+//! Contract: the object has `timestamp`, `level` and `message`, as the lines of the log have, and
+//! whatever else is known under names of its own. One object is one line.
+
+use std::fmt::Display;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::time::rfc3339;
+use crate::manifest::{Diagnostic, Severity};
+
+/// How much it matters; the words are those of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Something is wrong.
+    Error,
+    /// Something is worth a look.
+    Warn,
+    /// Something happened.
+    Info,
+}
+
+impl Level {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Error => "ERROR",
+            Self::Warn => "WARN",
+            Self::Info => "INFO",
+        }
+    }
+}
+
+/// Something that is said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remark {
+    /// As people read it; may have several lines.
+    pub text: String,
+    level: Level,
+    message: String,
+    fields: Map<String, Value>,
+}
+
+impl Remark {
+    /// A remark without parts.
+    pub fn new(level: Level, text: impl Into<String>, message: impl Display) -> Self {
+        Self { text: text.into(), level, message: message.to_string(), fields: Map::new() }
+    }
+
+    /// A remark from its text alone: it begins with `error:` or `warning:` where it is one.
+    pub fn of_text(text: &str) -> Self {
+        let known = [
+            ("error: ", Level::Error),
+            ("warning: ", Level::Warn),
+            ("deferred: ", Level::Warn),
+            ("pending: ", Level::Warn),
+        ];
+        let found =
+            known.into_iter().find_map(|(word, level)| Some((level, text.strip_prefix(word)?)));
+        let (level, message) = found.unwrap_or((Level::Info, text));
+        Self::new(level, text, message.trim_end())
+    }
+
+    /// What is wrong in a file.
+    pub fn of_diagnostic(diagnostic: &Diagnostic) -> Self {
+        let level = match diagnostic.severity {
+            Severity::Error => Level::Error,
+            Severity::Warning => Level::Warn,
+        };
+        let fields = match serde_json::to_value(diagnostic) {
+            Ok(Value::Object(fields)) => fields,
+            Ok(_) | Err(_) => Map::new(),
+        };
+        let message = diagnostic.headline();
+        Self { text: diagnostic.render(), level, message, fields }
+    }
+
+    /// With a part.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// With a part, when there is one.
+    #[must_use]
+    pub fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// The object, without a line feed.
+    pub fn json(&self, now: Timestamp) -> String {
+        let mut object = self.fields.clone();
+        object.insert("timestamp".to_owned(), rfc3339(now).into());
+        object.insert("level".to_owned(), self.level.word().into());
+        object.insert("message".to_owned(), self.message.clone().into());
+        Value::Object(object).to_string()
+    }
+}
+
+/// What is wrong in a file, as a command for GitHub's workflow runner.
+/// <https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands>
+pub fn annotation(diagnostic: &Diagnostic) -> String {
+    let word = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut properties = vec![format!("file={}", property(&diagnostic.path.to_string_lossy()))];
+    if diagnostic.line > 0 {
+        properties.push(format!("line={}", diagnostic.line));
+        properties.push(format!("col={}", diagnostic.column));
+        properties.push(format!("endColumn={}", diagnostic.end_column.max(diagnostic.column)));
+    }
+    properties.push(format!("title={}", property(diagnostic.code)));
+    let mut message = diagnostic.headline();
+    if let Some(suggestion) = &diagnostic.suggestion {
+        message = format!("{message}; did you mean {suggestion}?");
+    }
+    if let Some(help) = &diagnostic.help {
+        message = format!("{message}\n{help}");
+    }
+    format!("::{word} {}::{}", properties.join(","), data(&message))
+}
+
+/// Text behind the second `::`.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cli::config::Config;
+
+    fn object(remark: &Remark) -> Value {
+        let now = "2026-11-21T03:12:09.5Z".parse().unwrap();
+        let line = remark.json(now);
+        assert!(!line.contains('\n'), "{line}");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[test]
+    fn a_text_tells_its_level_and_stays_one_line() {
+        for (text, level, message) in [
+            ("error: web: no\n  try: that\n", "ERROR", "web: no\n  try: that"),
+            ("warning: web: odd", "WARN", "web: odd"),
+            ("deferred: web: later", "WARN", "web: later"),
+            ("web forgotten", "INFO", "web forgotten"),
+        ] {
+            let wanted = json!({
+                "timestamp": "2026-11-21T03:12:09Z", "level": level, "message": message,
+            });
+            assert_eq!(object(&Remark::of_text(text)), wanted);
+        }
+        let remark = Remark::new(Level::Info, "x", "y").with("n", 3).with_some("none", None::<u8>);
+        let wanted = json!({
+            "timestamp": "2026-11-21T03:12:09Z", "level": "INFO", "message": "y", "n": 3,
+        });
+        assert_eq!(object(&remark), wanted);
+    }
+
+    #[test]
+    fn a_mistake_is_an_annotation_with_nothing_left_to_misread() {
+        let path = "100%,a:b.toml".into();
+        let mistakes = Config::parse(path, "timeout = \"10 :: minutes\"\nparalel = 1").mistakes;
+        let annotations: Vec<String> = mistakes.iter().map(annotation).collect();
+        assert_eq!(
+            annotations,
+            [
+                "::error file=100%25%2Ca%3Ab.toml,line=1,col=11,endColumn=26,title=E0303::\
+                 timeout: `10 :: minutes`: unknown unit ` :: minutes`: use ns, us, ms, s, m or \
+                 h%0Aaccepted: a duration, such as \"90s\", \"10m\" or \"1h30m\"",
+                "::error file=100%25%2Ca%3Ab.toml,line=2,col=1,endColumn=8,title=E0301::\
+                 paralel: unknown key; did you mean `parallel`?",
+            ]
+        );
+        let about_file = Diagnostic {
+            line: 0,
+            message: "a%\r\nb".into(),
+            field: String::new(),
+            suggestion: None,
+            help: None,
+            severity: Severity::Warning,
+            ..mistakes.into_iter().next().unwrap()
+        };
+        let wanted = "::warning file=100%25%2Ca%3Ab.toml,title=E0303::a%25%0D%0Ab";
+        assert_eq!(annotation(&about_file), wanted);
+    }
+}
