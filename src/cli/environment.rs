@@ -77,6 +77,13 @@ impl Environment {
         self.variables.get(name).is_some_and(|value| value.is_empty())
     }
 
+    /// Whether the locale is one of UTF-8, so that more than ASCII can be shown.
+    pub fn is_utf8(&self) -> bool {
+        let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| self.value(name));
+        let locale = set.map(|value| value.to_string_lossy().to_ascii_lowercase());
+        locale.is_some_and(|locale| locale.contains("utf-8") || locale.contains("utf8"))
+    }
+
     /// The manifests named by `CERTCTL_FILES`, a list of paths as `PATH` is one.
     pub fn files(&self) -> Vec<PathBuf> {
         let paths = self.value("CERTCTL_FILES").map(|list| std::env::split_paths(list).collect());
@@ -284,6 +291,20 @@ mod tests {
         assert_eq!(homeless.state_dir(None).unwrap().path, Path::new("/s"));
         let root = Environment { is_root: true, ..homeless };
         assert_eq!(root.config_dir(None), Ok(directory("/etc/certctl", Source::Root)));
+    }
+
+    #[test]
+    fn the_strongest_variable_of_the_locale_says_whether_it_is_utf_8() {
+        for (variables, wanted) in [
+            (vec![], false),
+            (vec![("LANG", "C")], false),
+            (vec![("LANG", "de_DE.UTF-8")], true),
+            (vec![("LANG", "de_DE.UTF-8"), ("LC_ALL", "POSIX")], false),
+            (vec![("LANG", "C"), ("LC_CTYPE", "C.utf8")], true),
+            (vec![("LC_ALL", ""), ("LC_CTYPE", "en_US.ISO-8859-1"), ("LANG", "C.UTF-8")], false),
+        ] {
+            assert_eq!(Environment::from_pairs(&variables).is_utf8(), wanted, "{variables:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::Output;
 use super::remark::{Level, Remark};
+use super::report::Look;
 use super::time::rfc3339;
 use super::{Shell, report, yaml};
 use crate::engine::{Ended, Ending};
@@ -211,11 +212,11 @@ impl Item {
 }
 
 /// Says how one certificate ended, in parts.
-pub(crate) fn tell(output: &mut Output, state: &StateDirectory, end: &Ended, now: Timestamp) {
+pub(crate) fn tell(output: &mut Output, state: &StateDirectory, end: &Ended, look: &Look) {
     match remark(end).filter(|_| end.is_news) {
         Some(remark) => output.tell(&remark),
         // It has no parts, or is not told, or is a line of the log already.
-        None => report::ending(output, state, &Ended { undeployed: None, ..end.clone() }, now),
+        None => report::ending(output, state, &Ended { undeployed: None, ..end.clone() }, look),
     }
     if let Some(undeployed) = end.undeployed.as_ref().filter(|undeployed| undeployed.is_news) {
         let failure = &undeployed.failure;

@@ -12,7 +12,8 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::output::When;
 use super::progress::Progress;
-use super::{report, result};
+use super::report::{self, Look};
+use super::result;
 use crate::acme::Limits;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
@@ -261,11 +262,12 @@ pub(crate) async fn conclude(
     has_errors: bool,
     now: Timestamp,
 ) -> Result<ExitCode, CliError> {
+    let look = Look::of(shell, now);
     for end in ended {
         if shell.output.talks_json() {
-            result::tell(&mut shell.output, state, end, now);
+            result::tell(&mut shell.output, state, end, &look);
         } else {
-            report::ending(&mut shell.output, state, end, now);
+            report::ending(&mut shell.output, state, end, &look);
         }
     }
     if result::is_wanted(shell) {

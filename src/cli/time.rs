@@ -38,6 +38,20 @@ pub fn both(at: Timestamp, now: Timestamp) -> String {
     format!("{} ({})", rfc3339(at), relative(at, now))
 }
 
+/// For a person in this zone, `2026-12-03 04:12 CET, in 12d`; without one as in a log.
+pub fn told(at: Timestamp, now: Timestamp, zone: Option<&TimeZone>) -> String {
+    match zone {
+        Some(zone) => format!("{}, {}", local(at, zone), relative(at, now)),
+        None => both(at, now),
+    }
+}
+
+/// This machine's zone; UTC where it has none.
+pub fn system_zone() -> TimeZone {
+    let zone = TimeZone::system();
+    if zone.is_unknown() { TimeZone::UTC } else { zone }
+}
+
 /// A length without its sign, rounded down: `45s`, `12m`, `3h52m`, `31h`, `59d`. Seconds below a
 /// minute, minutes below an hour, hours and minutes below a day, hours below two days, then days.
 pub fn length(duration: SignedDuration) -> String {
@@ -95,5 +109,7 @@ mod tests {
         assert_eq!(rfc3339(then), "2026-12-03T03:12:09Z");
         let now = at("2026-11-21T03:12:09Z");
         assert_eq!(both(then, now), "2026-12-03T03:12:09Z (in 12d)");
+        assert_eq!(told(then, now, None), both(then, now));
+        assert_eq!(told(then, now, Some(&berlin)), "2026-12-03 04:12 CET, in 12d");
     }
 }

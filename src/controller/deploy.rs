@@ -107,6 +107,12 @@ pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
     })
 }
 
+/// A step of these settings that was done, for people.
+pub fn done(settings: &Settings, done: DeployStep) -> Option<String> {
+    let (step, target) = wanted(settings).into_iter().find(|(step, _)| *step == done)?;
+    Some(what(step, &target))
+}
+
 /// A step, for people.
 pub fn what(step: DeployStep, target: &str) -> String {
     match step {

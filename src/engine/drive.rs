@@ -119,6 +119,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         gather: GATHER,
         revision_before: None,
         rewritten: None,
+        deployed: Vec::new(),
     };
     let limited = engine.options.unattended && task.force.is_none();
     let (ending, is_news) = match task.only {
@@ -140,7 +141,8 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         Some(_) | None => drive.undeployed(limited).await?,
     };
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
-    Ok(Ended { rewritten: drive.rewritten.take(), is_news, undeployed, evidence, ..told(ending) })
+    let (rewritten, deployed) = (drive.rewritten.take(), std::mem::take(&mut drive.deployed));
+    Ok(Ended { undeployed, rewritten, is_news, deployed, evidence, ..told(ending) })
 }
 
 /// Takes in whether keystores would be made with other passwords now.
@@ -169,6 +171,8 @@ struct Drive<'a, C, S: Store, P, O> {
     revision_before: Option<u32>,
     /// Why the live pair was written again, once it was.
     rewritten: Option<String>,
+    /// What was brought to where it is used.
+    deployed: Vec<String>,
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
@@ -363,10 +367,16 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             None
         };
         let is_rewritten = outcome == Outcome::Rewritten;
+        let is_deployed = matches!(outcome, Outcome::Deployed { .. });
         match absorb(snapshot, effect, outcome, now) {
             Ok(record) => {
                 if *effect == Effect::Rewrite {
                     self.rewritten = record.events.first().map(|event| event.message.clone());
+                }
+                if let Effect::Deploy { step } = effect
+                    && is_deployed
+                {
+                    self.deployed.extend(room::done(&snapshot.settings, *step));
                 }
                 if let Some(leaf) = live {
                     self.session.now_live(&leaf);

@@ -20,6 +20,8 @@ pub struct Ended {
     pub rewritten: Option<String>,
     /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
     pub is_news: bool,
+    /// What was deployed: outputs, hooks, reloads.
+    pub deployed: Vec<String>,
     /// What is known of a failure or a wait beside its sentence.
     pub evidence: Evidence,
 }
@@ -97,6 +99,7 @@ impl Ended {
             undeployed: None,
             rewritten: None,
             is_news: true,
+            deployed: Vec::new(),
             evidence: Evidence::default(),
         }
     }

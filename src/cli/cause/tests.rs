@@ -25,7 +25,7 @@ fn told(kind: &str) -> String {
         }
         if let Some(Advice { cause, remedy, command }) = &advice {
             let command = command.as_deref().unwrap_or("-");
-            text += &format!("{kind}{word}\n  {cause}\n  {remedy}\n  {command}\n");
+            text = format!("{text}{kind}{word}\n  {cause}\n  {remedy}\n  {command}\n");
         }
         before = advice;
     }

@@ -41,7 +41,13 @@ pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Obser
             let name = task.certificate.metadata.key();
             let Some(end) = ended.iter_mut().find(|end| end.certificate == name) else { continue };
             match note(engine, task, done.clone()).await {
-                Ok(failure) => end.undeployed = failure,
+                Ok(failure) => {
+                    end.undeployed = failure;
+                    if done.is_ok() {
+                        let settings = task.certificate.settings.or(&task.issuer.settings);
+                        end.deployed.extend(deploy::done(&settings, DeployStep::Reload));
+                    }
+                }
                 Err(error) => end.ending = state_failure(&error),
             }
         }

@@ -1,0 +1,127 @@
+//! What is told of one certificate that is not as it should be: a title, labelled rows, commands
+//! that show more, and what comes next.
+//!
+//! Contract: plain data until the last moment. Line ends in foreign text are escaped before it gets
+//! here, all else that could steer a terminal when the block becomes text.
+
+use serde::Serialize;
+
+use crate::cli::output::escape;
+
+/// One message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Block {
+    /// `error`, `pending` or `deferred`.
+    pub(crate) word: &'static str,
+    /// The certificate, as a command takes it.
+    pub(crate) certificate: String,
+    /// The root cause in one line.
+    pub(crate) title: String,
+    /// The class of the failure, and which attempt it was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tags: Vec<String>,
+    /// What was asked, what answered, what that means.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rows: Vec<Row>,
+    /// Commands that show more.
+    #[serde(rename = "try", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) commands: Vec<String>,
+    /// What comes next.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) next: String,
+}
+
+/// A label, and one line or several behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Row {
+    /// One word.
+    pub(crate) label: &'static str,
+    /// What there is to say; further lines stand below the first.
+    pub(crate) text: String,
+}
+
+impl Row {
+    /// A row; `None` when there is nothing to say.
+    pub(crate) fn new(label: &'static str, text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        (!text.trim().is_empty()).then_some(Self { label, text })
+    }
+}
+
+impl Block {
+    /// As people read it; without characters of ours beyond ASCII unless `utf8`.
+    pub(crate) fn text(&self, utf8: bool) -> String {
+        let Self { word, certificate, title, tags, rows, commands, next } = self;
+        let tags = if tags.is_empty() { String::new() } else { format!(" [{}]", tags.join(", ")) };
+        let mut text = format!("{word}: {certificate}: {}{tags}", escape(title));
+        for Row { label, text: value } in rows {
+            text.push_str(&lines(label, value));
+        }
+        text.push_str(&lines("try", &commands.join("; ")));
+        if !next.is_empty() {
+            text = format!("{text}\n  {}", escape(next));
+        }
+        if utf8 { text } else { text.replace('…', "...") }
+    }
+}
+
+/// `label` before the first line of `value`, white space before the others.
+pub(super) fn lines(label: &str, value: &str) -> String {
+    let mut text = String::new();
+    let mut label = label;
+    for line in value.lines() {
+        text = format!("{text}\n  {label:<WIDTH$}  {}", escape(line.trim_end()));
+        label = "";
+    }
+    text
+}
+
+/// As long as the longest label: `instance`.
+const WIDTH: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn block() -> Block {
+        Block {
+            word: "error",
+            certificate: "web".into(),
+            title: "no\u{1b}[2J".into(),
+            tags: vec!["challenge".into(), "attempt 2".into()],
+            rows: Row::new("detail", "one\n  two\u{7}…").into_iter().collect(),
+            commands: vec!["certctl status web".into(), "certctl check dns x".into()],
+            next: "next attempt tomorrow".into(),
+        }
+    }
+
+    #[test]
+    fn a_block_is_a_title_rows_commands_and_what_comes_next() {
+        let text = "error: web: no\\u{1b}[2J [challenge, attempt 2]\n  detail    one\n            \
+                    \x20 two\\u{7}…\n  try       certctl status web; certctl check dns x\n  \
+                    next attempt tomorrow";
+        assert_eq!(block().text(true), text);
+        assert_eq!(block().text(false), text.replace('…', "..."));
+        let bare = Block { word: "pending", title: "x".into(), ..Block::default() };
+        assert_eq!(bare.text(false), "pending: : x");
+        assert_eq!((Row::new("x", " \n"), Row::new("x", "")), (None, None));
+    }
+
+    #[test]
+    fn machines_get_the_parts() {
+        let value = serde_json::to_value(block()).unwrap();
+        let expected = json!({
+            "word": "error",
+            "certificate": "web",
+            "title": "no\u{1b}[2J",
+            "tags": ["challenge", "attempt 2"],
+            "rows": [{ "label": "detail", "text": "one\n  two\u{7}…" }],
+            "try": ["certctl status web", "certctl check dns x"],
+            "next": "next attempt tomorrow",
+        });
+        assert_eq!(value, expected);
+    }
+}

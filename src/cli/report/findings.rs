@@ -1,0 +1,333 @@
+//! The root cause of a failure or of a wait: what all that went wrong has in common, told once.
+//!
+//! Contract: pure. Challenges that were refused, or that wait, for the same reason make one group;
+//! the largest is told in full with a few of its names, the others in a line each.
+
+use super::Look;
+use super::block::Row;
+use crate::acme;
+use crate::cli::cause::{self, Advice, Subject};
+use crate::engine::Evidence;
+use crate::resource::{Challenge, ChallengeType, FailureClass, Phase, Problem, SolverKind};
+
+/// A root cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Findings {
+    /// In one line.
+    pub(crate) title: String,
+    /// What was asked, what answered, what that means.
+    pub(crate) rows: Vec<Row>,
+    /// Commands that show more.
+    pub(crate) commands: Vec<String>,
+}
+
+/// Why an attempt failed: by the challenges that were refused, the CA's problem document, or what
+/// the failure itself says.
+pub(crate) fn of_failure(
+    class: FailureClass,
+    message: &str,
+    evidence: &Evidence,
+    certificate: &str,
+    look: &Look,
+) -> Findings {
+    let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
+    let groups = groups(challenges.filter(|c| c.state.is_failure()), by_problem);
+    if let [group, others @ ..] = groups.as_slice() {
+        return of_challenges(group, others, message, evidence, certificate, look);
+    }
+    let of_order = evidence
+        .order
+        .as_ref()
+        .and_then(|order| order.problem.as_ref().map(|problem| (order.reason.as_str(), problem)));
+    let of_run = evidence.problem.as_deref().map(|problem| (message, problem));
+    if let Some((said, problem)) = of_run.or(of_order) {
+        return of_problem(said, problem, evidence, certificate, look);
+    }
+    let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
+    let advice = cause::kind_in(message).and_then(|kind| cause::of_problem(kind, &subject));
+    let advice = advice.or_else(|| cause::of_class(class, &subject));
+    let mut found = Findings { title: message.to_owned(), ..Findings::default() };
+    found.advise(advice);
+    found
+}
+
+/// What an order that is under way waits for.
+pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
+    let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
+    let waits = |c: &&Challenge| match c.phase {
+        Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
+        Phase::Queued | Phase::Requeued => !c.reason.is_empty(),
+        Phase::Accepted | Phase::Final => false,
+    };
+    let groups = groups(challenges.filter(waits), by_reason);
+    let [group, others @ ..] = groups.as_slice() else {
+        return Findings { title: why.to_owned(), ..Findings::default() };
+    };
+    let Some(first) = group.first() else { return Findings::default() };
+    let more = match group.len() {
+        0 | 1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let mut found = Findings {
+        title: format!("{}{more}: {}", name_of(first), first.reason),
+        ..Findings::default()
+    };
+    if group.len() > 1 {
+        found.rows.extend(Row::new("names", few(group)));
+    }
+    found.seen(first, evidence);
+    for other in others.iter().take(MOST_OTHERS) {
+        if let Some(challenge) = other.first() {
+            let text = format!("{}: {}", few(other), challenge.reason);
+            found.rows.extend(Row::new("also", text));
+        }
+    }
+    found.commands.extend(cause::check_of(&first.spec.kind, &bare_name_of(first)));
+    found
+}
+
+/// Why challenges were refused.
+fn of_challenges(
+    group: &[&Challenge],
+    others: &[Vec<&Challenge>],
+    message: &str,
+    evidence: &Evidence,
+    certificate: &str,
+    look: &Look,
+) -> Findings {
+    let Some(first) = group.first() else { return Findings::default() };
+    let refused: usize = group.len() + others.iter().map(Vec::len).sum::<usize>();
+    let word = first.spec.kind.as_str();
+    let title = match &first.problem {
+        None if refused == 1 => message.to_owned(),
+        None => format!("{refused} names were not proven by {word}: {}", first.reason),
+        Some(problem) => {
+            let whom = if refused == 1 {
+                format!("{} was", name_of(first))
+            } else {
+                format!("{refused} names were")
+            };
+            let how = if others.is_empty() { format!(" by {word}") } else { String::new() };
+            format!("{whom} not proven{how}: {}", problem.short_kind())
+        }
+    };
+    let mut found = Findings { title, ..Findings::default() };
+    if refused > 1 {
+        found.rows.extend(Row::new("names", few(group)));
+    }
+    found.seen(first, evidence);
+    let subject = Subject {
+        certificate,
+        issuer: &evidence.issuer,
+        name: &bare_name_of(first),
+        proof: Some(&first.spec.kind),
+    };
+    if let Some(problem) = &first.problem {
+        found.problem(problem, &details(group), look);
+        found.advise(cause::of_problem(problem.short_kind(), &subject));
+    }
+    for other in others.iter().take(MOST_OTHERS) {
+        if let Some(challenge) = other.first() {
+            let kind = challenge.spec.kind.as_str();
+            let why = challenge.problem.as_ref().map_or_else(
+                || challenge.reason.clone(),
+                |problem| format!("{}: {}", problem.short_kind(), problem.detail),
+            );
+            found.rows.extend(Row::new("also", format!("{} by {kind}: {why}", few(other))));
+        }
+    }
+    let check = cause::check_of(&first.spec.kind, subject.name);
+    found.commands.extend(check.filter(|check| !found.commands.contains(check)));
+    found
+}
+
+/// Why the CA refused an account or an order.
+fn of_problem(
+    said: &str,
+    problem: &Problem,
+    evidence: &Evidence,
+    certificate: &str,
+    look: &Look,
+) -> Findings {
+    let (doing, url) = without(said, problem);
+    let kind = problem.short_kind();
+    let title = match (doing, kind) {
+        ("", kind) => format!("the CA refused: {kind}"),
+        (doing, "") => doing.to_owned(),
+        (doing, kind) => format!("{doing}: {kind}"),
+    };
+    let mut found = Findings { title, ..Findings::default() };
+    found.rows.extend(Row::new("asked", url.unwrap_or_default()));
+    found.problem(problem, &[], look);
+    let named = problem.subproblems.iter().find(|sub| !sub.identifier.is_empty());
+    let identifier = evidence.order.iter().flat_map(|order| &order.spec.identifiers).next();
+    let name = named.map(|sub| sub.identifier.clone());
+    let name = name.or_else(|| identifier.map(ToString::to_string)).unwrap_or_default();
+    let name = name.trim_start_matches("*.");
+    let subject = Subject { certificate, issuer: &evidence.issuer, name, proof: None };
+    found.advise(cause::of_problem(kind, &subject));
+    found
+}
+
+impl Findings {
+    /// The problem document in full. `details` are those of all it stands for, when they differ.
+    fn problem(&mut self, problem: &Problem, details: &[String], look: &Look) {
+        let Problem { status, kind, detail, instance, subproblems } = problem;
+        self.rows.extend(Row::new("type", kind.as_str()));
+        let status = status.map_or_else(String::new, |status| status.to_string());
+        self.rows.extend(Row::new("status", status));
+        let detail = if details.len() > 1 { details.join("\n") } else { one_line(detail) };
+        self.rows.extend(Row::new("detail", detail));
+        self.rows.extend(Row::new("instance", one_line(instance)));
+        let each = subproblems.iter().take(MOST_SUBPROBLEMS).map(|sub| {
+            let kind = sub.kind.rsplit(':').next().unwrap_or_default();
+            one_line(&format!("{}: {kind}: {}", sub.identifier, sub.detail))
+        });
+        let more = subproblems.len().saturating_sub(MOST_SUBPROBLEMS);
+        let more = (more > 0).then(|| format!("and {more} more"));
+        let each: Vec<String> = each.chain(more).collect();
+        self.rows.extend(Row::new("of these", each.join("\n")));
+        if let Some(time) = cause::retry_time(&problem.detail) {
+            self.rows.extend(Row::new("until", look.time(time)));
+        }
+    }
+
+    fn advise(&mut self, advice: Option<Advice>) {
+        let Some(Advice { cause, remedy, command }) = advice else { return };
+        self.rows.extend(Row::new("cause", cause));
+        self.rows.extend(Row::new("remedy", remedy));
+        self.commands.extend(command);
+    }
+
+    /// What was asked for the challenge from here, and what answered.
+    fn seen(&mut self, challenge: &Challenge, evidence: &Evidence) {
+        let report = evidence.reports.get(&challenge.spec.url).map_or("", String::as_str);
+        let (head, rest) = report.split_once('\n').unwrap_or((report, ""));
+        // The reason is in the title, or the CA's own is what counts.
+        let asked = head.split_once(": ").map_or(head, |(asked, _)| asked);
+        let said = head.strip_prefix(asked).and_then(|rest| rest.strip_prefix(": "));
+        let asked = if asked.is_empty() { place_of(challenge) } else { asked.to_owned() };
+        self.rows.extend(Row::new("asked", asked));
+        let is_told = said.is_none_or(|said| self.title.ends_with(said));
+        let said = said.filter(|_| !is_told).unwrap_or_default();
+        let inner = rest.lines().map(|line| line.strip_prefix("  ").unwrap_or(line));
+        let lines = [said].into_iter().chain(inner).filter(|line| !line.is_empty());
+        let lines = lines.take(MOST_LINES);
+        self.rows.extend(Row::new("seen", lines.collect::<Vec<_>>().join("\n")));
+    }
+}
+
+/// Where the answer of a challenge is looked for.
+fn place_of(challenge: &Challenge) -> String {
+    let spec = &challenge.spec;
+    match &spec.kind {
+        ChallengeType::Http01 => {
+            format!("http://{}/.well-known/acme-challenge/{}", spec.identifier, spec.token)
+        }
+        ChallengeType::Dns01 => match (&challenge.target, &spec.solver.kind) {
+            (Some(target), SolverKind::Dns01(_) | SolverKind::Http01(_)) => target.to_string(),
+            (None, _) => format!("TXT _acme-challenge.{}", spec.identifier),
+        },
+        ChallengeType::Other(_) => String::new(),
+    }
+}
+
+/// Challenges that share a key, the largest group first.
+fn groups<'a>(
+    challenges: impl Iterator<Item = &'a Challenge>,
+    key: fn(&Challenge) -> String,
+) -> Vec<Vec<&'a Challenge>> {
+    let mut groups: Vec<(String, Vec<&Challenge>)> = Vec::new();
+    for challenge in challenges {
+        let key = key(challenge);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(challenge),
+            None => groups.push((key, vec![challenge])),
+        }
+    }
+    let mut groups: Vec<_> = groups.into_iter().map(|(_, group)| group).collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups
+}
+
+fn by_problem(challenge: &Challenge) -> String {
+    let why = match &challenge.problem {
+        Some(problem) => problem.short_kind().to_owned(),
+        None => general(challenge, &challenge.reason),
+    };
+    format!("{} {why}", challenge.spec.kind.as_str())
+}
+
+fn by_reason(challenge: &Challenge) -> String {
+    format!("{} {}", challenge.spec.kind.as_str(), general(challenge, &challenge.reason))
+}
+
+/// A text without what is of this challenge alone.
+fn general(challenge: &Challenge, text: &str) -> String {
+    let spec = &challenge.spec;
+    let own = [spec.key.clone(), spec.token.clone(), spec.identifier.to_string()];
+    own.iter()
+        .filter(|own| !own.is_empty())
+        .fold(text.to_owned(), |text, own| text.replace(own.as_str(), "\u{0}"))
+}
+
+/// The details of a group, each kind of them once, with whom it is of.
+fn details(group: &[&Challenge]) -> Vec<String> {
+    let mut seen = Vec::new();
+    let mut all = Vec::new();
+    for challenge in group {
+        let detail = challenge.problem.as_ref().map_or("", |problem| problem.detail.as_str());
+        let key = general(challenge, detail);
+        if !seen.contains(&key) {
+            seen.push(key);
+            all.push(one_line(&format!("{}: {detail}", name_of(challenge))));
+        }
+    }
+    let more = all.len().saturating_sub(FEW);
+    all.truncate(FEW);
+    if more > 0 {
+        all.push(format!("and {more} other answers"));
+    }
+    all
+}
+
+/// The first names of a group, and how many more there are.
+fn few(group: &[&Challenge]) -> String {
+    let names: Vec<String> = group.iter().take(FEW).map(|c| name_of(c)).collect();
+    match group.len().saturating_sub(FEW) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// What was done, and at which URL, of a sentence that ends with the problem.
+fn without<'a>(said: &'a str, problem: &Problem) -> (&'a str, Option<&'a str>) {
+    let quoted = problem.to_string();
+    let found = said.find(&quoted).or_else(|| said.find(&acme::escape(&quoted)));
+    let head = found.and_then(|at| said.get(..at)).unwrap_or(said).trim_end_matches(": ");
+    match head.rsplit_once(": ") {
+        Some((doing, url)) if url.starts_with("http") => (doing, Some(url)),
+        _ if head.starts_with("http") => ("", Some(head)),
+        Some(_) | None => (head, None),
+    }
+}
+
+fn name_of(challenge: &Challenge) -> String {
+    let star = if challenge.spec.wildcard { "*." } else { "" };
+    format!("{star}{}", challenge.spec.identifier)
+}
+
+fn bare_name_of(challenge: &Challenge) -> String {
+    challenge.spec.identifier.to_string()
+}
+
+/// A text of somebody else's, on one line of ours.
+fn one_line(text: &str) -> String {
+    acme::escape(text.trim())
+}
+
+/// How many names, or different answers, are told.
+const FEW: usize = 3;
+const MOST_OTHERS: usize = 5;
+const MOST_SUBPROBLEMS: usize = 20;
+const MOST_LINES: usize = 30;

@@ -1,0 +1,353 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::controller::Failure;
+use crate::engine::Undeployed;
+use crate::resource::{LastFailure, LeafFacts, Order, Problem, Reason};
+use crate::store::OpenMode;
+
+const NOW: &str = "2026-11-21T03:12:09Z";
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+fn log() -> Look {
+    Look { now: at(NOW), zone: None, utf8: false }
+}
+
+fn person() -> Look {
+    let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+    Look { now: at(NOW), zone: Some(zone), utf8: true }
+}
+
+/// A challenge as it is kept: `spec` by its type, the rest as given.
+fn challenge(kind: &str, name: &str, rest: &Value) -> Value {
+    let solver = match kind {
+        "dns-01" => json!({ "dns01": {
+            "provider": { "cloudflare": { "apiTokenSecretRef": { "name": "cf", "key": "t" } } },
+        } }),
+        _ => json!({ "http01": {} }),
+    };
+    let mut challenge = json!({
+        "spec": {
+            "authorizationURL": format!("https://ca.test/authz/{name}"), "type": kind,
+            "url": format!("https://ca.test/chall/{name}"), "identifier": { "dns": name },
+            "wildcard": false, "token": format!("tok-{name}"), "key": "tok.thumb", "solver": solver,
+        },
+        "phase": "final", "state": "invalid", "cleanUp": "notOwed",
+    });
+    for (field, value) in rest.as_object().unwrap() {
+        challenge[field] = value.clone();
+    }
+    challenge
+}
+
+fn refused(kind: &str, name: &str, problem: &str, detail: &str) -> Value {
+    let problem =
+        json!({ "type": format!("urn:ietf:params:acme:error:{problem}"), "detail": detail });
+    challenge(kind, name, &json!({ "reason": "as below", "problem": problem }))
+}
+
+fn order(challenges: &[Value], rest: &Value) -> Order {
+    let mut order = json!({
+        "name": "web-1-1",
+        "creationTimestamp": "2026-11-21T01:09:12Z",
+        "spec": {
+            "certificate": { "namespace": "default", "name": "web" }, "revision": 1,
+            "request": "-----BEGIN CERTIFICATE REQUEST-----\n",
+            "issuerRef": { "name": "letsencrypt" },
+            "directoryURL": "https://ca.test/directory", "accountURL": "https://ca.test/acct/7",
+            "identifiers": [{ "dns": "www.example.com" }],
+        },
+        "deed": "nothing", "state": "invalid", "expires": "2026-11-28T01:09:12Z",
+        "authorizations": [], "challenges": challenges,
+    });
+    for (field, value) in rest.as_object().unwrap() {
+        order[field] = value.clone();
+    }
+    from(order)
+}
+
+fn ended(ending: Ending, evidence: Evidence) -> Ended {
+    let evidence = Evidence { issuer: "letsencrypt".into(), ..evidence };
+    Ended { evidence, ..Ended::new(NamespacedName::new("default", "web"), ending) }
+}
+
+fn failed(class: FailureClass, message: &str, attempts: Option<u32>, evidence: Evidence) -> Ended {
+    let message = message.to_owned();
+    let failure = Failure { class, reason: Reason::Failed, message, retry_after: None };
+    let next_attempt = attempts.map(|_| at("2026-11-21T05:12:09Z"));
+    ended(Ending::Failed { failure, attempts, next_attempt }, evidence)
+}
+
+fn with(order: Order, reports: &[(&str, &str)]) -> Evidence {
+    let url = |name: &str| format!("https://ca.test/chall/{name}");
+    let reports = reports.iter().map(|(name, report)| (url(name), (*report).to_owned()));
+    Evidence { order: Some(Box::new(order)), reports: reports.collect(), ..Evidence::default() }
+}
+
+fn pending(order: Order, reports: &[(&str, &str)], overdue: bool) -> Ended {
+    let (name, since) = (order.name.clone(), order.creation_timestamp);
+    let ending = Ending::Pending {
+        order: name,
+        since,
+        why: "the CA says the order is pending".into(),
+        report: String::new(),
+        overdue,
+    };
+    let not_after = overdue.then(|| at("2026-11-22T03:12:09Z"));
+    ended(ending, Evidence { not_after, ..with(order, reports) })
+}
+
+/// A name that was refused, with what the self-check saw of it before.
+fn one_name() -> Ended {
+    let detail = "192.0.2.7: Invalid response from \
+                  http://www.example.com/.well-known/acme-challenge/tok: 404\u{1b}[2J\nsecond";
+    let order = order(&[refused("http-01", "www.example.com", "unauthorized", detail)], &json!({}));
+    let report = "http://www.example.com/.well-known/acme-challenge/tok: passed\n  \
+                  192.0.2.7: correct";
+    let evidence = with(order, &[("www.example.com", report)]);
+    let message = "www.example.com: Error accepting authorization: 403 …";
+    failed(FailureClass::Validation, message, Some(2), evidence)
+}
+
+/// Forty names that were refused for one reason, with their own names in it, and three others.
+fn forty_names() -> Ended {
+    let mut all: Vec<Value> = (1..=40)
+        .map(|number| {
+            let name = format!("n{number}.example.com");
+            let detail = format!("no valid A records found for {name}");
+            refused("http-01", &name, "dns", &detail)
+        })
+        .collect();
+    all.push(refused("http-01", "n41.example.com", "dns", "SERVFAIL looking up n41.example.com"));
+    all.push(refused("dns-01", "x.example.com", "caa", "CAA record for x.example.com"));
+    all.push(challenge(
+        "http-01",
+        "y.example.com",
+        &json!({ "reason": "the CA says expired", "state": "expired" }),
+    ));
+    let evidence = with(order(&all, &json!({})), &[]);
+    failed(FailureClass::Validation, "n1.example.com: …", Some(1), evidence)
+}
+
+fn rate_limited() -> Ended {
+    let problem = json!({
+        "status": 429, "type": "urn:ietf:params:acme:error:rateLimited",
+        "detail": "too many certificates (5) already issued for this exact set of identifiers in \
+                   the last 168h0m0s, retry after 2026-11-21 09:40:00 UTC: see https://ca.test/l",
+    });
+    let shown = from::<Problem>(problem.clone()).to_string();
+    let reason = format!("Failed to create Order: https://ca.test/new-order: {shown}");
+    let rest = json!({ "state": "errored", "reason": reason, "problem": problem });
+    let message = format!(
+        "Failed to wait for order resource \"web-1-1\" to become ready: order is in \"errored\" \
+         state: {reason}"
+    );
+    failed(FailureClass::Ca, &message, Some(3), with(order(&[], &rest), &[]))
+}
+
+fn rejected_names() -> Ended {
+    let urn = |kind: &str| format!("urn:ietf:params:acme:error:{kind}");
+    let problem = json!({
+        "status": 403, "type": urn("rejectedIdentifier"), "detail": "Cannot issue for some names",
+        "instance": "https://ca.test/why/7",
+        "subproblems": [
+            { "identifier": "a.local", "type": urn("rejectedIdentifier"), "detail": "no public suffix" },
+            { "identifier": "b.test", "type": urn("caa"), "detail": "forbids\nthis CA" },
+        ],
+    });
+    let shown = from::<Problem>(problem.clone()).to_string();
+    let reason = format!(
+        "Failed to create Order: https://ca.test/new-order: {}",
+        crate::acme::escape(&shown)
+    );
+    let rest = json!({ "state": "errored", "reason": reason, "problem": problem });
+    failed(FailureClass::Ca, &reason, Some(1), with(order(&[], &rest), &[]))
+}
+
+/// An account that the CA wants to be bound; no order was made.
+fn no_account() -> Ended {
+    let problem: Problem = from(json!({
+        "status": 403, "type": "urn:ietf:params:acme:error:externalAccountRequired",
+        "detail": "The request must include a value for the \"externalAccountBinding\" field",
+    }));
+    let message =
+        format!("Failed to register ACME account: https://ca.test/new-account: {problem}");
+    let evidence = Evidence { problem: Some(Box::new(problem)), ..Evidence::default() };
+    failed(FailureClass::Ca, &message, Some(1), evidence)
+}
+
+fn dns_table() -> Ended {
+    let reason = "DNS record for \"www.example.com\" not yet propagated (1 of 2 name servers)";
+    let waits = json!({
+        "phase": "selfChecking", "state": "pending",
+        "reason": format!("Waiting for DNS-01 challenge propagation: {reason}"),
+    });
+    let order = order(
+        &[challenge("dns-01", "www.example.com", &waits)],
+        &json!({ "state": "pending", "deed": "solve" }),
+    );
+    let report = format!(
+        "TXT acme.example.net: {reason}\n  CNAME to acme.example.net\n  zone example.net\n  \
+         NAME SERVER      ADDRESS          ANSWER     TTL  ERROR\n  \
+         ns1.example.net  192.0.2.1:53     the value  300\n  \
+         ns2.example.net  [2001:db8::3]:53  -          -    no answer in time"
+    );
+    pending(order, &[("www.example.com", &report)], false)
+}
+
+fn forty_waits() -> Ended {
+    let reason = |name: &str| {
+        format!(
+            "Waiting for HTTP-01 challenge propagation: failed to perform self check GET request \
+             'http://{name}/.well-known/acme-challenge/tok-{name}': 192.0.2.7: connection refused"
+        )
+    };
+    let mut all: Vec<Value> = (1..=40)
+        .map(|number| format!("n{number}.example.com"))
+        .map(|name| {
+            let waits =
+                json!({ "phase": "selfChecking", "state": "pending", "reason": reason(&name) });
+            challenge("http-01", &name, &waits)
+        })
+        .collect();
+    let error = "Error presenting challenge: the API says 401";
+    let waits = json!({ "phase": "presenting", "state": "pending", "reason": error });
+    all.push(challenge("dns-01", "x.example.com", &waits));
+    all.push(challenge(
+        "http-01",
+        "z.example.com",
+        &json!({ "phase": "queued", "state": "pending" }),
+    ));
+    pending(order(&all, &json!({ "state": "pending", "deed": "solve" })), &[], true)
+}
+
+fn deferred(urgent: Option<FailureClass>) -> Ended {
+    let ending = Ending::Deferred {
+        until: Some(at("2026-11-21T05:12:09Z")),
+        why: "Backing off from issuance due to previously failed issuance(s). Issuance will next \
+              be attempted at 2026-11-21T05:12:09Z"
+            .into(),
+        urgent,
+    };
+    let message = "www.example.com: no such name".into();
+    let last_failure = Some(LastFailure { class: FailureClass::Validation, message });
+    let not_after = urgent.map(|_| at("2026-11-20T03:12:09Z"));
+    ended(ending, Evidence { last_failure, not_after, ..Evidence::default() })
+}
+
+fn undeployed() -> Ended {
+    let message = "issued but not deployed: reload nginx: exit code 1".into();
+    let failure = Failure {
+        class: FailureClass::Output,
+        reason: Reason::DeployFailed,
+        message,
+        retry_after: None,
+    };
+    let unchanged = Ending::Unchanged { not_after: None, renewal_time: None };
+    Ended {
+        undeployed: Some(Undeployed { failure, is_news: true }),
+        ..ended(unchanged, Evidence::default())
+    }
+}
+
+fn leaf() -> LeafFacts {
+    from(json!({
+        "publicKey": "bb", "fingerprint": "f1", "serial": "04d2", "commonName": "", "dnsNames": [],
+        "ipAddresses": [], "uris": [], "emailAddresses": [], "notBefore": "2026-11-20T03:00:00Z",
+        "notAfter": "2027-02-18T23:30:00Z", "issuerCommonName": "R11",
+        "keyDescription": "ECDSA P-256",
+    }))
+}
+
+fn issued() -> Ended {
+    let issued = Issued {
+        revision: 4,
+        leaf: leaf(),
+        renewal_time: Some(at("2027-01-19T03:00:00Z")),
+        secret_name: "web-tls".into(),
+    };
+    Ended {
+        deployed: vec!["output to /etc/nginx/tls".into(), "reload nginx".into()],
+        ..ended(Ending::Issued(Box::new(issued)), Evidence::default())
+    }
+}
+
+fn unchanged() -> Ended {
+    let (not_after, renewal_time) = (Some(leaf().not_after), Some(at("2027-01-19T03:00:00Z")));
+    ended(Ending::Unchanged { not_after, renewal_time }, Evidence::default())
+}
+
+/// What is told, on both streams together.
+fn told(end: &Ended, look: &Look) -> String {
+    let sink = tempfile::NamedTempFile::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
+    let mut output =
+        Output::to_writers(Box::new(std::io::sink()), Box::new(sink.reopen().unwrap()));
+    ending(&mut output, &state, end, look);
+    let text = std::fs::read_to_string(sink.path()).unwrap();
+    text.replace(&*path.to_string_lossy(), "STATE")
+}
+
+#[test]
+fn what_is_not_as_it_should_be_is_told_with_where_why_and_what_comes_next() {
+    let transport = "Failed to create Order: https://ca.test/directory: connection refused";
+    let csr = "Failed to finalize Order: https://ca.test/f: 403 \
+               urn:ietf:params:acme:error:badCSR: RSA key too small";
+    let cases = [
+        ("one name refused", one_name()),
+        ("forty-three names refused", forty_names()),
+        ("rate limited", rate_limited()),
+        ("names rejected", rejected_names()),
+        ("no account", no_account()),
+        ("CSR refused", failed(FailureClass::Ca, csr, Some(1), Evidence::default())),
+        ("CA away", failed(FailureClass::Unreachable, transport, None, Evidence::default())),
+        ("disk full", failed(FailureClass::State, "x: no space left", None, Evidence::default())),
+        ("secret", failed(FailureClass::Precondition, "no secret x", None, Evidence::default())),
+        ("not propagated", dns_table()),
+        ("forty-two names wait", forty_waits()),
+        ("backing off", deferred(None)),
+        ("backing off, expired", deferred(Some(FailureClass::Validation))),
+        ("locked", ended(Ending::Locked { holder: "pid 7\u{7}".into() }, Evidence::default())),
+        ("undeployed", undeployed()),
+        ("interrupted", ended(Ending::Interrupted { signal: 15 }, Evidence::default())),
+        ("unchanged, nobody watches", unchanged()),
+    ];
+    let mut text = String::new();
+    for (what, end) in cases {
+        text = format!("{text}== {what}\n{}", told(&end, &log()));
+    }
+    for (what, end) in [
+        ("one name refused", one_name()),
+        ("not propagated", dns_table()),
+        ("issued", issued()),
+        ("unchanged", unchanged()),
+    ] {
+        text = format!("{text}== {what}, for a person\n{}", told(&end, &person()));
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/report/blocks.txt");
+    if std::env::var_os("CERTCTL_REGENERATE").is_some() {
+        #[expect(clippy::disallowed_methods, reason = "a golden file, made by hand")]
+        std::fs::write(path, &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(kept == text, "--- kept\n{kept}\n--- now\n{text}");
+}
+
+#[test]
+fn what_was_told_within_the_day_is_not_told_again() {
+    for end in [one_name(), dns_table(), deferred(None), issued(), unchanged()] {
+        assert_eq!(told(&Ended { is_news: false, ..end }, &log()), "");
+    }
+    let mut end = undeployed();
+    end.undeployed.as_mut().unwrap().is_news = false;
+    assert_eq!(told(&end, &log()), "");
+}
