@@ -2,13 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends the test")]
 
+#[cfg(test)]
+#[path = "crds/mod.rs"]
+mod crds;
+
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use certctl::manifest::{Diagnostic, Loaded, Options, Source, check_references, load};
 use certctl::resource::{Dns01Provider, IssuerKind, SolverKind};
+use crds::{Crds, objects};
+use serde_json::Value;
 
 fn examples() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/examples"))
@@ -83,7 +90,32 @@ fn each_hook_has_a_manifest_and_each_manifest_its_hook() {
     let named: Vec<&str> = named.iter().map(|n| n.split_once('-').map_or(&**n, |n| n.0)).collect();
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
     let there: Vec<String> = entries(&examples().join("hooks.d")).iter().map(name).collect();
-    assert_eq!(named, there);
+    let mut there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
+    assert!(there.remove("on-failure"), "no manifest names it");
+    assert_eq!(named.into_iter().collect::<BTreeSet<_>>(), there);
+}
+
+/// Every manifest, those in folders too.
+fn all_manifests() -> Vec<PathBuf> {
+    let folders = ["", "dns01", "quickstart"].map(|folder| manifests(&examples().join(folder)));
+    folders.concat()
+}
+
+#[test]
+fn every_example_fits_the_schemas_of_cert_manager() {
+    let crds = Crds::load();
+    for path in all_manifests() {
+        let objects = objects(&std::fs::read_to_string(&path).unwrap());
+        assert!(!objects.is_empty(), "{}", path.display());
+        for object in objects {
+            assert_eq!(crds.fault(&object), None, "{}", path.display());
+            // A cluster would prune it; here it must be noticed.
+            let place = if object["kind"] == "Certificate" { "/spec" } else { "/spec/acme" };
+            let mut unknown = object.clone();
+            unknown.pointer_mut(place).unwrap()["colour"] = Value::from("red");
+            assert!(crds.fault(&unknown).unwrap().contains("colour"), "{}", path.display());
+        }
+    }
 }
 
 #[test]
@@ -96,5 +128,40 @@ fn each_program_is_for_every_shell_and_can_be_run() {
         assert_eq!(mode & 0o111, 0o111, "{}", path.display());
         let read = Command::new("sh").arg("-n").arg(&path).status().unwrap();
         assert!(read.success(), "{}", path.display());
+    }
+}
+
+#[test]
+fn the_mail_about_a_failure_says_what_and_until_when() {
+    let folder = tempfile::tempdir().unwrap();
+    let fake = folder.path().join("sendmail");
+    let mail = folder.path().join("mail");
+    let program = format!("#!/bin/sh\necho \"$@\" > {0}; cat >> {0}\n", mail.display());
+    std::fs::File::create(&fake).unwrap().write_all(program.as_bytes()).unwrap();
+    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    for (stage, next, urgent) in [("1", "2030-01-01T00:00:00Z", false), ("3", "", true)] {
+        let mut command = Command::new(examples().join("hooks.d/on-failure"));
+        command.arg("on-failure").env_clear().env("PATH", &path).stdin(Stdio::null());
+        command.env("CERTCTL_NAMESPACE", "default").env("CERTCTL_NAME", "web");
+        command
+            .env("CERTCTL_MESSAGE", "no\nBcc: everybody@example.com")
+            .env("CERTCTL_STAGE", stage);
+        command.env("CERTCTL_ATTEMPTS", "3").env("CERTCTL_NEXT_ATTEMPT", next);
+        command.env("CERTCTL_NOT_AFTER", "");
+        assert!(command.status().unwrap().success());
+        let text = std::fs::read_to_string(&mail).unwrap();
+        let (head, body) = text.split_once("\n\n").unwrap();
+        assert!(head.starts_with("-oi -t\nTo: root\nSubject: certctl: "), "{head}");
+        assert!(head.contains("default/web") && !head.contains("Bcc"), "{head}");
+        assert_eq!(head.contains("URGENT"), urgent, "{head}");
+        let told = ["no\nBcc: everybody@example.com\n\n", "failed in a row  3\n"];
+        let when = if next.is_empty() { "with the next run" } else { next };
+        let ends = [
+            &format!("next attempt     {when}\n"),
+            "more             certctl status default/web\n",
+        ];
+        assert!(told.into_iter().chain(ends).all(|part| body.contains(part)), "{body}");
+        assert!(body.contains("valid until      nothing is issued yet\n"), "{body}");
     }
 }

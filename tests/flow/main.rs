@@ -11,6 +11,9 @@ mod challenges;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+#[path = "../crds/mod.rs"]
+mod crds;
+#[cfg(test)]
 mod deploy;
 #[cfg(test)]
 mod dns01;
