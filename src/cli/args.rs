@@ -92,12 +92,21 @@ pub enum Verb {
     ///
     /// Without arguments: of all certificates. What is deployed already stays as it is.
     Deploy(DeployArgs),
-    /// Take a certificate back before its end, and issue another in its place.
+    /// Take a certificate back before its end, and issue another in its place
     ///
-    /// By NAME: issues a new one, deploys it, then revokes the old one; the key of one that is
-    /// compromised is never used again, whatever rotationPolicy says. What a run that was cut off
-    /// owes is done by the next `issue`. By FILE: revokes the first certificate in it, signed by
-    /// the account of an Issuer that issued it, or by its own key.
+    /// A private key has leaked? This is all there is to do:
+    ///
+    ///   certctl revoke NAME --reason keyCompromise
+    ///
+    /// It makes a new key, whatever rotationPolicy says, issues with it, writes the files and runs
+    /// the hooks, and then revokes the old certificate at its CA. The old key is never used again.
+    /// `certctl status` lists the names, `certctl status NAME` the revocation. Is the leaked key
+    /// worse than no service, add --now: the old one is revoked first.
+    ///
+    /// What a run that was cut off owes is done by the next `issue`. By FILE: revokes the first
+    /// certificate in it, signed by the account of an Issuer that issued it, or by its own key,
+    /// and issues nothing.
+    #[command(verbatim_doc_comment)]
     Revoke(RevokeArgs),
     /// Look at the accounts at CAs, register, tell contacts, or give one up.
     #[command(subcommand)]

@@ -136,8 +136,16 @@ impl<'a> Work<'a> {
 
     /// Runs the binary with these words, in a process of its own.
     pub(crate) fn run(&self, words: &[&str]) -> Run {
+        self.run_on_path("", words)
+    }
+
+    /// The same with this search path for hooks.
+    pub(crate) fn run_on_path(&self, path: &str, words: &[&str]) -> Run {
         let mut command = Command::new(&self.program);
         self.arrange(&mut command, words);
+        if !path.is_empty() {
+            command.env("PATH", path);
+        }
         Run::of(&mut command)
     }
 
