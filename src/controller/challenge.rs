@@ -5,7 +5,7 @@
 //! | Queued | wait for a slot; with one, record Presenting and the clean-up owed | |
 //! | Requeued | wait for a slot; with one, record SelfChecking, or Presenting when nothing is out | |
 //! | Presenting | DNS-01: find where the answer belongs, and record that | Presenting |
-//! | Presenting | put the answer out | presented → SelfChecking; failed → again later |
+//! | Presenting | put the answer out | presented → SelfChecking; failed → again later; refused → not owed until then |
 //! | SelfChecking | look from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
 //! | Accepting | tell the CA; when unsure whether it knows, read the authorization | Accepted |
 //! | Accepted | nothing: the order's room looks; read the authorization, when others queue | Final |
@@ -37,9 +37,14 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let Some(order) = snapshot.current_order().filter(|order| order.deed == Deed::Solve) else {
         return Step::Settled;
     };
-    let moves =
-        |c: &Challenge| may_start(snapshot, c) || may_go_on(snapshot, c) || must_yield(snapshot, c);
-    if order.challenges.iter().any(|c| moves(c) || waited_instead(snapshot, c, now)) {
+    let moves = |c: &Challenge| {
+        may_start(snapshot, c)
+            || may_go_on(snapshot, c)
+            || must_yield(snapshot, c)
+            || waited_instead(snapshot, c, now)
+            || is_tried_again(snapshot, c, now)
+    };
+    if order.challenges.iter().any(moves) {
         return Step::Record(moved_on(snapshot, order, now));
     }
     let mut effects = Vec::new();
@@ -130,6 +135,8 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
             record = record.normal(now, Reason::Requeued, message);
         } else if waited_instead(snapshot, challenge, now) {
             challenge.phase = Phase::Accepting;
+        } else if is_tried_again(snapshot, challenge, now) {
+            challenge.clean_up = CleanUp::Owed;
         }
     }
     record.changes.push(Change::Order(Box::new(order)));
@@ -147,6 +154,16 @@ fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     challenge.phase == Phase::Queued
         && snapshot.run.granted.contains(url)
         && (!challenge.owes_clean_up() || snapshot.run.clean_up_failed.contains(url))
+}
+
+/// An answer that was refused, and so not owed, is to be put out once more.
+fn is_tried_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
+    let (run, url) = (&snapshot.run, &challenge.spec.url);
+    let waits = run.not_before.get(url).is_some_and(|time| *time > now);
+    challenge.phase == Phase::Presenting
+        && !challenge.owes_clean_up()
+        && !run.without_slot.contains(url)
+        && !waits
 }
 
 /// A slot was granted to a challenge that had one before.
@@ -251,6 +268,11 @@ pub fn absorb(
     let Some(challenge) = order.challenges.iter_mut().find(|c| c.spec.url == url) else {
         return Err(IllegalOutcome::new("no challenge", &outcome));
     };
+    // What never got out needs no taking back, which would be refused in the same words.
+    let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind.has_done_nothing());
+    if is_denied && challenge.phase == Phase::Presenting && !snapshot.run.may_be_out.contains(url) {
+        challenge.clean_up = CleanUp::NotOwed;
+    }
     let record = absorb_one(challenge, outcome, now)?;
     Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
 }

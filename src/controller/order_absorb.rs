@@ -178,6 +178,8 @@ fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
             _,
             DeedErrorKind::Refused
             | DeedErrorKind::Unusable
+            | DeedErrorKind::Denied
+            | DeedErrorKind::Broken
             | DeedErrorKind::Local
             | DeedErrorKind::Gone,
         ) => order.state = OrderState::Errored,

@@ -108,6 +108,8 @@ fn is_final(error: &DeedError) -> bool {
         | DeedErrorKind::Unusable
         | DeedErrorKind::Precondition
         | DeedErrorKind::State
+        | DeedErrorKind::Denied
+        | DeedErrorKind::Broken
         | DeedErrorKind::Local => false,
     }
 }

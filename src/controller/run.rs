@@ -1,8 +1,13 @@
 //! What has happened in this run, and is not remembered when it ends.
 
+mod sorts;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+
+pub(super) use sorts::acts_for_the_account;
+use sorts::{is_for_the_order, is_our_own};
 
 use super::order_absorb::doing;
 use super::{DeedError, DeedErrorKind, Effect, Intervals, Outcome};
@@ -70,6 +75,10 @@ pub struct Run {
     pub looked: BTreeMap<String, Timestamp>,
     /// When a challenge may be presented or checked again, by URL.
     pub not_before: BTreeMap<String, Timestamp>,
+    /// How often in a row an answer could not be put out, for a reason that does not pass, by URL.
+    pub denials: BTreeMap<String, u32>,
+    /// Challenges, by URL, whose answer may be out: who was to take it was not heard, or took it.
+    pub may_be_out: BTreeSet<String>,
     /// The last self-check's report, by URL.
     pub reports: BTreeMap<String, String>,
     /// Challenges, by URL, for which it is not known whether the CA has been told to look.
@@ -131,6 +140,9 @@ impl Poll {
 pub(super) const FINALIZE_TRIES: u32 = 3;
 /// How often the certificate is asked for again when the CA does not have it yet.
 const DOWNLOAD_TRIES: u32 = 12;
+/// How often an answer is tried to be put out in one run, when it is refused for good: two
+/// intervals of the self-check lie between two tries.
+const DENIALS: u32 = 3;
 /// How often "accept" is posted in one run.
 const ACCEPT_TRIES: u32 = 3;
 
@@ -187,13 +199,18 @@ impl Run {
                 self.note_authorization(outcome);
             }
             Effect::SelfCheck { url } => self.note_check(url, outcome, intervals, now),
+            Effect::Present { url } => {
+                self.denials.remove(url);
+                self.may_be_out.insert(url.clone());
+            }
+            Effect::CleanUp { url, .. } => {
+                self.may_be_out.remove(url);
+            }
             Effect::GenerateKey { .. }
             | Effect::ReuseKey
             | Effect::BuildRequest
             | Effect::UpdateContacts
             | Effect::Locate { .. }
-            | Effect::Present { .. }
-            | Effect::CleanUp { .. }
             | Effect::Download => {}
             Effect::PublishTemporary => self.note_other_files(),
             Effect::Publish => {
@@ -309,7 +326,9 @@ impl Run {
         }
         match effect {
             Effect::Locate { url } | Effect::Present { url } | Effect::SelfCheck { url } => {
-                let wait = intervals.self_check.max(error.retry_after.unwrap_or_default());
+                let own = intervals.self_check;
+                let own = if self.note_denial(effect, error.kind) { own * 2 } else { own };
+                let wait = own.max(error.retry_after.unwrap_or_default());
                 if let Ok(next) = now.checked_add(wait) {
                     self.not_before.insert(url.clone(), next);
                 }
@@ -362,6 +381,26 @@ impl Run {
         }
     }
 
+    /// Counts what does not pass by itself, and notes whether an answer may be out all the same.
+    fn note_denial(&mut self, effect: &Effect, kind: DeedErrorKind) -> bool {
+        let (Effect::Locate { url } | Effect::Present { url }) = effect else { return false };
+        if matches!(effect, Effect::Present { .. }) && !kind.has_done_nothing() {
+            self.may_be_out.insert(url.clone());
+        }
+        if !kind.is_for_good() {
+            self.denials.remove(url);
+            return false;
+        }
+        let count = self.denials.entry(url.clone()).or_insert(0);
+        *count = count.saturating_add(1);
+        true
+    }
+
+    /// Whether this run tries no more to put the answer to this challenge out.
+    pub fn gives_up(&self, url: &str) -> bool {
+        self.denials.get(url).is_some_and(|count| *count >= DENIALS)
+    }
+
     /// A server that cannot be reached is not asked again in this run; every other answer is said
     /// by the order's own record.
     fn note_trouble(&mut self, effect: &Effect, error: &DeedError) {
@@ -380,58 +419,6 @@ impl Run {
             self.trouble = Some((doing(effect).to_owned(), error.clone()));
         }
     }
-}
-
-/// Trouble that no answer of the CA, and no waiting, changes.
-fn is_our_own(kind: DeedErrorKind) -> bool {
-    match kind {
-        DeedErrorKind::Precondition | DeedErrorKind::State => true,
-        DeedErrorKind::Transient
-        | DeedErrorKind::Refused
-        | DeedErrorKind::Gone
-        | DeedErrorKind::Unusable
-        | DeedErrorKind::Local => false,
-    }
-}
-
-/// Whether this is asked in the name of an account that the CA is to know.
-pub(super) fn acts_for_the_account(effect: &Effect) -> bool {
-    match effect {
-        Effect::UpdateContacts
-        | Effect::CreateOrder
-        | Effect::ReadOrder
-        | Effect::ReadAuthorization { .. }
-        | Effect::Accept { .. }
-        | Effect::Finalize
-        | Effect::Download => true,
-        Effect::Prepare { .. }
-        | Effect::GenerateKey { .. }
-        | Effect::ReuseKey
-        | Effect::BuildRequest
-        | Effect::ObtainAccountKey
-        | Effect::FindAccount
-        | Effect::RegisterAccount
-        | Effect::Locate { .. }
-        | Effect::Present { .. }
-        | Effect::SelfCheck { .. }
-        | Effect::CleanUp { .. }
-        | Effect::Publish
-        | Effect::PublishTemporary
-        | Effect::Rewrite
-        | Effect::Deploy { .. } => false,
-    }
-}
-
-/// Whether the order cannot go on without this deed; the others are tried again or left.
-fn is_for_the_order(effect: &Effect) -> bool {
-    !matches!(
-        effect,
-        Effect::Locate { .. }
-            | Effect::Present { .. }
-            | Effect::SelfCheck { .. }
-            | Effect::CleanUp { .. }
-            | Effect::Deploy { .. }
-    )
 }
 
 fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp> {

@@ -388,8 +388,32 @@ pub enum DeedErrorKind {
     Precondition,
     /// The state directory.
     State,
+    /// Who keeps the DNS said no, and has done nothing.
+    Denied,
+    /// A program of the operator's has failed: what it has done is not known.
+    Broken,
     /// Anything else here.
     Local,
+}
+
+impl DeedErrorKind {
+    /// Whether trying again soon is of no use, unless somebody mends something.
+    pub fn is_for_good(self) -> bool {
+        match self {
+            Self::Denied | Self::Broken | Self::Precondition => true,
+            Self::Transient
+            | Self::Refused
+            | Self::Gone
+            | Self::Unusable
+            | Self::State
+            | Self::Local => false,
+        }
+    }
+
+    /// Whether an answer that was to be put out into the world cannot be there.
+    pub fn has_done_nothing(self) -> bool {
+        matches!(self, Self::Denied | Self::Precondition)
+    }
 }
 
 /// An issuance that has failed.
@@ -426,7 +450,9 @@ impl Failure {
             }
             DeedErrorKind::Precondition => FailureClass::Precondition,
             DeedErrorKind::State => FailureClass::State,
-            DeedErrorKind::Local => FailureClass::Other,
+            DeedErrorKind::Denied | DeedErrorKind::Broken | DeedErrorKind::Local => {
+                FailureClass::Other
+            }
         };
         let message = if doing.is_empty() {
             error.message.clone()

@@ -247,7 +247,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Step::Fail(failure) => return self.fail(failure, now).await,
             };
             match self.wait(wait).await {
-                Woken::Outcome(effect, outcome) => self.absorb_all(effect, *outcome).await,
+                Woken::Outcome(effect, outcome) => {
+                    self.absorb_all(effect, *outcome).await;
+                    if self.is_refused_for_good() {
+                        return self.leave_pending().await;
+                    }
+                }
                 Woken::Time => {}
                 Woken::Deadline if self.may_wait_for_the_verdict() => {
                     self.extended = true;

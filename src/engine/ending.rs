@@ -142,8 +142,8 @@ pub enum Ending {
         why: String,
         /// The self-checks' reports, a line for each place asked.
         report: String,
-        /// Whether it has waited so long, or the live certificate is so near its end, that this
-        /// counts as a validation failure.
+        /// Whether it has waited so long, or the live certificate is so near its end, or who keeps
+        /// the DNS refuses so firmly, that this counts as a validation failure.
         overdue: bool,
     },
     /// It failed.

@@ -189,6 +189,8 @@ impl<'a, S: Store> Session<'a, S> {
         let (resumed, unsure) = challenge::resumed(order.clone());
         self.snapshot.run.unsure.extend(unsure);
         self.snapshot.run.cut_off.extend(challenge::left_unanswered(&order));
+        let owed = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
+        self.snapshot.run.may_be_out.extend(owed.map(|challenge| challenge.spec.url.clone()));
         if resumed != order {
             self.apply(Record::of(Change::Order(Box::new(resumed))));
         }

@@ -118,11 +118,25 @@ fn a_program_that_fails_is_said_and_nothing_is_accepted() {
     assert!(run.stderr.contains("solvers.d/certctl.io/my-dns"), "{}", run.stderr);
     assert_eq!(world.ca.created(RequestKind::NewOrder), 0);
 
-    let path = world.write("config/solvers.d/my-dns", "#!/bin/sh\necho no such zone >&2\nexit 1\n");
-    std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    let asked = || std::fs::read_to_string(world.path("asked")).unwrap_or_default();
+    let program = |code: u8| {
+        let asked = world.path("asked").display().to_string();
+        let text = format!("#!/bin/sh\necho $1 >> {asked}\necho no such zone >&2\nexit {code}\n");
+        let path = world.write("config/solvers.d/my-dns", &text);
+        std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    };
+    // Three tries are enough, unless the program asks for more: that is what 75 is for.
+    program(1);
     let said = "solvers.d/my-dns answered exit code 1: no such zone";
+    world.issue().ends_in(4).says(said);
+    assert_eq!(asked(), "present\n".repeat(3));
+    program(75);
+    let said = "solvers.d/my-dns has not finished: exit code 75: no such zone";
     world.run(&["issue", "--timeout", "2s"]).ends_in(75).says(said);
-    assert_eq!(world.sent(RequestKind::Challenge), 0);
+    assert!(asked().lines().count() > 6, "{}", asked());
+    // What a program did before it failed is not known: it is to take that back.
+    assert!(world.state().orders("web")[0].owes_clean_up());
+    assert_eq!((world.sent(RequestKind::Challenge), world.sent(RequestKind::NewOrder)), (0, 1));
 }
 
 /// A world with `wild`, whose solver notes what it is asked and writes nothing, so that the

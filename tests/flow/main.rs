@@ -43,6 +43,8 @@ mod permissions;
 #[cfg(test)]
 mod plan;
 #[cfg(test)]
+mod refused_dns;
+#[cfg(test)]
 mod rehearse;
 #[cfg(test)]
 mod revoke;

@@ -5,6 +5,7 @@ mod manifests;
 mod process;
 mod state;
 mod web_server;
+mod webhook;
 
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
@@ -25,6 +26,7 @@ pub(crate) use manifests::{CertificateYaml, IssuerYaml};
 pub(crate) use process::{Run, finish, until};
 pub(crate) use state::{Entry, State};
 pub(crate) use web_server::WebServer;
+pub(crate) use webhook::Webhook;
 
 /// See the module. Every name below `example.test` is this machine.
 pub(crate) struct World {

@@ -195,6 +195,53 @@ fn presenting_is_noted_or_tried_again() {
     assert_eq!(until, Some(after(seconds(10))));
 }
 
+/// Refused three times in a row, for good or not; what may be out stays owed.
+#[test]
+fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
+    use DeedErrorKind::{Broken, Denied, Local, Precondition, Transient};
+    let effect = Effect::Present { url: challenge_url(0) };
+    for (kind, may_be_out, owed, wait, gives_up) in [
+        (Denied, false, false, 20, true),
+        (Denied, true, true, 20, true),
+        (Precondition, false, false, 20, true),
+        (Broken, false, true, 20, true),
+        (Local, false, true, 10, false),
+        (Transient, false, true, 10, false),
+    ] {
+        let what = format!("{kind:?} {may_be_out}");
+        let mut snapshot = solving(&[Phase::Presenting]);
+        snapshot.order.as_mut().unwrap().challenges[0].clean_up = CleanUp::Owed;
+        if may_be_out {
+            snapshot.run.may_be_out.insert(challenge_url(0));
+        }
+        let mut time = now();
+        for tries in 1..=3 {
+            assert_eq!(room::decide(&snapshot, time), Step::Act(vec![effect.clone()]), "{what}");
+            assert!(!snapshot.run.gives_up(&challenge_url(0)), "{what}: {tries}");
+            let failed = Outcome::Failed(error(kind));
+            snapshot.run.note(&effect, &failed, snapshot.intervals, time);
+            let record = absorb(&snapshot, &effect, failed, time).unwrap();
+            snapshot.order = Some(written_order(&record).clone());
+            let challenge = &snapshot.order.as_ref().unwrap().challenges[0];
+            assert_eq!(challenge.owes_clean_up(), owed, "{what}: {tries}");
+            let Step::Wait { until, .. } = room::decide(&snapshot, time) else { panic!("{what}") };
+            time += seconds(wait);
+            assert_eq!(until, Some(time), "{what}");
+            // That something may be out from now on is written down before.
+            if !owed {
+                let Step::Record(record) = room::decide(&snapshot, time) else { panic!("{what}") };
+                snapshot.order = Some(written_order(&record).clone());
+                let challenge = &snapshot.order.as_ref().unwrap().challenges[0];
+                assert!(challenge.owes_clean_up(), "{what}: {tries}");
+            }
+        }
+        assert_eq!(snapshot.run.gives_up(&challenge_url(0)), gives_up, "{what}");
+        snapshot.run.note(&effect, &Outcome::Presented, snapshot.intervals, time);
+        assert!(!snapshot.run.gives_up(&challenge_url(0)), "{what}: begun anew");
+        assert!(snapshot.run.may_be_out.contains(&challenge_url(0)), "{what}");
+    }
+}
+
 #[test]
 fn what_accept_answers_is_waiting_or_a_verdict() {
     use AuthorizationState::{Invalid, Other, Pending, Processing, Valid};

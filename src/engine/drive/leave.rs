@@ -13,7 +13,7 @@ use crate::controller::{
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::session::{Session, Task};
 use crate::engine::{Ending, Engine, OVERDUE, Observer, Performer, news};
-use crate::resource::{Deed, FailureClass, Order, Phase, Reason};
+use crate::resource::{Challenge, Deed, FailureClass, Order, Phase, Reason};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -60,9 +60,18 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         !self.extended && order.is_some_and(|order| order.deed != Deed::Solve || !undone(order))
     }
 
+    /// Who keeps the DNS does not let an answer be put out, and waiting mends nothing.
+    pub(super) fn is_refused_for_good(&self) -> bool {
+        let snapshot = &self.session.snapshot;
+        let gives_up =
+            |c: &Challenge| c.phase == Phase::Presenting && snapshot.run.gives_up(&c.spec.url);
+        snapshot.current_order().is_some_and(|order| order.challenges.iter().any(gives_up))
+    }
+
     pub(super) async fn leave_pending(&mut self) -> Result<Ending, StoreError> {
         let now = self.engine.clock.now();
-        let run = &self.session.snapshot.run;
+        let is_refused = self.is_refused_for_good();
+        let run = self.session.snapshot.run.clone();
         let report = run.reports.values().cloned().collect::<Vec<_>>().join("\n");
         let order = self.session.snapshot.current_order().cloned();
         self.park().await;
@@ -70,7 +79,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let Some(order) = order else { return Ok(unchanged(&self.session)) };
         // Of several that wait, one that something is known of: others queue behind it.
         let waiting = order.challenges.iter().filter(|c| !is_past_accept(c.phase));
-        let told = waiting.clone().find(|c| !c.reason.is_empty());
+        let refused = waiting.clone().find(|c| run.gives_up(&c.spec.url));
+        let told = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
         let why = told.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
             || format!("the CA says the order is {}", order.state.as_str()),
             |challenge| {
@@ -86,7 +96,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let is_urgent = backoff::is_urgent(&self.session.snapshot.record, now);
         Ok(Ending::Pending {
             since: order.creation_timestamp,
-            overdue: is_old || is_urgent,
+            overdue: is_old || is_urgent || is_refused,
             order: order.name,
             why,
             report,

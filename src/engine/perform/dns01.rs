@@ -214,10 +214,10 @@ fn deed_error(error: &ProviderError) -> DeedError {
         ProviderError::RateLimited { .. }
         | ProviderError::Unreachable { .. }
         | ProviderError::Unfinished { .. } => DeedErrorKind::Transient,
-        ProviderError::Unauthorized { .. }
-        | ProviderError::NoZone { .. }
-        | ProviderError::Refused { .. }
-        | ProviderError::Garbled { .. } => DeedErrorKind::Local,
+        ProviderError::Unauthorized { .. } | ProviderError::NoZone { .. } => DeedErrorKind::Denied,
+        ProviderError::Refused { .. } if error.is_for_good() => DeedErrorKind::Denied,
+        ProviderError::Broken { .. } => DeedErrorKind::Broken,
+        ProviderError::Refused { .. } | ProviderError::Garbled { .. } => DeedErrorKind::Local,
     };
     let retry_after = error.retry_after().and_then(|wait| SignedDuration::try_from(wait).ok());
     DeedError { kind, message: error.to_string(), problem: None, retry_after }

@@ -92,9 +92,19 @@ impl Akamai {
 
     /// Makes the value stand at the name, or not stand there, and the others stay.
     async fn settle(&self, record: &TxtRecord, wanted: bool) -> Result<(), ProviderError> {
+        let mut written = false;
+        let settled = self.settle_noting(record, wanted, &mut written).await;
+        settled.map_err(|error| if written { error.after_the_write() } else { error })
+    }
+
+    async fn settle_noting(
+        &self,
+        record: &TxtRecord,
+        wanted: bool,
+        written: &mut bool,
+    ) -> Result<(), ProviderError> {
         let _turn = self.turn.lock().await;
         let path = path_of(record);
-        let mut written = false;
         for tried in 0..TRIES {
             if tried > 1 {
                 tokio::time::sleep(self.pause).await;
@@ -123,11 +133,11 @@ impl Akamai {
                 409 | 412 => {}
                 404 if exists => {}
                 404 => return Err(self.no_zone(&reply, record)),
-                _ if reply.is_success() => written = true,
+                _ if reply.is_success() => *written = true,
                 _ => return Err(self.refused(&reply)),
             }
         }
-        let what = if written { "does not stay as written" } else { "is changed by others" };
+        let what = if *written { "does not stay as written" } else { "is changed by others" };
         Err(ProviderError::Unfinished {
             service: self.service(),
             reason: format!("the TXT set at {} {what}, after {TRIES} tries", record.name),

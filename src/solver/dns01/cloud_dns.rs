@@ -129,7 +129,10 @@ impl CloudDns {
             match reply.status {
                 // 404 is about what shall be deleted: the zone itself was read just now.
                 404 | 409 | 412 => last = self.said(&reply),
-                _ if reply.is_success() => return self.done(&zone, reply.json()?, wanted).await,
+                _ if reply.is_success() => {
+                    let done = self.done(&zone, reply.json()?, wanted).await;
+                    return done.map_err(ProviderError::after_the_write);
+                }
                 _ => return Err(self.refused(&reply)),
             }
         }

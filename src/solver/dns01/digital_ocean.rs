@@ -200,6 +200,7 @@ fn refusal(reply: &Reply) -> ProviderError {
         | ProviderError::NoZone { .. }
         | ProviderError::RateLimited { .. }
         | ProviderError::Refused { .. }
+        | ProviderError::Broken { .. }
         | ProviderError::Unreachable { .. }
         | ProviderError::Garbled { .. }
         | ProviderError::Unfinished { .. }) => other,

@@ -63,6 +63,16 @@ pub enum ProviderError {
         /// What it said.
         reason: String,
     },
+    /// The operator's program has failed; what it has done is not known.
+    #[error("{program} answered {status}: {reason}")]
+    Broken {
+        /// The program, from its folder on.
+        program: String,
+        /// Its exit code.
+        status: String,
+        /// Its last words.
+        reason: String,
+    },
     /// No answer.
     #[error("{service} cannot be reached: {reason}")]
     Unreachable {
@@ -98,10 +108,61 @@ impl ProviderError {
             | Self::NoZone { .. }
             | Self::RateLimited { .. }
             | Self::Refused { .. }
+            | Self::Broken { .. }
             | Self::Unreachable { .. }
             | Self::Garbled { .. }
             | Self::Unfinished { .. } => false,
         }
+    }
+
+    /// Whether nothing was done, and trying again soon will bring the same answer.
+    pub fn is_for_good(&self) -> bool {
+        match self {
+            Self::Settings { .. }
+            | Self::Credential { .. }
+            | Self::Unauthorized { .. }
+            | Self::NoZone { .. } => true,
+            Self::Refused { status, .. } => match status.parse::<u16>() {
+                Ok(status) => (400..500).contains(&status) && !PASSING.contains(&status),
+                Err(_) => FIRM.contains(&status.as_str()),
+            },
+            Self::RateLimited { .. }
+            | Self::Broken { .. }
+            | Self::Unreachable { .. }
+            | Self::Garbled { .. }
+            | Self::Unfinished { .. } => false,
+        }
+    }
+
+    /// The same when the record is written already: it says nothing about that any more.
+    pub(super) fn after_the_write(self) -> Self {
+        let reason = match &self {
+            Self::Unauthorized { reason, .. } => reason.clone(),
+            Self::Refused { status, reason, .. } => format!("{status}: {reason}"),
+            Self::Settings { .. } | Self::Credential { .. } | Self::NoZone { .. } => {
+                self.to_string()
+            }
+            Self::RateLimited { .. }
+            | Self::Broken { .. }
+            | Self::Unreachable { .. }
+            | Self::Garbled { .. }
+            | Self::Unfinished { .. } => return self,
+        };
+        let service = match self {
+            Self::Settings { provider, .. } | Self::Credential { provider, .. } => {
+                provider.to_owned()
+            }
+            Self::Unauthorized { service, .. }
+            | Self::NoZone { service, .. }
+            | Self::RateLimited { service, .. }
+            | Self::Refused { service, .. }
+            | Self::Unreachable { service, .. }
+            | Self::Garbled { service, .. }
+            | Self::Unfinished { service, .. }
+            | Self::Broken { program: service, .. } => service,
+        };
+        let reason = format!("the record is written, and it cannot be seen where: {reason}");
+        Self::Unfinished { service, reason }
     }
 
     /// With what else can be done, when nobody answers.
@@ -122,6 +183,7 @@ impl ProviderError {
             | Self::Unauthorized { .. }
             | Self::NoZone { .. }
             | Self::Refused { .. }
+            | Self::Broken { .. }
             | Self::Unreachable { .. }
             | Self::Garbled { .. }
             | Self::Unfinished { .. } => None,
@@ -129,7 +191,57 @@ impl ProviderError {
     }
 }
 
+/// HTTP statuses of which the next try may know nothing: a timeout, conflicts with others, "too
+/// early", and too many requests.
+const PASSING: [u16; 6] = [408, 409, 412, 423, 425, 429];
+/// Response codes of DNS updates (RFC 2136 section 2.2, RFC 8945) that refuse a change as a whole.
+const FIRM: [&str; 10] = [
+    "BADTIME", "FORMERR", "NOTAUTH", "NOTIMP", "NOTZONE", "NXDOMAIN", "NXRRSET", "REFUSED",
+    "YXDOMAIN", "YXRRSET",
+];
+
 fn said(retry_after: Option<Duration>) -> String {
     retry_after
         .map_or_else(String::new, |wait| format!(" and asks to wait {} s", wait.as_secs().max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_for_good_when_nothing_was_done_and_nothing_passes() {
+        let service = || "dns.test".to_owned();
+        let refused = |status: &str| ProviderError::Refused {
+            service: service(),
+            status: status.to_owned(),
+            reason: String::new(),
+        };
+        for (status, expected) in [
+            ("400", true),
+            ("404", true),
+            ("422", true),
+            ("408", false),
+            ("409", false),
+            ("500", false),
+            ("302", false),
+            ("REFUSED", true),
+            ("BADTIME", true),
+            ("SERVFAIL", false),
+            ("RCODE 23", false),
+            ("signal 9 (SIGKILL)", false),
+            ("`success: false`", false),
+        ] {
+            assert_eq!(refused(status).is_for_good(), expected, "{status}");
+        }
+        let reason = String::new;
+        let unauthorized = ProviderError::Unauthorized { service: service(), reason: reason() };
+        assert!(unauthorized.is_for_good());
+        assert!(!ProviderError::Unreachable { service: service(), reason: reason() }.is_for_good());
+        // Whoever may not see whether a record is served everywhere has written it.
+        let later = unauthorized.after_the_write();
+        assert!(matches!(later, ProviderError::Unfinished { .. }) && !later.is_for_good());
+        let limited = ProviderError::RateLimited { service: service(), retry_after: None };
+        assert_eq!(limited.clone().after_the_write(), limited);
+    }
 }

@@ -13,7 +13,8 @@
 //! lego's RAW mode is not there: it wants the challenge's token. In both modes the environment is
 //! `PATH`, `HOME`, `LANG`, `TZ` and `CERTCTL_ACTION`, `CERTCTL_DOMAIN`, `CERTCTL_FQDN` and
 //! `CERTCTL_ZONE` (with a trailing dot), `CERTCTL_VALUE`; the folder is that of the program. Exit
-//! code 0 is success; the last line of standard error says why it is not.
+//! code 0 is success; the last line of standard error says why it is not. Exit code 75 means that
+//! trying again soon may help, every other one that it will not.
 
 #[cfg(test)]
 mod tests;
@@ -175,6 +176,16 @@ fn ended(error: ProgramError) -> ProviderError {
             service: program,
             reason: format!("stopped after {seconds} s: {said}"),
         },
+        // A signal comes from somebody else, such as a system without memory.
+        ProgramError::Failed { program, status, said } if status.starts_with(EXIT_CODE) => {
+            match status.as_str() {
+                TEMPORARY => ProviderError::Unfinished {
+                    service: program,
+                    reason: format!("{status}: {said}"),
+                },
+                _ => ProviderError::Broken { program, status, reason: said },
+            }
+        }
         ProgramError::Failed { program, status, said } => {
             ProviderError::Refused { service: program, status, reason: said }
         }
@@ -185,6 +196,9 @@ fn fault(reason: String) -> ProviderError {
     ProviderError::Settings { provider: NAME, reason }
 }
 
+const EXIT_CODE: &str = "exit code ";
+/// `EX_TEMPFAIL` of sysexits.h.
+const TEMPORARY: &str = "exit code 75";
 const NAME: &str = "exec";
 const PLACE: &str = "solvers.d";
 const LIMITS: Limits = Limits::within(Duration::from_mins(1));

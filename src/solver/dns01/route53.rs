@@ -80,7 +80,7 @@ impl Route53 {
         if !reply.is_success() {
             return Err(self.refused(&reply, record, &zone).await?);
         }
-        self.wait(&reply).await
+        self.wait(&reply).await.map_err(ProviderError::after_the_write)
     }
 
     async fn remove(&self, record: &TxtRecord) -> Result<(), ProviderError> {
