@@ -52,6 +52,29 @@ impl StateDirectory {
         Ok(found)
     }
 
+    /// The certificates that have a folder, without a look into it: for those who only want names.
+    pub fn certificate_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
+        self.names(layout::CERTIFICATES)
+    }
+
+    /// The issued secrets that have a folder, without a look into it.
+    pub fn secret_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
+        self.names(layout::SECRETS)
+    }
+
+    /// The folders in the folders in this one.
+    fn names(&self, top: &str) -> Result<Vec<NamespacedName>, StoreError> {
+        let mut found = Vec::new();
+        let mut names = vec![top.to_owned()];
+        for namespace in self.folders(&names)? {
+            names.push(namespace.clone());
+            let here = self.folders(&names)?.into_iter();
+            found.extend(here.map(|name| NamespacedName::new(namespace.clone(), name)));
+            names.pop();
+        }
+        Ok(found)
+    }
+
     /// The names of the entries of a folder; none when there is no such folder.
     fn entries(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
         self.find(names)?.map_or_else(|| Ok(Vec::new()), |folder| folder.entries())
@@ -70,15 +93,8 @@ impl StateDirectory {
     }
 
     fn certificates(&self) -> Result<Vec<Key>, StoreError> {
-        let mut keys = Vec::new();
-        let mut names = vec![layout::CERTIFICATES.to_owned()];
-        for namespace in self.folders(&names)? {
-            names.push(namespace.clone());
-            for name in self.folders(&names)? {
-                keys.push(Key::Certificate(NamespacedName::new(namespace.clone(), name)));
-            }
-            names.pop();
-        }
+        let names = self.certificate_names()?.into_iter();
+        let mut keys: Vec<Key> = names.map(Key::Certificate).collect();
         keys.retain(|key| self.is_kept(key));
         Ok(keys)
     }
