@@ -139,7 +139,7 @@ pub fn load(sources: &[Source], options: &Options) -> Loaded {
 }
 
 /// The manifests of a folder, by name.
-fn listing(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn listing(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();

@@ -45,10 +45,13 @@ mod validity;
 
 pub use diagnostic::{Blocks, Diagnostic, ObjectId, Severity, count};
 pub use file::ReadError;
+pub(crate) use file::read_regular;
+pub(crate) use load::listing;
 pub use load::{Conflict, Loaded, Options, Source, load};
 pub use name::is_secret_key;
 pub use object::{SkipReason, Skipped};
 pub use reference::check_references;
 pub use secret::SecretManifest;
 pub use secret_source::{SecretError, SecretSource};
+pub(crate) use text::MAX_BYTES;
 pub use trust::{TrustError, check_secret, check_trust};
