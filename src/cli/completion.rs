@@ -1,45 +1,172 @@
-//! `certctl completion`: the script for a shell, generated from the tree of verbs and flags.
+//! `certctl completion`: the script for a shell, and the answers to its questions.
 //!
-//! The same scripts are kept in `completions/`; the test below fails when they are stale and
-//! writes them anew when `CERTCTL_REGENERATE` is set:
-//! `CERTCTL_REGENERATE=1 cargo test --lib cli`.
+//! Contract: a script knows nothing but the program. At each TAB it starts certctl with
+//! `CERTCTL_COMPLETE` set to its shell and the line behind `--`, and gets what may stand at the
+//! cursor. Answering reads manifests and state and nothing else: it takes no lock, asks no
+//! network, writes nothing, and says nothing of what it cannot read.
+//!
+//! | variable | what it tells |
+//! | --- | --- |
+//! | `CERTCTL_COMPLETE` | the shell |
+//! | `CERTCTL_COMPLETE_INDEX` | which word the cursor is in; not for bash |
+//! | `CERTCTL_COMPLETE_POINT` | of bash: the place of the cursor on the line, in bytes |
+//! | `CERTCTL_COMPLETE_BREAKS` | of bash: COMP_WORDBREAKS |
 
-use clap::CommandFactory;
+mod bash;
+mod candidate;
+mod known;
+mod line;
+mod position;
+mod skim;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
+use jiff::Timestamp;
 
 use super::args::Arguments;
+use super::environment::Environment;
+use candidate::{Asked, Scene};
+use known::Known;
+use line::Line;
+use position::position;
 
-/// The completion script.
-pub fn script(shell: Shell) -> Vec<u8> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "certctl", &mut script);
-    script
+/// The script for a shell; the same files are in `completions/`.
+pub fn script(shell: Shell) -> &'static str {
+    match shell.to_string().as_str() {
+        "bash" => include_str!("../../completions/certctl.bash"),
+        "elvish" => include_str!("../../completions/certctl.elv"),
+        "fish" => include_str!("../../completions/certctl.fish"),
+        "powershell" => include_str!("../../completions/_certctl.ps1"),
+        _ => include_str!("../../completions/_certctl"),
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use clap_complete::Generator;
-
-    use super::*;
-
-    #[test]
-    fn the_scripts_in_completions_are_up_to_date() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("completions");
-        for shell in [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh] {
-            let path = folder.join(shell.file_name("certctl"));
-            let script = String::from_utf8(script(shell)).unwrap();
-            if std::env::var_os("CERTCTL_REGENERATE").is_some() {
-                #[expect(clippy::disallowed_methods, reason = "a generated file, made by hand")]
-                std::fs::write(&path, &script).unwrap();
-            }
-            let kept = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(
-                kept == script,
-                "{} is stale: CERTCTL_REGENERATE=1 cargo test --lib cli",
-                path.display()
-            );
+/// The answer to a script; `None` when it was no script that started this process. Paths are from
+/// `folder`.
+pub fn answer(
+    arguments: &[OsString],
+    environment: &Environment,
+    folder: &Path,
+    now: Timestamp,
+) -> Option<String> {
+    let text = |name: &str| environment.value(name).and_then(|value| value.to_str());
+    let number = |name: &str| text(name).and_then(|value| value.parse().ok());
+    let shell = text("CERTCTL_COMPLETE")?;
+    let [_, separator, given @ ..] = arguments else { return None };
+    if separator != "--" {
+        return None;
+    }
+    let ask = |words: Vec<OsString>, cursor, described| {
+        candidates(words, cursor, environment, folder, described)
+    };
+    Some(match shell {
+        "bash" => {
+            let line = given.first().and_then(|line| line.to_str()).unwrap_or_default();
+            let point = number("CERTCTL_COMPLETE_POINT").unwrap_or(line.len());
+            let split =
+                bash::split(line, point, text("CERTCTL_COMPLETE_BREAKS").unwrap_or_default());
+            let found = ask(split.words.clone(), split.cursor, None);
+            lines(&found, |value, _| split.spelled(value, is_open(value)))
         }
+        "zsh" | "fish" | "powershell" | "elvish" => {
+            let index = number("CERTCTL_COMPLETE_INDEX");
+            let index = index.unwrap_or(given.len().saturating_sub(1));
+            let found = ask(given.to_vec(), index, Some(now));
+            let write = if shell == "zsh" { zsh_line } else { tab_line };
+            lines(&found, |value, about| Some(write(value, about)))
+        }
+        _ => return None,
+    })
+}
+
+/// What may stand at the cursor.
+fn candidates(
+    mut words: Vec<OsString>,
+    cursor: usize,
+    environment: &Environment,
+    folder: &Path,
+    described: Option<Timestamp>,
+) -> Vec<CompletionCandidate> {
+    // An empty word at the end is lost on the way from some shells.
+    if words.len() == cursor {
+        words.push(OsString::new());
+    }
+    let is_blank = words.get(cursor).is_none_or(|word| word.is_empty());
+    let mut tree = Arguments::command();
+    tree.build();
+    let line = Line::read(&tree, &words, cursor);
+    let known = Known::new(&line, environment, folder);
+    let scene = Arc::new(Scene { line, known, described });
+    let mut tree = asking(tree, "", &scene);
+    let mut found = complete(&mut tree, words, cursor, None).unwrap_or_default();
+    let flag = |candidate: &CompletionCandidate| {
+        candidate.get_id().and_then(|id| id.strip_prefix("arg::")).map(str::to_owned)
+    };
+    found.retain(|candidate| flag(candidate).is_none_or(|flag| !scene.line.has(&flag)));
+    // Whoever has typed nothing yet wants a name; flags come with their dash, or alone.
+    if is_blank && found.iter().any(|candidate| flag(candidate).is_none()) {
+        found.retain(|candidate| flag(candidate).is_none());
+    }
+    found
+}
+
+/// The tree, each argument asking the scene for its values.
+fn asking(command: Command, verb: &str, scene: &Arc<Scene>) -> Command {
+    let command = command.mut_args(|arg| match position(verb, arg.get_id().as_str()) {
+        Some(position) => {
+            let asked = Asked { scene: Arc::clone(scene), position };
+            arg.add(ArgValueCompleter::new(asked))
+        }
+        None => arg,
+    });
+    command.mut_subcommands(|inner| {
+        let verb = format!("{verb} {}", inner.get_name());
+        asking(inner, verb.trim_start(), scene)
+    })
+}
+
+/// Whether a word goes on: then no space follows it.
+fn is_open(value: &str) -> bool {
+    value.ends_with(['/', '=', '.', ','])
+}
+
+fn lines(
+    found: &[CompletionCandidate],
+    write: impl Fn(&str, Option<&str>) -> Option<String>,
+) -> String {
+    let mut text = String::new();
+    for candidate in found {
+        let about = candidate.get_help().map(ToString::to_string);
+        let about = about.as_deref().and_then(|about| about.lines().next());
+        let line = candidate.get_value().to_str().and_then(|value| write(value, about));
+        if let Some(line) = line {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// `-` before a word that is complete and `+` before one that goes on, for `_describe`.
+fn zsh_line(value: &str, about: Option<&str>) -> String {
+    let sign = if is_open(value) { '+' } else { '-' };
+    let value = value.replace('\\', "\\\\").replace(':', "\\:");
+    match about {
+        Some(about) => format!("{sign}{value}:{about}"),
+        None => format!("{sign}{value}"),
+    }
+}
+
+fn tab_line(value: &str, about: Option<&str>) -> String {
+    match about {
+        Some(about) => format!("{value}\t{about}"),
+        None => value.to_owned(),
     }
 }

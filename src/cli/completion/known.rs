@@ -1,0 +1,291 @@
+//! What there is: the objects in the manifests, and the names in the state.
+//!
+//! Contract: reads only, and only as much as it is asked for. What cannot be read is not there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::line::Line;
+use super::skim::{Seen, skim};
+use crate::cli::environment::Environment;
+use crate::cli::run::on_one_thread;
+use crate::cli::status::Verdict;
+use crate::cli::target::Target;
+use crate::cli::time;
+use crate::engine::ports::{Key, Prefix, Store as _};
+use crate::manifest::{self, MAX_BYTES, Options, Source, listing, read_regular};
+use crate::resource::{
+    CertificateRecord, ConditionStatus, ConditionType, NamespacedName, Order, is_dns_subdomain,
+};
+use crate::store::{OpenMode, Records, StateDirectory};
+
+/// How many bytes of manifests are read at one TAB, and how many of those through the parser.
+const MOST_READ: usize = 16 << 20;
+const MOST_PARSED: usize = 64 << 10;
+
+/// See the module.
+pub(super) struct Known {
+    state: Option<StateDirectory>,
+    folder: PathBuf,
+    home: Option<PathBuf>,
+    sources: Vec<PathBuf>,
+    namespace: Option<String>,
+}
+
+/// A Certificate that a manifest or the state knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// A manifest has it.
+    pub(super) in_manifest: bool,
+    /// The state has it.
+    pub(super) in_state: bool,
+}
+
+impl Known {
+    /// What this line, this environment and this working directory lead to.
+    pub(super) fn new(line: &Line, environment: &Environment, folder: &Path) -> Self {
+        let home = environment.value("HOME").map(PathBuf::from);
+        let mut known = Self {
+            state: None,
+            folder: folder.to_owned(),
+            home,
+            sources: Vec::new(),
+            namespace: None,
+        };
+        let flag = |name: &str| line.value(name).map(|text| known.path(text));
+        let config = environment.config_dir(flag("config_dir").as_deref()).ok();
+        let state = environment.state_dir(flag("state_dir").as_deref()).ok();
+        let mut files: Vec<PathBuf> =
+            line.values("filename").iter().map(|text| known.path(text)).collect();
+        if files.is_empty() {
+            files = environment.files().iter().map(|path| known.folder.join(path)).collect();
+        }
+        let words = line.words.iter().filter_map(|word| match Target::read(word, &|_| false) {
+            Ok(Target::Path(path)) => Some(known.path(&path.to_string_lossy())),
+            Ok(Target::Stdin | Target::Name(_)) | Err(_) => None,
+        });
+        files.extend(words);
+        files.extend(config.map(|config| known.folder.join(config.path)));
+        let variable = environment.value("CERTCTL_NAMESPACE").and_then(|value| value.to_str());
+        let namespace = line.value("namespace").or(variable).map(str::to_owned);
+        known.namespace = namespace.filter(|_| !line.has("all_namespaces"));
+        known.sources = files;
+        let state = state.map(|state| known.folder.join(state.path));
+        known.state = state.and_then(|path| StateDirectory::open(&path, OpenMode::ReadOnly).ok());
+        known
+    }
+
+    /// A path as it was typed, from the working directory.
+    pub(super) fn path(&self, text: &str) -> PathBuf {
+        match (text.strip_prefix("~/"), &self.home) {
+            (Some(below), Some(home)) => home.join(below),
+            (_, _) => self.folder.join(text),
+        }
+    }
+
+    /// Whether an object of this namespace is asked for; those without one always are.
+    pub(super) fn is_here(&self, namespace: &str) -> bool {
+        namespace.is_empty() || self.namespace.as_deref().is_none_or(|asked| asked == namespace)
+    }
+
+    /// The objects of all manifests, those that the state recorded too.
+    pub(super) fn objects(&self) -> Vec<Seen> {
+        let mut reader = Reader::default();
+        for path in &self.sources {
+            if path.is_dir() {
+                for file in listing(path).unwrap_or_default() {
+                    reader.file(&file);
+                }
+            } else {
+                reader.file(path);
+            }
+        }
+        // Where a certificate of the state was not met, its manifest is elsewhere.
+        let met: BTreeSet<NamespacedName> = reader.found.iter().map(Seen::key).collect();
+        let mut recorded = BTreeSet::new();
+        for name in self.certificate_names() {
+            if !met.contains(&name)
+                && let Some(record) = self.record(&name)
+            {
+                recorded.extend(record.manifest);
+                recorded.extend(record.references);
+            }
+        }
+        for path in &recorded {
+            reader.file(path);
+        }
+        reader.found
+    }
+
+    /// The Certificates.
+    pub(super) fn certificates(&self) -> BTreeMap<NamespacedName, Place> {
+        let mut found: BTreeMap<NamespacedName, Place> = BTreeMap::new();
+        for seen in self.objects().iter().filter(|seen| seen.kind == "Certificate") {
+            found.entry(seen.key()).or_default().in_manifest = true;
+        }
+        for name in self.certificate_names() {
+            found.entry(name).or_default().in_state = true;
+        }
+        found
+    }
+
+    /// The names of the state's certificates.
+    pub(super) fn certificate_names(&self) -> Vec<NamespacedName> {
+        self.names(StateDirectory::certificate_names)
+    }
+
+    /// The names of the state's secrets.
+    pub(super) fn secret_names(&self) -> Vec<NamespacedName> {
+        self.names(StateDirectory::secret_names)
+    }
+
+    fn names<E>(
+        &self,
+        list: impl Fn(&StateDirectory) -> Result<Vec<NamespacedName>, E>,
+    ) -> Vec<NamespacedName> {
+        let mut names = self.state.as_ref().and_then(|state| list(state).ok()).unwrap_or_default();
+        names.retain(|name| is_dns_subdomain(&name.namespace) && is_dns_subdomain(&name.name));
+        names
+    }
+
+    /// The record of a certificate.
+    pub(super) fn record(&self, name: &NamespacedName) -> Option<CertificateRecord> {
+        let state = self.state.as_ref()?;
+        let kept = on_one_thread(async { Ok(Records::new(state).certificate(name).await?) });
+        kept.ok()?.map(|kept| kept.value)
+    }
+
+    /// The orders of a certificate, oldest first.
+    pub(super) fn orders(&self, name: &NamespacedName) -> Vec<Order> {
+        let Some(state) = &self.state else { return Vec::new() };
+        let all = on_one_thread(async { Ok(Records::new(state).all_orders(name).await?) });
+        let all = all.unwrap_or_default().into_iter();
+        all.filter_map(|(_, order)| Some(order.ok()?.value)).collect()
+    }
+
+    /// Revision and number of each order of a certificate, and the revision of each request.
+    pub(super) fn numbers(&self, name: &NamespacedName, of_orders: bool) -> Vec<String> {
+        let Some(state) = &self.state else { return Vec::new() };
+        let prefix = if of_orders { Prefix::Orders } else { Prefix::Requests };
+        let keys = on_one_thread(async { Ok(state.list(&prefix(name.clone())).await?) });
+        let keys = keys.unwrap_or_default();
+        let number = |key: &Key| match key {
+            Key::Order(_, revision, number) => Some(format!("{revision}-{number}")),
+            Key::Request(_, revision) => Some(revision.to_string()),
+            Key::Certificate(_)
+            | Key::NextKey(_)
+            | Key::Account(_)
+            | Key::AccountKey(_)
+            | Key::BannedKeys
+            | Key::Scheduler => None,
+        };
+        keys.iter().filter_map(number).collect()
+    }
+
+    /// The revisions of a certificate whose files are there, newest first.
+    pub(super) fn revisions(&self, name: &NamespacedName) -> Vec<u32> {
+        let Some((record, state)) = self.record(name).zip(self.state.as_ref()) else {
+            return Vec::new();
+        };
+        let secret = NamespacedName::new(&name.namespace, record.secret_name);
+        let folder = state.secret_path(&secret).ok();
+        let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+        let of_entry = |entry: std::io::Result<std::fs::DirEntry>| {
+            let name = entry.ok()?.file_name().into_string().ok()?;
+            name.strip_prefix("..revision-")?.split('-').next()?.parse().ok()
+        };
+        let found: BTreeSet<u32> = entries.into_iter().flatten().filter_map(of_entry).collect();
+        found.into_iter().rev().collect()
+    }
+
+    /// How a certificate is, in the words of `status`: `READY 90d`.
+    pub(super) fn state_of(&self, name: &NamespacedName, place: &Place, now: Timestamp) -> String {
+        let record = self.record(name).filter(|_| place.in_state);
+        let Some(record) = record else { return "not issued yet".to_owned() };
+        let verdict = verdict(&record, place, now);
+        match record.status.not_after {
+            Some(end) if end > now => {
+                format!("{} {}", verdict.word(), time::length(end.duration_since(now)))
+            }
+            Some(_) | None => verdict.word().to_owned(),
+        }
+    }
+}
+
+/// The word of `status`, out of what was noted at the last run: neither the manifest nor the
+/// certificate itself is read for it.
+fn verdict(record: &CertificateRecord, place: &Place, now: Timestamp) -> Verdict {
+    let status = &record.status;
+    let holds =
+        |kind| status.condition(kind).is_some_and(|found| found.status == ConditionStatus::True);
+    let is_there = status.not_after.is_some();
+    if !place.in_manifest {
+        Verdict::NoManifest
+    } else if status.not_after.is_some_and(|end| end <= now) {
+        Verdict::Expired
+    } else if holds(ConditionType::Issuing) {
+        if is_there { Verdict::Renewing } else { Verdict::Issuing }
+    } else if status.failed_issuance_attempts.unwrap_or_default() > 0
+        || record.last_failure.is_some()
+    {
+        Verdict::Failed
+    } else if record.deployments.iter().any(|deployment| deployment.failed_attempts > 0) {
+        Verdict::PendingDeploy
+    } else if holds(ConditionType::Ready) && is_there {
+        Verdict::Ready
+    } else {
+        Verdict::Pending
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    found: Vec<Seen>,
+    paths: BTreeSet<PathBuf>,
+    read: usize,
+    parsed: usize,
+}
+
+impl Reader {
+    fn file(&mut self, path: &Path) {
+        if self.read > MOST_READ || !self.paths.insert(path.to_owned()) {
+            return;
+        }
+        let Ok((bytes, _)) = read_regular(path, MAX_BYTES) else { return };
+        self.read = self.read.saturating_add(bytes.len());
+        let Ok(text) = std::str::from_utf8(&bytes) else { return };
+        if let Some(found) = skim(text) {
+            self.found.extend(found);
+            return;
+        }
+        self.parsed = self.parsed.saturating_add(bytes.len());
+        if self.parsed <= MOST_PARSED {
+            self.parse(path);
+        }
+    }
+
+    fn parse(&mut self, path: &Path) {
+        let loaded = manifest::load(&[Source::File(path.to_owned())], &Options::default());
+        for certificate in loaded.certificates {
+            let (metadata, spec) = (certificate.metadata, certificate.spec);
+            self.found.push(Seen {
+                kind: "Certificate".to_owned(),
+                namespace: metadata.namespace,
+                name: metadata.name,
+                labels: metadata.labels,
+                dns_names: spec.dns_names.iter().map(ToString::to_string).collect(),
+                secret: spec.secret_name,
+            });
+        }
+        for issuer in loaded.issuers {
+            self.found.push(Seen {
+                kind: issuer.kind.to_string(),
+                namespace: issuer.metadata.namespace,
+                name: issuer.metadata.name,
+                ..Seen::default()
+            });
+        }
+    }
+}
