@@ -16,7 +16,9 @@ mod view;
 use clap::{ArgAction, Parser, Subcommand};
 
 pub use account::{AccountDeactivateArgs, AccountIssuerArgs, AccountVerb};
-pub use certificate::{DeployArgs, ForgetArgs, IssueArgs, PlanArgs, RenewArgs, RevokeArgs};
+pub use certificate::{
+    DeployArgs, ForgetArgs, IssueArgs, PlanArgs, RenewArgs, RevokeArgs, RollbackArgs,
+};
 pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb};
 pub use global::{Format, GlobalArgs};
 pub use manifest::{RehearseArgs, ValidateArgs};
@@ -108,6 +110,13 @@ pub enum Verb {
     /// and issues nothing.
     #[command(verbatim_doc_comment)]
     Revoke(RevokeArgs),
+    /// Make the certificate before the live one live again, key and chain, and deploy it.
+    ///
+    /// It stays until its renewal is due, until `certctl renew NAME`, or until its manifest is
+    /// edited; one whose renewal was due already is renewed when a third of the time it has left
+    /// now is left. Never goes back to a certificate that is expired or revoked, or whose key is
+    /// banned.
+    Rollback(RollbackArgs),
     /// Look at the accounts at CAs, register, tell contacts, or give one up.
     #[command(subcommand)]
     Account(AccountVerb),
@@ -165,6 +174,7 @@ mod tests {
                 "rehearse",
                 "deploy",
                 "revoke",
+                "rollback",
                 "account",
                 "forget",
                 "timer",

@@ -32,7 +32,16 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
 /// Runs outputs and hooks that are pending, whatever failed before.
 pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let wanted = Wanted::read(&args.names)?;
-    work_on(shell, &wanted, "deploy", |task| task.only = Some(Only::Deploy))
+    deploy_these(shell, &wanted, "deploy")
+}
+
+/// The same, for another verb that has changed what is live.
+pub(crate) fn deploy_these(
+    shell: &mut Shell,
+    wanted: &Wanted,
+    verb: &'static str,
+) -> Result<ExitCode, CliError> {
+    work_on(shell, wanted, verb, |task| task.only = Some(Only::Deploy))
 }
 
 /// Issues certificates now, whatever trigger and backoff say.

@@ -38,6 +38,7 @@ mod rehearse;
 mod report;
 mod result;
 mod revoke;
+mod rollback;
 mod run;
 mod scratch;
 mod timer;
@@ -163,6 +164,9 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Forget(args) => return forget::forget(&args, shell),
         Verb::Revoke(args) => {
             return revoke::revoke(&args, shell).and_then(|code| told(code, shell));
+        }
+        Verb::Rollback(args) => {
+            return rollback::rollback(&args, shell).and_then(|code| told(code, shell));
         }
         Verb::Status(args) => return status::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),

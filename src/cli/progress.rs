@@ -60,7 +60,10 @@ impl Observer for Progress {
         let log = || match event.kind {
             // What somebody agrees to is said without being asked.
             EventType::Normal
-                if matches!(event.reason, Reason::ACMEAccountRegistered | Reason::Deployed) =>
+                if matches!(
+                    event.reason,
+                    Reason::ACMEAccountRegistered | Reason::Deployed | Reason::RolledBack
+                ) =>
             {
                 tracing::info!(%certificate, reason, "{message}");
             }
@@ -68,7 +71,10 @@ impl Observer for Progress {
             // The run may succeed and end without another word, and this would stay there unseen;
             // or wait for long without one.
             EventType::Warning
-                if matches!(event.reason, Reason::CleanUpError | Reason::PresentError) =>
+                if matches!(
+                    event.reason,
+                    Reason::CleanUpError | Reason::PresentError | Reason::RollbackFailed
+                ) =>
             {
                 tracing::warn!(%certificate, reason, "{message}");
             }

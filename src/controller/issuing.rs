@@ -105,6 +105,7 @@ fn published_record(
         record.directory_urls.pop_first();
     }
     record.issued_fingerprint = Some(leaf.fingerprint.clone());
+    record.rollback = None;
     record.retry_after = None;
     record.last_failure = None;
     record.attempted_inputs.clear();

@@ -19,6 +19,7 @@ pub mod policy;
 pub mod readiness;
 pub mod requestmanager;
 pub mod revocation;
+pub mod rollback;
 pub mod scheduler;
 pub mod trigger;
 pub mod window;

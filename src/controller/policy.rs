@@ -1,14 +1,14 @@
 //! The named checks shared by trigger and readiness, and the two literal lists.
 //!
 //! A reader learns when a certificate is issued again from [`TRIGGER`], line by line; readiness
-//! differs in the last lines only. Reasons and messages are cert-manager's.
+//! differs in the last lines only, and [`TRIGGER_AFTER_ROLLBACK`] leaves out what the spec asks. Reasons and messages are cert-manager's.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
 use super::window::WindowError;
-use super::{Snapshot, readiness, revocation};
+use super::{Snapshot, readiness, revocation, rollback};
 use crate::resource::{
     CertificateSpec, DnsName, IssuerRef, KeyFacts, LeafFacts, PublishedPair, Reason, Subject,
 };
@@ -61,6 +61,27 @@ pub const READINESS: &[Check] = &[
     certificate_has_expired,
     renewal_lies_in_no_window,
 ];
+
+/// When a certificate is issued again that somebody went back to by hand: what it is, not what the
+/// spec asks, which is why it was left.
+pub const TRIGGER_AFTER_ROLLBACK: &[Check] = &[
+    secret_does_not_exist,
+    secret_is_missing_data,
+    key_and_certificate_do_not_match,
+    key_is_banned,
+    certificate_is_revoked,
+    secret_was_issued_for_another_certificate,
+    renewal_is_due,
+];
+
+/// The first reason to issue again.
+pub fn first_trigger(snapshot: &Snapshot, now: Timestamp) -> Option<Violation> {
+    let checks = match rollback::in_force(snapshot) {
+        Some(_) => TRIGGER_AFTER_ROLLBACK,
+        None => TRIGGER,
+    };
+    first_violation(checks, snapshot, now)
+}
 
 /// When a temporary certificate is put in place, where one is asked for: there is no pair.
 pub const TEMPORARY: &[Check] =
@@ -276,7 +297,7 @@ fn certificate_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<
 
 fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     let leaf = usable(s)?.1;
-    let due = readiness::renewal_time(&s.certificate.spec, leaf)?;
+    let due = readiness::due(s, leaf)?;
     if now < due.time {
         return None;
     }
@@ -299,7 +320,7 @@ fn renewal_lies_in_no_window(s: &Snapshot, _now: Timestamp) -> Option<Violation>
 
 /// Why the renewal of what is live lies in none of the windows.
 pub fn window_error(s: &Snapshot) -> Option<WindowError> {
-    readiness::renewal_time(&s.certificate.spec, usable(s)?.1)?.window_error
+    readiness::due(s, usable(s)?.1)?.window_error
 }
 
 fn certificate_has_expired(s: &Snapshot, now: Timestamp) -> Option<Violation> {

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp, Unit};
 
 use super::policy::{READINESS, first_violation};
 use super::window::{self, WindowError};
-use super::{Change, Record, Snapshot, Step};
+use super::{Change, Record, Snapshot, Step, rollback};
 use crate::resource::{
     CertificateRecord, CertificateSpec, Condition, ConditionStatus, ConditionType, LeafFacts,
     Reason, RenewalPolicy,
@@ -31,8 +31,7 @@ pub fn refreshed(snapshot: &Snapshot, now: Timestamp) -> CertificateRecord {
     let leaf = published_leaf(snapshot);
     record.status.not_before = leaf.map(|leaf| leaf.not_before);
     record.status.not_after = leaf.map(|leaf| leaf.not_after);
-    record.status.renewal_time =
-        leaf.and_then(|leaf| renewal_time(&snapshot.certificate.spec, leaf)).map(|due| due.time);
+    record.status.renewal_time = leaf.and_then(|leaf| due(snapshot, leaf)).map(|due| due.time);
     record.status.set_condition(ready(snapshot, now));
     record
 }
@@ -65,15 +64,34 @@ pub fn renewal_time(spec: &CertificateSpec, leaf: &LeafFacts) -> Option<RenewalT
         return None;
     }
     let lifetime = leaf.not_before.duration_until(leaf.not_after);
-    let due = leaf.not_after.checked_sub(renew_before(spec, lifetime)).ok()?;
+    in_a_window(spec, leaf, leaf.not_after.checked_sub(renew_before(spec, lifetime)).ok()?)
+}
+
+fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Option<RenewalTime> {
     let floor = jiff::TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Floor);
     let desired = due.round(floor).ok()?;
-    let windows = renewal.map(|renewal| renewal.windows.as_slice()).unwrap_or_default();
+    let windows = spec.renewal.as_ref().map(|renewal| renewal.windows.as_slice());
+    let windows = windows.unwrap_or_default();
     Some(match window::fit(desired, leaf.not_before, leaf.not_after, windows) {
         Ok(time) => RenewalTime { time, window_error: None },
         // A certificate that expires helps no maintenance window.
         Err(error) => RenewalTime { time: desired, window_error: Some(error) },
     })
+}
+
+/// When a renewal of the live leaf is due: see [`renewal_time`]. One that was due when somebody
+/// went back to this leaf is due when a third of what was left of its life then is left.
+pub fn due(snapshot: &Snapshot, leaf: &LeafFacts) -> Option<RenewalTime> {
+    let spec = &snapshot.certificate.spec;
+    let natural = renewal_time(spec, leaf)?;
+    let Some(back_since) = rollback::in_force(snapshot).map(|rollback| rollback.asked_at) else {
+        return Some(natural);
+    };
+    if natural.time > back_since {
+        return Some(natural);
+    }
+    let left = back_since.duration_until(leaf.not_after);
+    in_a_window(spec, leaf, leaf.not_after.checked_sub(left / 3).ok()?)
 }
 
 /// When a renewal is due.

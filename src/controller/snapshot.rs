@@ -58,7 +58,7 @@ impl Snapshot {
 
     /// The revision that an issuance now would make.
     pub fn next_revision(&self) -> u32 {
-        self.record.status.revision.unwrap_or(0).saturating_add(1)
+        self.record.next_revision()
     }
 
     /// The order that belongs to the next request, and was made by today's account at today's CA.

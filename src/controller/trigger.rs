@@ -6,13 +6,14 @@
 //! | True | – | – | settled: somebody asked for it already |
 //! | not True, a pair was published in this run | – | – | settled: one run issues at most once |
 //! | not True, revoked without a replacement | – | – | settled, until somebody asks |
+//! | not True, gone back to by hand | of `policy::TRIGGER_AFTER_ROLLBACK` only | – | as below |
 //! | not True | none | – | settled |
 //! | not True | some | over | record Issuing=True with its reason |
 //! | not True | some | not over | wait for the next attempt's time |
 
 use jiff::Timestamp;
 
-use super::policy::{TRIGGER, Violation, first_violation, window_error};
+use super::policy::{Violation, first_trigger, window_error};
 use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff, revocation};
 use crate::resource::{
     CertificateRecord, Condition, ConditionStatus, ConditionType, NamespacedName, PublishedPair,
@@ -29,7 +30,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if snapshot.is_issuing() || snapshot.run.published || revocation::ends_here(snapshot) {
         return Step::Settled;
     }
-    let Some(violation) = first_violation(TRIGGER, snapshot, now) else {
+    let Some(violation) = first_trigger(snapshot, now) else {
         return Step::Settled;
     };
     if let Some(until) = backoff::holds_until(snapshot, now) {

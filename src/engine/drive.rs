@@ -26,7 +26,7 @@ pub(super) use deploy::{Reloads, reload};
 use leave::{deferred, nothing_to_do, state_failure, unchanged};
 use wait::Woken;
 
-use super::{Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, news};
+use super::{Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, news, rollback};
 use crate::controller::{
     Change, Deferral, Effect, Outcome, Record, Step, absorb, deploy as room, next_step,
 };
@@ -98,6 +98,10 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         lease = engine.store.lock(&lock, engine.options.lock_timeout) => lease?,
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
+    let now = engine.clock.now();
+    for event in rollback::finish(engine.store, &mut session, task, intervals, now).await? {
+        engine.observer.event(&session.name, &event);
+    }
     session.snapshot.run.deploy_now = task.only == Some(Only::Deploy);
     look_at_passwords(engine, &mut session);
     if task.only.is_none() {

@@ -16,6 +16,7 @@ mod perform;
 pub mod ports;
 mod registration;
 mod revoke;
+mod rollback;
 mod schedule;
 mod session;
 
@@ -38,6 +39,7 @@ pub use perform::{
 use ports::{Clock, Store};
 pub use registration::{AccountWish, settle_account};
 pub use revoke::{AskError, Asked, Told, Wish, ask_to_revoke, revoke_owed};
+pub use rollback::{BackError, KeptRevision, WentBack, roll_back};
 use schedule::Schedule;
 pub use session::{Force, Only, Task};
 

@@ -121,6 +121,7 @@ mod tests {
             attempted_inputs: Vec::new(),
             said: Vec::new(),
             revocations: Vec::new(),
+            rollback: None,
             deployments: Vec::new(),
             alerted: 0,
             status: CertificateStatus::default(),

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use crate::store::port::{Key, Lock, Prefix, Revision, Store, StoreError, Stored};
+pub use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
 
 /// Where the time comes from.
 ///

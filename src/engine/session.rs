@@ -91,7 +91,7 @@ impl<'a, S: Store> Session<'a, S> {
         });
         let record = brought_up_to_date(stored_record.clone(), task, now);
         let current = record.status.revision;
-        let next = current.unwrap_or(0).saturating_add(1);
+        let next = record.next_revision();
         let mut current_request = None;
         if let Some(revision) = current {
             current_request = records.request(&name, revision).await?.map(|kept| kept.value);
@@ -413,6 +413,7 @@ fn brought_up_to_date(
         alerted: 0,
         said: Vec::new(),
         revocations: Vec::new(),
+        rollback: None,
         status: CertificateStatus::default(),
     });
     let digest = spec_digest(spec);

@@ -76,6 +76,8 @@ pub enum Reason {
     Deployed,
     DeployFailed,
     RevocationFailed,
+    RolledBack,
+    RollbackFailed,
     SecretTemplateMismatch,
     AdditionalOutputFormatsMismatch,
     ACMEAccountRegistered,

@@ -21,6 +21,7 @@ mod order;
 mod problem;
 mod queue;
 mod revocation;
+mod rollback;
 mod secret;
 mod selection;
 mod settings;
@@ -57,6 +58,7 @@ pub use order::{
 pub use problem::{FailureClass, Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
+pub use rollback::Rollback;
 pub use secret::{PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles};
 pub use selection::pick_solver;
 pub use settings::Settings;

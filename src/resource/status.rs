@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, ConditionType, Deployment, FailureClass, Revocation};
+use super::{Condition, ConditionType, Deployment, FailureClass, Revocation, Rollback};
 
 /// `status.json` of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +55,19 @@ pub struct CertificateRecord {
     /// The certificates that somebody asked to revoke, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revocations: Vec<Revocation>,
+    /// The step back that was asked for since the newest revision went live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<Rollback>,
     /// cert-manager's own fields.
     pub status: CertificateStatus,
+}
+
+impl CertificateRecord {
+    /// The revision that an issuance now would make: no number is used twice.
+    pub fn next_revision(&self) -> u32 {
+        let newest = self.rollback.as_ref().map_or(0, |rollback| rollback.newest);
+        self.status.revision.unwrap_or(0).max(newest).saturating_add(1)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

@@ -21,7 +21,7 @@ use crate::store::port::StoreError;
 /// The files that are adopted.
 const ADOPTED: [&str; 3] = ["ca.crt", "tls.crt", "tls.key"];
 
-const ADOPTED_PREFIX: &str = "..adopted-";
+pub(super) const ADOPTED_PREFIX: &str = "..adopted-";
 
 /// Reads the plain files that were put there; `None` when there are none.
 pub(super) fn read(folder: &Folder) -> Result<Option<SecretFiles>, StoreError> {

@@ -14,9 +14,9 @@ use rustix::io::Errno;
 use super::folder::{Folder, Guard, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
-use super::{atomic, journal, opening, secret};
+use super::{atomic, journal, opening, rollback, secret};
 use crate::resource::{Event, NamespacedName, SecretFiles};
-use crate::store::port::{Key, Lock, Prefix, Revision, Store, StoreError, Stored};
+use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
 
 /// What a state directory is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -326,6 +326,15 @@ impl Store for StateDirectory {
         files: &SecretFiles,
     ) -> Result<(), StoreError> {
         secret::publish(&self.make(&layout::secret(secret)?)?, revision, files)
+    }
+
+    async fn sets(&self, secret: &NamespacedName) -> Result<Vec<KeptSet>, StoreError> {
+        let folder = self.find(&layout::secret(secret)?)?;
+        folder.map_or_else(|| Ok(Vec::new()), |folder| rollback::sets(&folder))
+    }
+
+    async fn switch_back(&self, secret: &NamespacedName, set: &str) -> Result<(), StoreError> {
+        rollback::switch_back(&self.make(&layout::secret(secret)?)?, set)
     }
 
     async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {

@@ -55,6 +55,7 @@ mod opening;
 mod output;
 mod prune;
 mod records;
+mod rollback;
 #[cfg(test)]
 mod samples;
 mod secret;

@@ -55,6 +55,19 @@ pub struct Stored {
     pub revision: Revision,
 }
 
+/// One set of files of a Secret.
+#[derive(Debug)]
+pub struct KeptSet {
+    /// Its folder's name.
+    pub name: String,
+    /// The revision it was published as; 0 when it was there before certctl.
+    pub revision: u32,
+    /// Whether it is the live one.
+    pub is_live: bool,
+    /// What is in it.
+    pub files: Result<SecretFiles, StoreError>,
+}
+
 /// What can be locked. Order: certificate, then account or scheduler, then run;
 /// never the reverse.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -140,6 +153,25 @@ pub trait Store {
     /// Where the files of a Secret are, for the operator's programs.
     fn secret_place(&self, secret: &NamespacedName) -> String {
         format!("secrets/{secret}")
+    }
+
+    /// The sets of files of a Secret that are kept, by revision, then as they were made. What a
+    /// killed run left half-made is among them.
+    fn sets(
+        &self,
+        _secret: &NamespacedName,
+    ) -> impl Future<Output = Result<Vec<KeptSet>, StoreError>> {
+        std::future::ready(Ok(Vec::new()))
+    }
+
+    /// Puts a set that was live before live again, in one step. One that is live already stays.
+    fn switch_back(
+        &self,
+        secret: &NamespacedName,
+        set: &str,
+    ) -> impl Future<Output = Result<(), StoreError>> {
+        let path = format!("{}/{set}", self.secret_place(secret));
+        std::future::ready(Err(StoreError::Conflict { path }))
     }
 
     /// Reads the live set of files; `None` when nothing was ever published.

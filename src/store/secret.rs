@@ -116,7 +116,7 @@ pub(super) fn stable_target(name: &str) -> String {
 }
 
 /// The name of the folder that is live; `None` when there is none, or it is not a link yet.
-fn live_name(folder: &Folder) -> Result<Option<String>, StoreError> {
+pub(super) fn live_name(folder: &Folder) -> Result<Option<String>, StoreError> {
     let Some(target) = folder.link_target(DATA)? else { return Ok(None) };
     if !target.starts_with("..") || target == ".." || target.contains('/') {
         let found = "a link that leads out of its folder";
@@ -170,7 +170,7 @@ pub(super) fn make_numbered(folder: &Folder, prefix: &str) -> Result<String, Sto
 }
 
 /// Makes each stable name a link through `..data`. Whatever else has the name is kept aside.
-fn link_names(folder: &Folder, files: &SecretFiles) -> Result<(), StoreError> {
+pub(super) fn link_names(folder: &Folder, files: &SecretFiles) -> Result<(), StoreError> {
     let names = files.0.keys().filter(|name| *name != METADATA_FILE);
     let mut aside = None;
     for name in names {
@@ -186,7 +186,7 @@ fn link_names(folder: &Folder, files: &SecretFiles) -> Result<(), StoreError> {
 
 /// Removes the links to files that the live set does not have. The set is live already: what
 /// cannot be removed is left to the next publish.
-fn remove_stale_names(folder: &Folder, files: &SecretFiles) {
+pub(super) fn remove_stale_names(folder: &Folder, files: &SecretFiles) {
     let remove = || -> Result<(), StoreError> {
         for name in folder.entries()? {
             let is_live = files.0.contains_key(&name) && name != METADATA_FILE;

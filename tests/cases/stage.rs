@@ -153,6 +153,7 @@ pub(crate) fn idle() -> Snapshot {
             alerted: 0,
             said: Vec::new(),
             revocations: Vec::new(),
+            rollback: None,
             status: CertificateStatus::default(),
         },
         secret: None,

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use certctl::rehearsal::RequestKind;
 use certctl::resource::{Challenge, ConditionType, Order, Phase};
 
-use support::{CertificateYaml, Entry, World};
+use support::{CertificateYaml, Entry, Run, World};
 use trace::{Point, fail_at, kill_at, record};
 
 /// A world whose state is put back before each run.
@@ -30,13 +30,15 @@ struct Scene {
     base: BTreeMap<PathBuf, Entry>,
     /// The revision that every run ends with.
     revision: u32,
+    /// What is run.
+    words: &'static [&'static str],
 }
 
 impl Scene {
     /// Nothing was ever issued.
     fn first_issuance() -> Self {
         let world = World::prepared(&[CertificateYaml::new("web")]);
-        Self { world, base: BTreeMap::new(), revision: 1 }
+        Self { world, base: BTreeMap::new(), revision: 1, words: &["issue"] }
     }
 
     /// A pair is live, and its Certificate was edited since.
@@ -46,7 +48,16 @@ impl Scene {
         let base = world.state().everything();
         let names = ["web.example.test", "www.example.test"];
         world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&names));
-        Self { world, base, revision: 2 }
+        Self { world, base, revision: 2, words: &["issue"] }
+    }
+
+    /// A second pair is live, and the first is wanted back.
+    fn renewed() -> Self {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.issue().ends_in(0);
+        world.run(&["renew", "web"]).ends_in(0);
+        let base = world.state().everything();
+        Self { world, base, revision: 1, words: &["rollback", "web"] }
     }
 
     fn put_back(&self) {
@@ -107,10 +118,10 @@ impl Scene {
 
 /// Does something at every point, in as many worlds side by side as there are processors. `at`
 /// says whether the point was met: the runtime's own calls shift the numbers now and then.
-fn sweep(scene: fn() -> Scene, at: fn(&Scene, &Point) -> bool) {
+fn sweep(scene: fn() -> Scene, least: usize, at: fn(&Scene, &Point) -> bool) {
     let first = scene();
-    let points = record(&first.world);
-    assert!(points.len() > 100, "{} points", points.len());
+    let points = record(&first.world, first.words);
+    assert!(points.len() > least, "{} points", points.len());
     let (next, missed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = |scene: Scene| {
         while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -146,7 +157,7 @@ impl Drop for Blame<'_> {
 fn killed(scene: &Scene, point: &Point) -> bool {
     let (orders, accounts) =
         (scene.made(RequestKind::NewOrder), scene.made(RequestKind::NewAccount));
-    let run = kill_at(&scene.world, point);
+    let run = kill_at(&scene.world, scene.words, point);
     scene.check_live();
     let known = scene.world.state().orders("web");
     let is_new = |order: &&Order| order.spec.revision == scene.revision && order.url.is_some();
@@ -164,7 +175,7 @@ fn killed(scene: &Scene, point: &Point) -> bool {
 
 fn failed(scene: &Scene, point: &Point) -> bool {
     let is_full = matches!(point.call.as_str(), "openat" | "write" | "pwrite64" | "mkdirat");
-    let run = fail_at(&scene.world, point, if is_full { "ENOSPC" } else { "EIO" });
+    let run = fail_at(&scene.world, scene.words, point, if is_full { "ENOSPC" } else { "EIO" });
     scene.check_live();
     // Presenting is tried again, and a clean-up is left to the next run; all else ends this one.
     let went_on = run.code == Some(0);
@@ -176,17 +187,60 @@ fn failed(scene: &Scene, point: &Point) -> bool {
     !missed
 }
 
+/// Whatever a step back has come to, the next run finishes it or knows nothing of it, and orders
+/// nothing.
+fn stepped_back(scene: &Scene, run: &Run) -> bool {
+    scene.check_live();
+    let (world, state) = (&scene.world, scene.world.state());
+    let orders = scene.made(RequestKind::NewOrder);
+    world.issue().ends_in(0);
+    let record = state.record("web");
+    let live = state.published("web").fingerprint;
+    assert_eq!(record.issued_fingerprint, Some(live.clone()));
+    assert!(record.rollback.iter().all(|asked| !asked.is_owed()));
+    let is_back = record.rollback.is_some_and(|asked| asked.fingerprint == live);
+    assert_eq!(record.status.revision, Some(if is_back { 1 } else { 2 }));
+    assert!(is_back || run.code != Some(0), "{run:?}");
+    world.issue().says_nothing();
+    world.run(&["rollback", "web", "--to", "1"]).ends_in(0);
+    assert_eq!(state.record("web").status.revision, Some(scene.revision));
+    assert!(state.published("web").fingerprint != live || is_back);
+    world.issue().says_nothing();
+    assert_eq!(scene.made(RequestKind::NewOrder), orders);
+    true
+}
+
+fn killed_on_the_way_back(scene: &Scene, point: &Point) -> bool {
+    let run = kill_at(&scene.world, scene.words, point);
+    stepped_back(scene, &run) && run.code.is_none()
+}
+
+fn failed_on_the_way_back(scene: &Scene, point: &Point) -> bool {
+    let run = fail_at(&scene.world, scene.words, point, "EIO");
+    stepped_back(scene, &run) && !run.stderr.contains("failed to wake I/O driver")
+}
+
+#[test]
+fn a_step_back_killed_at_any_call() {
+    sweep(Scene::renewed, 10, killed_on_the_way_back);
+}
+
+#[test]
+fn a_step_back_in_which_any_call_fails() {
+    sweep(Scene::renewed, 10, failed_on_the_way_back);
+}
+
 #[test]
 fn a_first_issuance_killed_at_any_call() {
-    sweep(Scene::first_issuance, killed);
+    sweep(Scene::first_issuance, 100, killed);
 }
 
 #[test]
 fn a_renewal_killed_at_any_call() {
-    sweep(Scene::edited, killed);
+    sweep(Scene::edited, 100, killed);
 }
 
 #[test]
 fn a_renewal_in_which_any_call_fails() {
-    sweep(Scene::edited, failed);
+    sweep(Scene::edited, 100, failed);
 }

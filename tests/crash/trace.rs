@@ -36,21 +36,21 @@ pub(crate) struct Point {
     pub(crate) line: String,
 }
 
-/// `certctl issue` under strace.
-fn strace(world: &World, options: &[&str]) -> Run {
+/// certctl under strace.
+fn strace(world: &World, words: &[&str], options: &[&str]) -> Run {
     let mut command = Command::new("strace");
     command.args(["-f", "-y", "-qq"]).args(options).arg(env!("CARGO_BIN_EXE_certctl"));
-    command.args(["issue", "--self-check-interval", "100ms", "--http01-check-port"]);
+    command.args(words).args(["--self-check-interval", "100ms", "--http01-check-port"]);
     command.arg(world.port.number().to_string());
     world.surround(&mut command);
     finish(command.spawn().expect("strace is installed"))
 }
 
 /// A run that nothing disturbs, and every call in it that changes something below the state.
-pub(crate) fn record(world: &World) -> Vec<Point> {
+pub(crate) fn record(world: &World, words: &[&str]) -> Vec<Point> {
     let file: PathBuf = world.path("trace");
     let trace = format!("trace={}", CALLS.map(|call| format!("?{call}")).join(","));
-    strace(world, &["-o", file.to_str().unwrap(), "-e", &trace]).ends_in(0);
+    strace(world, words, &["-o", file.to_str().unwrap(), "-e", &trace]).ends_in(0);
     points(&std::fs::read_to_string(file).unwrap(), &world.path("state"))
 }
 
@@ -81,17 +81,17 @@ fn points(trace: &str, state: &Path) -> Vec<Point> {
 }
 
 /// A run that is killed when it begins this call.
-pub(crate) fn kill_at(world: &World, point: &Point) -> Run {
-    inject(world, point, "signal=KILL")
+pub(crate) fn kill_at(world: &World, words: &[&str], point: &Point) -> Run {
+    inject(world, words, point, "signal=KILL")
 }
 
 /// A run in which this call fails, once.
-pub(crate) fn fail_at(world: &World, point: &Point, error: &str) -> Run {
-    inject(world, point, &format!("error={error}"))
+pub(crate) fn fail_at(world: &World, words: &[&str], point: &Point, error: &str) -> Run {
+    inject(world, words, point, &format!("error={error}"))
 }
 
-fn inject(world: &World, Point { call, number, .. }: &Point, what: &str) -> Run {
+fn inject(world: &World, words: &[&str], Point { call, number, .. }: &Point, what: &str) -> Run {
     let trace = format!("trace={call}");
     let inject = format!("inject={call}:{what}:when={number}");
-    strace(world, &["-o", "/dev/null", "-e", &trace, "-e", &inject])
+    strace(world, words, &["-o", "/dev/null", "-e", &trace, "-e", &inject])
 }

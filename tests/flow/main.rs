@@ -49,6 +49,8 @@ mod rehearse;
 #[cfg(test)]
 mod revoke;
 #[cfg(test)]
+mod rollback;
+#[cfg(test)]
 mod schemas;
 #[cfg(test)]
 mod side_by_side;

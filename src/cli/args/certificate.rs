@@ -73,6 +73,17 @@ pub struct RevokeArgs {
     pub key: Option<PathBuf>,
 }
 
+/// `certctl rollback`.
+#[derive(Debug, Args)]
+pub struct RollbackArgs {
+    /// A certificate, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub name: OsString,
+    /// Which revision, instead of the one before; 0 is what was there before certctl.
+    #[arg(long, value_name = "REVISION")]
+    pub to: Option<u32>,
+}
+
 /// `certctl forget`.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::item::{Action, Wait};
-use crate::controller::policy::{TRIGGER, first_violation};
+use crate::controller::policy::first_trigger;
 use crate::controller::{
     Change, Deferral, Record, Snapshot, Step, account, deploy, formats, trigger,
 };
@@ -36,6 +36,14 @@ impl Deeds {
             || deploy::reload(snapshot, now).is_some();
         let has_outputs = !deploy::wanted(&snapshot.settings).is_empty();
         let then = |action, yes: bool| yes.then_some(action);
+        if let Some(back) = snapshot.record.rollback.as_ref().filter(|back| back.is_owed()) {
+            let message = format!("revision {} goes live again, as was asked for", back.to);
+            return Self {
+                action: Action::Rollback,
+                also: then(Action::Deploy, has_outputs).into_iter().collect(),
+                ..Self::new(None, message)
+            };
+        }
         match issuance(snapshot, now) {
             Issuance::Due(reason, message) => {
                 let is_renewal = reason == Reason::Renewing;
@@ -127,7 +135,7 @@ fn issuance(snapshot: &Snapshot, now: Timestamp) -> Issuance {
             asked.map_or(Issuance::NotDue, |(reason, message)| Issuance::Due(reason, message))
         }
         Step::Wait { until, why, .. } => {
-            let due = first_violation(TRIGGER, snapshot, now);
+            let due = first_trigger(snapshot, now);
             let (reason, message) = due.map(|due| (due.reason, due.message)).unzip();
             Issuance::Waits(reason, message.unwrap_or_default(), waits(snapshot, until, &why))
         }

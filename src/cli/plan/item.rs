@@ -76,6 +76,8 @@ pub(super) enum Action {
     Renew,
     /// A pair that was there before certctl is taken over.
     Adopt,
+    /// A revision that somebody asked for goes live again.
+    Rollback,
     /// The same pair in the forms that the spec asks for now.
     Rewrite,
     /// Outputs and hooks.
@@ -93,6 +95,7 @@ impl Action {
             Self::Issue => "issue",
             Self::Renew => "renew",
             Self::Adopt => "adopt",
+            Self::Rollback => "rollback",
             Self::Rewrite => "rewrite",
             Self::Deploy => "deploy",
             Self::Wait => "wait",
@@ -103,7 +106,12 @@ impl Action {
     /// Whether it changes anything.
     pub(super) fn changes(self) -> bool {
         match self {
-            Self::Issue | Self::Renew | Self::Adopt | Self::Rewrite | Self::Deploy => true,
+            Self::Issue
+            | Self::Renew
+            | Self::Adopt
+            | Self::Rollback
+            | Self::Rewrite
+            | Self::Deploy => true,
             Self::Wait | Self::Nothing => false,
         }
     }
@@ -182,9 +190,7 @@ impl Item {
             order: order.map(|order| order.name.clone()),
             clean_ups: challenge::clean_ups(snapshot).len(),
             not_after: leaf.map(|leaf| leaf.not_after),
-            renewal_time: leaf
-                .and_then(|leaf| readiness::renewal_time(spec, leaf))
-                .map(|due| due.time),
+            renewal_time: leaf.and_then(|leaf| readiness::due(snapshot, leaf)).map(|due| due.time),
         }
     }
 

@@ -47,9 +47,12 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
     let paint = match item.action {
         Action::Nothing => Paint::Good,
         Action::Wait => Paint::Bad,
-        Action::Issue | Action::Renew | Action::Adopt | Action::Rewrite | Action::Deploy => {
-            Paint::Warn
-        }
+        Action::Issue
+        | Action::Renew
+        | Action::Adopt
+        | Action::Rollback
+        | Action::Rewrite
+        | Action::Deploy => Paint::Warn,
     };
     vec![
         Cell::from(short(&item.key())),

@@ -54,6 +54,11 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
     if let Some(failure) = last_failure(view) {
         page.line(0, "Last failure", failure);
     }
+    if let Some(back) = view.went_back() {
+        let at = rfc3339(back.done_at.unwrap_or(back.asked_at));
+        let text = format!("from revision {} to {} at {at}", back.from, back.to);
+        page.line(0, "Rolled back", text);
+    }
     page.line(0, "Name", &view.key.name);
     page.line(0, "Namespace", &view.key.namespace);
     let record = view.record.as_ref();

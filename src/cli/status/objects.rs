@@ -47,6 +47,8 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Value {
     note("temporary", view.is_temporary().then(|| "true".to_owned()));
     note("serial-number", leaf.map(|leaf| leaf.serial.clone()));
     note("fingerprint-sha256", leaf.map(|leaf| leaf.fingerprint.clone()));
+    let back = view.went_back();
+    note("rolled-back-from", back.map(|back| back.from.to_string()));
     note("order", view.order().map(|order| order.name.clone()));
     let failure = view.record.as_ref().and_then(|record| record.last_failure.as_ref());
     note("last-failure", failure.map(|failure| failure.message.clone()));

@@ -128,12 +128,12 @@ impl Verdict {
                 let why = undeployed(view).unwrap_or_default();
                 format!("issued but not deployed: {why}; certctl deploy {} tries now", view.key)
             }
-            Self::Ready => format!("valid until {expiry}"),
+            Self::Ready => format!("valid until {expiry}{}", went_back(view)),
             Self::Pending => {
                 let status = view.record.as_ref().map(|record| &record.status);
                 match status.and_then(|status| status.condition(ConditionType::Ready)) {
                     Some(ready) if !view.is_ready() => {
-                        escape(&ready.message).into_owned() + stand_in(view)
+                        escape(&ready.message).into_owned() + stand_in(view) + &went_back(view)
                     }
                     Some(_) | None => "not issued yet".to_owned(),
                 }
@@ -149,6 +149,12 @@ fn stand_in(view: &CertificateView) -> &'static str {
     } else {
         ""
     }
+}
+
+/// That somebody went back to this one by hand.
+fn went_back(view: &CertificateView) -> String {
+    let back = view.went_back();
+    back.map_or_else(String::new, |back| format!("; rolled back from revision {}", back.from))
 }
 
 fn has_failed(view: &CertificateView) -> bool {

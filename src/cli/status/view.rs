@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::controller::revocation;
+use crate::controller::{revocation, rollback};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy,
+    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy, Rollback,
 };
 
 /// One certificate, as far as it is known.
@@ -104,6 +104,17 @@ impl CertificateView {
         let asked = self.record.as_ref().zip(self.readable_leaf());
         let asked = asked.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
         asked.is_some_and(|asked| asked.without_replacement)
+    }
+
+    /// The step back that the live pair is there by, and stays by until its renewal.
+    pub fn went_back(&self) -> Option<&Rollback> {
+        let (record, issuer) = self.record.as_ref().zip(self.issuer.as_ref())?;
+        rollback::of_live(record, issuer, self.readable_leaf()?)
+    }
+
+    /// The step back that a run which was cut off has not done.
+    pub fn goes_back(&self) -> Option<&Rollback> {
+        self.record.as_ref()?.rollback.as_ref().filter(|rollback| rollback.is_owed())
     }
 
     /// Whether time alone never makes it due.

@@ -18,6 +18,9 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     if verdict == Verdict::NoManifest {
         return vec!["a manifest".to_owned()];
     }
+    if let Some(back) = view.goes_back() {
+        return vec![format!("{NEXT_RUN}, which goes back to revision {}", back.to)];
+    }
     if view.is_issuing() {
         return view.order().map_or_else(|| vec![NEXT_RUN.to_owned()], order_waits_for);
     }
@@ -32,6 +35,9 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         Verdict::Ready if view.renewal_time.is_some_and(|at| at > now) => {
             vec!["the renewal time".to_owned()]
         }
+        Verdict::Pending if view.went_back().is_some() => {
+            vec!["the renewal time, or an edit of the manifest".to_owned()]
+        }
         Verdict::Ready
         | Verdict::PendingDeploy
         | Verdict::NoManifest
@@ -45,7 +51,8 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
 
 /// When it is tried next: RFC 3339, relative, and which attempt that will be.
 pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, now: Timestamp) -> String {
-    let idle = verdict == Verdict::Ready && !view.is_issuing();
+    let is_due = verdict == Verdict::Ready || view.went_back().is_some();
+    let idle = is_due && !view.is_issuing();
     let at = view.next_attempt.or(view.renewal_time.filter(|_| idle && !view.never_renews()));
     let never = verdict == Verdict::NoManifest || (idle && view.never_renews());
     let when = match at {

@@ -393,6 +393,7 @@ pub(super) fn record() -> CertificateRecord {
         alerted: 0,
         said: Vec::new(),
         revocations: Vec::new(),
+        rollback: None,
         status: CertificateStatus::default(),
     }
 }

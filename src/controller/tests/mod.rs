@@ -20,5 +20,6 @@ mod order_absorb;
 mod policy;
 mod readiness;
 mod requestmanager;
+mod rollback;
 mod temporary;
 mod trigger;

@@ -13,7 +13,7 @@ use crate::controller::{
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::session::{Session, Task};
 use crate::engine::{Ending, Engine, OVERDUE, Observer, Performer, news};
-use crate::resource::{Challenge, Deed, FailureClass, Order, Phase, Reason};
+use crate::resource::{Challenge, Deed, FailureClass, Order, Phase, Reason, Rollback};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -240,7 +240,13 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
 ) -> Option<Ending> {
     let snapshot = &session.snapshot;
     let asked = task.force.is_some() || task.only.is_some();
-    if asked || !session.is_known() || session.is_unsaved() || deploy::owed(snapshot).is_some() {
+    let goes_back = snapshot.record.rollback.as_ref().is_some_and(Rollback::is_owed);
+    if asked
+        || goes_back
+        || !session.is_known()
+        || session.is_unsaved()
+        || deploy::owed(snapshot).is_some()
+    {
         return None;
     }
     match next_step(snapshot, now) {

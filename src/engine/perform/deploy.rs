@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::{World, trouble};
-use crate::controller::{DeedError, Outcome, Snapshot};
+use crate::controller::{DeedError, Outcome, Snapshot, rollback};
 use crate::engine::Alert;
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Clock, Store};
@@ -189,10 +189,14 @@ fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), DeedErro
     let Some(output) = output_of(&snapshot.settings)? else { return Ok(()) };
     let ours = leaf_of(files)?;
     let may_replace = |there: &[u8]| match pki::leaf_facts(&String::from_utf8_lossy(there)) {
-        Ok(theirs) if theirs.not_before > ours.not_before => Err(format!(
-            "the certificate there is newer: it is valid from {}, the one to be written from {}",
-            theirs.not_before, ours.not_before
-        )),
+        Ok(theirs)
+            if theirs.not_before > ours.not_before && !rollback::replaces(snapshot, &theirs) =>
+        {
+            Err(format!(
+                "the certificate there is newer: it is valid from {}, the one to be written from {}",
+                theirs.not_before, ours.not_before
+            ))
+        }
         Ok(_) | Err(_) => Ok(()),
     };
     let revision = snapshot.record.status.revision.unwrap_or_default();

@@ -1,0 +1,136 @@
+//! `certctl rollback`: a revision that is kept goes live again, and to where it is used.
+
+use std::fmt::Write as _;
+
+use super::args::RollbackArgs;
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::issue::{deploy_these, refuse_in_a_hook};
+use super::output::escape;
+use super::run::{on_one_thread, open_state};
+use super::work::{Wanted, gather, known};
+use super::{Shell, time};
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::{BackError, KeptRevision, WentBack, roll_back};
+use crate::resource::NamespacedName;
+use crate::store::OpenMode;
+
+/// Makes a kept revision live again, then deploys it.
+pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    refuse_in_a_hook(shell, "rollback")?;
+    let wanted = Wanted::read(std::slice::from_ref(&args.name))?;
+    if wanted.names.is_empty() {
+        let message = "a certificate is gone back with by NAME or NAMESPACE/NAME";
+        return Err(CliError::new(ExitCode::Usage, message));
+    }
+    let went_back = on_one_thread(go_back(args, &wanted, shell))?;
+    let code = deploy_these(shell, &Wanted { is_said: true, ..wanted }, "rollback")?;
+    if went_back && code == ExitCode::Done && shell.global.exit_code {
+        return Ok(ExitCode::Changed);
+    }
+    Ok(code)
+}
+
+/// Whether another revision is live now.
+async fn go_back(
+    args: &RollbackArgs,
+    wanted: &Wanted,
+    shell: &mut Shell,
+) -> Result<bool, CliError> {
+    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    let records = known(&open_state(&path, OpenMode::ReadOnly)?).await?;
+    let work = gather(shell, wanted, &records)?;
+    let [task] = work.tasks.as_slice() else {
+        let message = "its Certificate and Issuer must be there to go back";
+        return Err(CliError::new(ExitCode::Manifest, message).hinted("-f MANIFEST"));
+    };
+    let state = open_state(&path, OpenMode::ReadWrite)?;
+    let timeout = shell.global.lock_timeout.0;
+    let back = roll_back(&SystemClock, &state, task, args.to, timeout);
+    let back = Box::pin(back).await.map_err(refused)?;
+    let certificate = task.certificate.metadata.key();
+    shell.output.talk(&told(&certificate, &back));
+    Ok(matches!(back, WentBack::Done { .. }))
+}
+
+fn told(certificate: &NamespacedName, back: &WentBack) -> String {
+    let WentBack::Done { from, to, leaf, renewal_time, violation } = back else {
+        let WentBack::Already { revision } = back else { return String::new() };
+        return format!("{certificate}: {} is live already", what(*revision));
+    };
+    let now = SystemClock.now();
+    let mut text = format!(
+        "{certificate}: rolled back from revision {from} to {}: serial {}, valid until {}",
+        what(*to),
+        leaf.serial,
+        time::both(leaf.not_after, now)
+    );
+    let mut add = |line: std::fmt::Arguments<'_>| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n  {line}");
+    };
+    if let Some(violation) = violation {
+        add(format_args!(
+            "it is not as its manifest asks, and stays until that is edited: {}",
+            escape(&violation.message)
+        ));
+    }
+    match renewal_time {
+        Some(at) => add(format_args!(
+            "renewed {}; forward before that: certctl renew {certificate}",
+            time::both(*at, now)
+        )),
+        None => add(format_args!("never renewed by itself: certctl renew {certificate}")),
+    }
+    text
+}
+
+fn what(revision: u32) -> String {
+    match revision {
+        0 => "what was there before certctl (revision 0)".to_owned(),
+        revision => format!("revision {revision}"),
+    }
+}
+
+/// The error with a line for each revision that is kept.
+fn refused(error: BackError) -> CliError {
+    let error = match error {
+        BackError::Store(error) => return error.into(),
+        error @ (BackError::Nothing { .. }
+        | BackError::NoneBefore { .. }
+        | BackError::Unknown { .. }
+        | BackError::Refused { .. }) => error,
+    };
+    let (certificate, kept) = match &error {
+        BackError::NoneBefore { certificate, kept, .. }
+        | BackError::Unknown { certificate, kept, .. }
+        | BackError::Refused { certificate, kept, .. } => (certificate, kept.as_slice()),
+        BackError::Store(_) | BackError::Nothing { .. } => {
+            return CliError::new(ExitCode::Manifest, error);
+        }
+    };
+    let mut message = error.to_string();
+    for found in kept {
+        message.push_str("\n  ");
+        message.push_str(&line(found));
+    }
+    let possible = kept.iter().rev().find(|found| found.refusal.is_none() && !found.is_live);
+    let error = CliError::new(ExitCode::Manifest, message);
+    match possible {
+        Some(found) => {
+            error.hinted(format_args!("certctl rollback {certificate} --to {}", found.revision))
+        }
+        None => error.hinted(format_args!("certctl renew {certificate}")),
+    }
+}
+
+fn line(found: &KeptRevision) -> String {
+    let KeptRevision { revision, not_after, is_live, refusal } = found;
+    let end = not_after.map_or_else(String::new, |at| format!(", until {}", time::rfc3339(at)));
+    let why = match (is_live, refusal) {
+        (true, _) => "live".to_owned(),
+        (false, Some(why)) => format!("not possible: {}", escape(why)),
+        (false, None) => "possible".to_owned(),
+    };
+    format!("revision {revision}{end}: {why}")
+}
