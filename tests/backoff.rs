@@ -296,7 +296,8 @@ impl<'a> World<'a> {
         let late = time.duration_until(failed).as_secs();
         assert!((-1..60).contains(&late), "failed at {failed}, not at {time}");
         assert!(run.stderr.contains(&next.to_string()), "{next}: {}", run.stderr);
-        self.shows(failed + 1.second(), &format!("{next} "));
+        let shown = next.strftime("%Y-%m-%d %H:%M UTC, in ").to_string();
+        self.shows(failed + 1.second(), &shown);
         self.shows(failed + 1.second(), &format!(", attempt {}", attempts + 1));
         Failure { attempts, time: failed, next }
     }

@@ -190,8 +190,8 @@ fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
     let presented = challenge.presented_at.unwrap();
     assert!(hour.begun <= presented && presented <= scene.clock.now(), "{presented}");
     let page = page(scene);
-    let expires = (made + LIFE).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let since = format!("Created: {}", made.strftime("%Y-%m-%dT%H:%M:%SZ"));
+    let expires = (made + LIFE).strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let since = format!("Created: {}", made.strftime("%Y-%m-%d %H:%M UTC"));
     for words in [&order.name, reason, &since, &expires, "a.example", "Issuing"] {
         assert!(page.contains(words), "{words} is not in:\n{page}");
     }
@@ -213,12 +213,14 @@ fn page(scene: &Scene) -> String {
         secret_path: "/etc/certctl/live/default/web-tls".into(),
         next_attempt: None,
         renewal_time: None,
+        mistake: None,
     };
     let look = status::Scene {
         now: scene.clock.now(),
         zone: TimeZone::UTC,
         color: false,
         format: Format::Text,
+        room: None,
     };
     status::certificates(&[view], true, &look).unwrap()
 }

@@ -1,56 +1,186 @@
-//! Progress on a terminal: one line per certificate that shows what is being done. Elsewhere
-//! nothing but log lines.
+//! Progress on a terminal: one line per certificate that shows what is being done and, when its
+//! work is over, how it ended; of many certificates a few, and a line that counts them all.
+//! Elsewhere nothing but log lines.
+//!
+//! Contract: the lines are taken away before the results are told. Without a locale of UTF-8 they
+//! are ASCII.
+
+mod term;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::Shell;
 use super::output::{When, escape};
-use crate::engine::Observer;
+use super::report;
+use crate::engine::{Ended, Ending, Observer};
 use crate::resource::{Event, EventType, NamespacedName, Reason};
 
 /// The lines of a run.
 pub(crate) struct Progress {
     lines: Option<MultiProgress>,
-    bars: RefCell<BTreeMap<NamespacedName, ProgressBar>>,
+    look: Look,
+    /// Somebody watches stderr: results are told to a person.
+    is_watched: bool,
+    seen: RefCell<Seen>,
+}
+
+/// How lines look.
+#[derive(Clone, Copy)]
+struct Look {
+    utf8: bool,
+    /// Whether they move by themselves and show how long they have been there.
+    is_alive: bool,
+}
+
+/// What has been heard.
+struct Seen {
+    /// How many certificates the run is about.
+    all: usize,
+    over: usize,
+    failed: usize,
+    /// The certificates that have a line, oldest first, and whether their work is over.
+    shown: Vec<(NamespacedName, ProgressBar, bool)>,
+    /// Those that are under way and have none.
+    hidden: Vec<NamespacedName>,
+    /// The line that counts, below all others, when there are several certificates.
+    total: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// Lines on stderr when they are wanted and somebody watches.
-    pub(crate) fn new(when: When, is_terminal: bool) -> Self {
-        let shown = match when {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => is_terminal,
+    /// Lines on stderr for a run over so many certificates, when they are wanted and somebody
+    /// watches.
+    pub(crate) fn new(shell: &Shell, certificates: usize) -> Self {
+        // A bar is no object, and a program is nobody who watches.
+        let talks_json = shell.output.talks_json();
+        let is_watched = shell.output.talks_to_terminal() && !talks_json;
+        let target = match shell.global.progress {
+            When::Never => None,
+            When::Auto | When::Always if talks_json => None,
+            When::Auto if !is_watched => None,
+            When::Auto | When::Always if is_watched => Some(ProgressDrawTarget::stderr_with_hz(HZ)),
+            When::Auto | When::Always => {
+                let term = Box::new(term::Blind::default());
+                Some(ProgressDrawTarget::term_like_with_hz(term, HZ))
+            }
         };
-        let lines =
-            shown.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10)));
-        Self { lines, bars: RefCell::default() }
+        let look = Look { utf8: shell.environment.is_utf8(), is_alive: true };
+        Self::on(target, look, is_watched, certificates)
+    }
+
+    fn on(
+        target: Option<ProgressDrawTarget>,
+        look: Look,
+        is_watched: bool,
+        certificates: usize,
+    ) -> Self {
+        let lines = target.map(MultiProgress::with_draw_target);
+        let total = lines.as_ref().filter(|_| certificates > 1).map(|lines| {
+            let total = lines.add(ProgressBar::new_spinner());
+            look.dress(&total, "{spinner} {wide_msg}", true);
+            total
+        });
+        let seen = Seen {
+            all: certificates,
+            over: 0,
+            failed: 0,
+            shown: Vec::new(),
+            hidden: Vec::new(),
+            total,
+        };
+        Self { lines, look, is_watched, seen: RefCell::new(seen) }
     }
 
     /// Takes the lines away.
     pub(crate) fn finish(&self) {
-        for bar in self.bars.borrow().values() {
-            bar.finish_and_clear();
+        let seen = self.seen.borrow();
+        for (_, line, _) in &seen.shown {
+            line.finish_and_clear();
+        }
+        if let Some(total) = &seen.total {
+            total.finish_and_clear();
+        }
+    }
+}
+
+impl Look {
+    fn dress(self, line: &ProgressBar, template: &str, is_moving: bool) {
+        let template = if self.is_alive && is_moving {
+            format!("{template} {{elapsed}}")
+        } else {
+            template.to_owned()
+        };
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            let spinner = if self.utf8 { "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ " } else { "-\\|/ " };
+            line.set_style(style.tick_chars(spinner));
+        }
+        if self.is_alive && is_moving {
+            line.enable_steady_tick(TICK);
         }
     }
 
-    fn bar(&self, certificate: &NamespacedName) -> Option<ProgressBar> {
-        let lines = self.lines.as_ref()?;
-        let mut bars = self.bars.borrow_mut();
-        let bar = bars.entry(certificate.clone()).or_insert_with(|| {
-            let bar = lines.add(ProgressBar::new_spinner());
-            if let Ok(style) = ProgressStyle::with_template("{prefix}  {spinner} {msg}  {elapsed}")
-            {
-                bar.set_style(style);
-            }
-            bar.set_prefix(certificate.name.clone());
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar
-        });
-        Some(bar.clone())
+    /// One line: how it ended.
+    fn verdict(self, end: &Ended) -> String {
+        let (mark, word, title) = match &end.ending {
+            Ending::Issued(_) => ("✓", "issued", String::new()),
+            Ending::Unchanged { .. } => ("✓", "unchanged", String::new()),
+            Ending::Deferred { why, .. } => ("-", "deferred", why.clone()),
+            Ending::Locked { holder } => ("-", "deferred", format!("locked by {holder}")),
+            Ending::Pending { why, .. } => ("-", "pending", why.clone()),
+            Ending::Failed { failure, .. } => ("✗", "failed", failure.message.clone()),
+            Ending::Interrupted { .. } => ("-", "interrupted", String::new()),
+        };
+        let title = if title.is_empty() { title } else { format!(": {}", escape(&title)) };
+        if self.utf8 { format!("{mark} {word}{title}") } else { format!("{word}{title}") }
+    }
+}
+
+impl Seen {
+    /// The line of a certificate that is under way, if there is room for one. It takes the place
+    /// of one whose work is over.
+    fn line(
+        &mut self,
+        lines: &MultiProgress,
+        look: Look,
+        certificate: &NamespacedName,
+    ) -> Option<ProgressBar> {
+        if let Some((_, line, _)) = self.shown.iter().find(|(name, _, _)| name == certificate) {
+            return Some(line.clone());
+        }
+        if self.shown.len() >= MOST {
+            let Some(oldest) = self.shown.iter().position(|(_, _, is_over)| *is_over) else {
+                if !self.hidden.contains(certificate) {
+                    self.hidden.push(certificate.clone());
+                }
+                return None;
+            };
+            let (_, line, _) = self.shown.remove(oldest);
+            line.finish_and_clear();
+            lines.remove(&line);
+        }
+        self.hidden.retain(|hidden| hidden != certificate);
+        let line = match &self.total {
+            Some(total) => lines.insert_before(total, ProgressBar::new_spinner()),
+            None => lines.add(ProgressBar::new_spinner()),
+        };
+        line.set_prefix(report::short(certificate));
+        look.dress(&line, "{prefix}   {spinner} {wide_msg}", true);
+        self.shown.push((certificate.clone(), line.clone(), false));
+        Some(line)
+    }
+
+    fn count(&self) {
+        let Some(total) = &self.total else { return };
+        let mut text = format!("{} of {} done", self.over, self.all);
+        if self.failed > 0 {
+            text = format!("{text}, {} failed", self.failed);
+        }
+        if !self.hidden.is_empty() {
+            text = format!("{text}, {} more under way", self.hidden.len());
+        }
+        total.set_message(text);
     }
 }
 
@@ -58,6 +188,10 @@ impl Observer for Progress {
     fn event(&self, certificate: &NamespacedName, event: &Event) {
         let (message, reason) = (escape(&event.message), event.reason.as_str());
         let log = || match event.kind {
+            // A person reads it below the certificate's own result.
+            EventType::Normal if event.reason == Reason::Deployed && self.is_watched => {
+                tracing::debug!(%certificate, reason, "{message}");
+            }
             // What somebody agrees to is said without being asked.
             EventType::Normal
                 if matches!(
@@ -87,8 +221,37 @@ impl Observer for Progress {
     }
 
     fn stage(&self, certificate: &NamespacedName, stage: &str) {
-        if let Some(bar) = self.bar(certificate) {
-            bar.set_message(escape(stage).into_owned());
+        let Some(lines) = &self.lines else { return };
+        let mut seen = self.seen.borrow_mut();
+        if let Some(line) = seen.line(lines, self.look, certificate) {
+            line.set_message(escape(stage).into_owned());
         }
+        seen.count();
+    }
+
+    fn ended(&self, end: &Ended) {
+        if self.lines.is_none() {
+            return;
+        }
+        let mut seen = self.seen.borrow_mut();
+        seen.over += 1;
+        seen.failed += usize::from(end.ending.failure_class().is_some());
+        seen.hidden.retain(|hidden| *hidden != end.certificate);
+        let shown = seen.shown.iter_mut().find(|(name, _, _)| *name == end.certificate);
+        if let Some((_, line, is_over)) = shown {
+            self.look.dress(line, "{prefix}   {wide_msg}", false);
+            line.finish_with_message(self.look.verdict(end));
+            *is_over = true;
+        }
+        seen.count();
     }
 }
+
+/// How many certificates have a line of their own.
+const MOST: usize = 8;
+/// How often the lines are drawn in a second, at most.
+const HZ: u8 = 10;
+const TICK: Duration = Duration::from_millis(120);
+
+#[cfg(test)]
+mod tests;

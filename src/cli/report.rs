@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub(crate) use block::{Block, Row};
-pub(crate) use findings::of_failure;
+pub(crate) use findings::{Findings, of_failure};
 
 use super::Shell;
 use super::output::{Output, escape};
@@ -34,7 +34,8 @@ pub(crate) struct Look {
 impl Look {
     /// For whoever reads this process's stderr.
     pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
-        let zone = shell.output.talks_to_terminal().then(time::system_zone);
+        let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
+        let zone = is_watched.then(time::system_zone);
         Self { now, zone, utf8: shell.environment.is_utf8() }
     }
 

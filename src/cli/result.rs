@@ -214,7 +214,12 @@ impl Item {
 /// Says how one certificate ended, in parts.
 pub(crate) fn tell(output: &mut Output, state: &StateDirectory, end: &Ended, look: &Look) {
     match remark(end).filter(|_| end.is_news) {
-        Some(remark) => output.tell(&remark),
+        Some(mut remark) => {
+            if let Some(block) = report::block(end, look) {
+                remark = remark.with("rows", json!(block.rows)).with("try", json!(block.commands));
+            }
+            output.tell(&remark);
+        }
         // It has no parts, or is not told, or is a line of the log already.
         None => report::ending(output, state, &Ended { undeployed: None, ..end.clone() }, look),
     }

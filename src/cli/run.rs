@@ -10,7 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::Shell;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
-use super::output::When;
 use super::progress::Progress;
 use super::report::{self, Look};
 use super::result;
@@ -106,10 +105,7 @@ pub(crate) async fn run(
     tasks: &[Task],
     setting: Setting,
 ) -> Result<Vec<Ended>, CliError> {
-    // A bar is no object.
-    let bars = if shell.output.talks_json() { When::Never } else { shell.global.progress };
-    let progress = Progress::new(bars, shell.output.talks_to_terminal());
-    let progress = Rc::new(progress);
+    let progress = Rc::new(Progress::new(shell, tasks.len()));
     let ended = run_with(shell, state, tasks, setting, Rc::clone(&progress)).await;
     progress.finish();
     ended

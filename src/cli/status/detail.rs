@@ -5,11 +5,11 @@
 use super::Scene;
 use super::issuance;
 use super::objects::REGISTERED;
-use super::verdict::{Verdict, last_failure};
+use super::verdict::{Verdict, findings};
 use super::view::CertificateView;
 use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::output::{Paint, escape};
-use crate::cli::time::{both, rfc3339};
+use crate::cli::report::{Findings, Row, short};
 use crate::resource::{CertificateSpec, Condition, Revocation};
 
 /// The whole page; `wide` shows the keys of challenges and every event.
@@ -21,18 +21,18 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
     issuer(&mut page, view, scene.color);
     secret(&mut page, view);
     let leaf = view.readable_leaf();
-    page.line(0, "Not Before", leaf.map_or(NONE.into(), |leaf| rfc3339(leaf.not_before)));
-    page.line(0, "Not After", leaf.map_or(NONE.into(), |leaf| both(leaf.not_after, scene.now)));
+    page.line(0, "Not Before", leaf.map_or(NONE.into(), |leaf| scene.local(leaf.not_before)));
+    page.line(0, "Not After", leaf.map_or(NONE.into(), |leaf| scene.time(leaf.not_after)));
     let renewal = view.renewal_time.filter(|_| !view.never_renews());
-    page.line(0, "Renewal Time", renewal.map_or(NONE.into(), |at| both(at, scene.now)));
-    issuance::request(&mut page, view);
-    issuance::order(&mut page, view, scene.now);
+    page.line(0, "Renewal Time", renewal.map_or(NONE.into(), |at| scene.time(at)));
+    issuance::request(&mut page, view, scene);
+    issuance::order(&mut page, view, scene);
     issuance::challenges(&mut page, view, wide);
     let owed = owed(view);
     if !owed.is_empty() {
         page.list("Clean-up owed", &owed);
     }
-    let revocations = revocations(view);
+    let revocations = revocations(view, scene);
     if !revocations.is_empty() {
         page.list("Revocations", &revocations);
     }
@@ -45,24 +45,24 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
 fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
     let verdict = Verdict::of(view, scene.now);
     let word = verdict.paint().on(verdict.word(), scene.color);
-    page.line(0, "Status", format!("{word} - {}", verdict.sentence(view, scene.now)));
+    page.line(0, "Status", format!("{word} - {}", verdict.sentence(view, scene)));
     match waiting_for(view, verdict, scene.now).as_slice() {
         [one] => page.line(0, "Waiting for", one),
         several => page.list("Waiting for", several),
     }
-    page.line(0, "Next attempt", next_attempt(view, verdict, scene.now));
-    if let Some(failure) = last_failure(view) {
-        page.line(0, "Last failure", failure);
+    page.line(0, "Next attempt", next_attempt(view, verdict, scene));
+    if let Some(found) = findings(view, scene) {
+        page.cause(&found, view);
     }
     if let Some(back) = view.went_back() {
-        let at = rfc3339(back.done_at.unwrap_or(back.asked_at));
+        let at = scene.time(back.done_at.unwrap_or(back.asked_at));
         let text = format!("from revision {} to {} at {at}", back.from, back.to);
         page.line(0, "Rolled back", text);
     }
     page.line(0, "Name", &view.key.name);
     page.line(0, "Namespace", &view.key.namespace);
     let record = view.record.as_ref();
-    page.line(0, "Created at", record.map_or(NONE.into(), |r| rfc3339(r.creation_timestamp)));
+    page.line(0, "Created at", record.map_or(NONE.into(), |r| scene.local(r.creation_timestamp)));
     if let Some(certificate) = &view.certificate {
         let origin = &certificate.origin;
         let path = origin.path.to_string_lossy();
@@ -72,14 +72,14 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
 }
 
 /// A line for each certificate that somebody asked to revoke.
-fn revocations(view: &CertificateView) -> Vec<String> {
+fn revocations(view: &CertificateView, scene: &Scene) -> Vec<String> {
     let all = view.record.iter().flat_map(|record| &record.revocations);
     all.map(|asked| {
         let Revocation { serial, reason, asked_at, .. } = asked;
         let state = match (asked.revoked_at, &asked.refusal) {
-            (Some(at), _) => format!("revoked at {}", rfc3339(at)),
+            (Some(at), _) => format!("revoked at {}", scene.time(at)),
             (None, Some(why)) => format!("refused by the CA: {why}"),
-            (None, None) => format!("owed since {}", rfc3339(*asked_at)),
+            (None, None) => format!("owed since {}", scene.time(*asked_at)),
         };
         format!("serial {serial}, {reason}: {state}")
     })
@@ -196,6 +196,22 @@ impl Page {
         if conditions.is_empty() {
             self.raw(level + 1, "No Conditions set");
         }
+    }
+
+    /// What the last attempt failed by, what that means, and what to do about it.
+    fn cause(&mut self, found: &Findings, view: &CertificateView) {
+        self.line(0, "Last failure", escape(&found.title));
+        for Row { label, text } in &found.rows {
+            let mut label = format!("{label}:");
+            for line in text.lines() {
+                self.raw(1, format!("{label:<9} {}", escape(line)).trim_end());
+                label.clear();
+            }
+        }
+        if !found.commands.is_empty() {
+            self.raw(1, &format!("try:      {}", escape(&found.commands.join("; "))));
+        }
+        self.raw(1, &format!("fixed?    certctl renew {}", short(&view.key)));
     }
 
     /// A line as it is.

@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::view::{CertificateView, IssuerView};
-use super::{Noun, Scene, certificates, issuers, needs_attention, objects_of};
+use super::view::{CertificateView, IssuerView, Mistake};
+use super::{Noun, Room, Scene, certificates, issuers, needs_attention, objects_of};
 use crate::cli::Shell;
 use crate::cli::args::{Format, StatusArgs};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::{on_one_thread, open_state};
 use crate::cli::target::NameTarget;
+use crate::cli::time;
 use crate::cli::work::{Wanted, Work, gather, known};
 use crate::controller::{Intervals, backoff, readiness};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Clock as _, Store as _, SystemClock};
 use crate::engine::{Task, look, published_pair};
+use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{Account, AccountIdentity, CertificateRecord, Issuer, NamespacedName, Order};
 use crate::store::{self, OpenMode, Records, StateDirectory};
 
@@ -41,9 +43,10 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
         let work = gather(shell, &Wanted::default(), &records)?;
         let scene = Scene {
             now: SystemClock.now(),
-            zone: jiff::tz::TimeZone::system(),
+            zone: time::system_zone(),
             color: shell.output.data_has_color(),
             format: shell.global.format(),
+            room: Room::of_stdout(shell.environment.is_utf8()),
         };
         let views = Box::pin(views(shell, &state, &work, records, scene.now)).await?;
         let text = match noun {
@@ -81,6 +84,7 @@ pub(crate) async fn write_metrics(
         zone: jiff::tz::TimeZone::UTC,
         color: false,
         format: Format::Prometheus,
+        room: None,
     };
     let views = Box::pin(views(shell, state, &work, records, scene.now)).await?;
     let text = certificates(&views, false, &scene)?;
@@ -122,7 +126,8 @@ async fn views(
     for (key, record) in records {
         let here = shell.global.namespace().is_none_or(|namespace| key.namespace == namespace);
         if here && shell.global.selector.is_none() {
-            views.insert(key.clone(), without_manifest(state, key, record).await?);
+            let mistake = mistake(work, &key, &record);
+            views.insert(key.clone(), without_manifest(state, key, record, mistake).await?);
         }
     }
     for task in &work.tasks {
@@ -136,6 +141,7 @@ async fn without_manifest(
     state: &StateDirectory,
     key: NamespacedName,
     record: CertificateRecord,
+    mistake: Option<Mistake>,
 ) -> Result<CertificateView, CliError> {
     let secret = NamespacedName::new(&key.namespace, &record.secret_name);
     let files = state.published(&secret).await?;
@@ -151,9 +157,26 @@ async fn without_manifest(
         secret_path: state.secret_path(&secret)?,
         next_attempt: None,
         renewal_time: None,
+        mistake,
         record: Some(record),
         key,
     })
+}
+
+/// The mistake that keeps a certificate from being found in its manifest, which is there: its own,
+/// else the first one of the file, else the first of what it refers to.
+fn mistake(work: &Work, key: &NamespacedName, record: &CertificateRecord) -> Option<Mistake> {
+    let manifest = record.manifest.as_ref().filter(|path| path.exists())?;
+    let id = ObjectId { kind: "Certificate".to_owned(), key: key.clone() };
+    let is_own = |found: &&Diagnostic| found.blocks == Blocks::Object(id.clone());
+    let is_in_it = |found: &&Diagnostic| {
+        std::fs::canonicalize(&found.path).is_ok_and(|path| path == *manifest)
+    };
+    let errors = || work.loaded.diagnostics.iter().filter(|found| found.is_error());
+    let is_blocked = work.loaded.blocked.contains(&id);
+    let found = errors().find(is_own).or_else(|| errors().find(is_in_it));
+    let found = found.or_else(|| errors().next().filter(|_| is_blocked))?;
+    Some(Mistake { message: found.headline(), path: found.path.clone(), line: found.line })
 }
 
 /// Conditions and dates are computed from what is published and the time of asking.
@@ -182,6 +205,7 @@ async fn with_manifest(
         account: snapshot.account,
         certificate: Some(task.certificate.clone()),
         issuer: Some(task.issuer.clone()),
+        mistake: None,
         key,
     })
 }

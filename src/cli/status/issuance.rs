@@ -3,12 +3,13 @@
 
 use jiff::Timestamp;
 
+use super::Scene;
 use super::detail::{NONE, Page, or_none};
 use super::view::CertificateView;
 use super::waiting::{identifier, type_word};
 use crate::cli::output::escape;
-use crate::cli::time::{both, length, rfc3339};
-use crate::resource::{Authorization, Challenge, Event, Order};
+use crate::cli::time::length;
+use crate::resource::{Authorization, AuthorizationState, Challenge, Event, Order, Phase};
 
 /// The journal as kubectl shows events: repeated ones once, with a count.
 pub(super) fn events(page: &mut Page, view: &CertificateView, wide: bool, now: Timestamp) {
@@ -59,7 +60,7 @@ pub(super) fn events(page: &mut Page, view: &CertificateView, wide: bool, now: T
 }
 
 /// The running request, or the last that finished.
-pub(super) fn request(page: &mut Page, view: &CertificateView) {
+pub(super) fn request(page: &mut Page, view: &CertificateView, scene: &Scene) {
     let Some(request) = view.request() else {
         return page.line(0, "CertificateRequest", NONE);
     };
@@ -69,12 +70,12 @@ pub(super) fn request(page: &mut Page, view: &CertificateView) {
     page.line(1, "Revision", request.revision.to_string());
     page.conditions(1, &request.conditions);
     if let Some(at) = request.failure_time {
-        page.line(1, "FailureTime", rfc3339(at));
+        page.line(1, "FailureTime", scene.time(at));
     }
 }
 
 /// The current order.
-pub(super) fn order(page: &mut Page, view: &CertificateView, now: Timestamp) {
+pub(super) fn order(page: &mut Page, view: &CertificateView, scene: &Scene) {
     let Some(order) = view.order() else { return page.line(0, "Order", NONE) };
     page.heading("Order");
     page.line(1, "Name", &order.name);
@@ -82,9 +83,9 @@ pub(super) fn order(page: &mut Page, view: &CertificateView, now: Timestamp) {
     if let Some(url) = &order.url {
         page.line(1, "URL", escape(url));
     }
-    page.line(1, "Created", both(order.creation_timestamp, now));
+    page.line(1, "Created", scene.time(order.creation_timestamp));
     if let Some(at) = order.expires {
-        page.line(1, "Expires", both(at, now));
+        page.line(1, "Expires", scene.time(at));
     }
     if order.authorizations.is_empty() {
         page.raw(1, "No Authorizations for this Order");
@@ -105,7 +106,7 @@ pub(super) fn order(page: &mut Page, view: &CertificateView, now: Timestamp) {
         }
     }
     if let Some(at) = order.failure_time {
-        page.line(1, "FailureTime", rfc3339(at));
+        page.line(1, "FailureTime", scene.time(at));
     }
 }
 
@@ -150,13 +151,31 @@ pub(super) fn state(order: &Order) -> String {
     }
 }
 
-/// Why a challenge is in its state: our own sentence, else what the CA says.
-pub(super) fn reason(challenge: &Challenge) -> String {
+/// Why a challenge is in its state, as it came: our own sentence, else what the CA says. That the
+/// CA was told to look holds only as long as it may.
+pub(super) fn plain_reason(challenge: &Challenge) -> String {
+    let undecided = matches!(
+        challenge.state,
+        AuthorizationState::Unknown | AuthorizationState::Pending | AuthorizationState::Processing
+    );
     match (&challenge.problem, challenge.reason.as_str()) {
-        (Some(problem), "") => escape(&problem.to_string()).into_owned(),
-        (Some(_) | None, reason) => escape(reason).into_owned(),
+        (Some(problem), "") => problem.to_string(),
+        (_, TOLD) if challenge.phase == Phase::Final && undecided => {
+            "The order ended before the CA had a verdict".to_owned()
+        }
+        (_, TOLD) if challenge.phase == Phase::Accepted => {
+            "The CA was told to look; its verdict is awaited".to_owned()
+        }
+        (Some(_) | None, reason) => reason.to_owned(),
     }
 }
 
+/// The same for people.
+pub(super) fn reason(challenge: &Challenge) -> String {
+    escape(&plain_reason(challenge)).into_owned()
+}
+
+/// What a challenge says when the CA has just been told to look.
+const TOLD: &str = "Waiting for the CA to look";
 /// How many events are shown without -o wide.
 const SHOWN: usize = 20;

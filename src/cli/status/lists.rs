@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::issuance::{challenge_name, reason, state};
-use super::table::{Cell, render};
+use super::table::{Cell, render_in};
 use super::view::{CertificateView, IssuerView};
 use super::waiting::{identifier, type_word};
 use super::{Noun, Scene, objects};
 use crate::cli::output::Paint;
-use crate::cli::time::{length, rfc3339};
+use crate::cli::time::{self, length};
 use crate::resource::{
     AuthorizationState, CertificateRequest, Challenge, ConditionType, Order, SolverKind,
 };
@@ -52,7 +52,7 @@ pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> Strin
             row
         })
         .collect();
-    render(&heading, &rows, scene.color)
+    render_in(&heading, &rows, scene.color, scene.room)
 }
 
 /// A request, an order or a challenge of a certificate.
@@ -138,7 +138,7 @@ pub(super) fn objects(noun: Noun, found: &[Object<'_>], wide: bool, scene: &Scen
         });
     }
     let rows: Vec<Vec<Cell>> = found.iter().map(|object| object.row(wide, scene)).collect();
-    render(&heading, &rows, scene.color)
+    render_in(&heading, &rows, scene.color, scene.room)
 }
 
 fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {
@@ -165,7 +165,8 @@ fn order_cells(order: &Order, wide: bool, scene: &Scene) -> Vec<Cell> {
         Cell::from(&order.reason),
     ];
     if wide {
-        cells.push(Cell::from(order.expires.map(rfc3339).unwrap_or_default()));
+        let expires = order.expires.map(|at| time::local(at, &scene.zone));
+        cells.push(Cell::from(expires.unwrap_or_default()));
         cells.push(Cell::from(order.url.as_deref().unwrap_or_default()));
     }
     cells

@@ -28,8 +28,10 @@ use super::args::Format;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::target::NameTarget;
+use super::time;
 use super::yaml;
 pub(crate) use gather::{status, write_metrics};
+pub use table::Room;
 pub use verdict::Verdict;
 use view::{CertificateView, IssuerView};
 
@@ -44,6 +46,20 @@ pub struct Scene {
     pub color: bool,
     /// The format.
     pub format: Format,
+    /// The room on the terminal, when it is one.
+    pub room: Option<Room>,
+}
+
+impl Scene {
+    /// A time for people.
+    fn local(&self, at: Timestamp) -> String {
+        time::local(at, &self.zone)
+    }
+
+    /// A time for people: in their zone, with the relative one beside it.
+    fn time(&self, at: Timestamp) -> String {
+        time::told(at, self.now, Some(&self.zone))
+    }
 }
 
 /// The kinds of objects that have a status.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::issuance::challenge_name;
+use super::issuance::{challenge_name, plain_reason};
 use super::verdict::Verdict;
 use super::view::{CertificateView, IssuerView};
 use crate::cli::time::rfc3339;
@@ -198,17 +198,10 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> V
             "presented": challenge.is_presented(),
             "presentedAt": challenge.presented_at.map(rfc3339),
             "processing": challenge.is_processing(),
-            "reason": reason_or(&challenge_reason(challenge), foreign),
+            "reason": reason_or(&plain_reason(challenge), foreign),
             "state": state_word(&challenge.state),
         })),
     })
-}
-
-fn challenge_reason(challenge: &Challenge) -> String {
-    match &challenge.problem {
-        Some(problem) if challenge.reason.is_empty() => problem.to_string(),
-        Some(_) | None => challenge.reason.clone(),
-    }
 }
 
 /// An Issuer or ClusterIssuer.

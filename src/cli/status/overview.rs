@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::Scene;
-use super::table::{Cell, render};
-use super::verdict::Verdict;
+use super::table::{Cell, render_in};
+use super::verdict::{Verdict, problem_kind};
 use super::view::CertificateView;
 use crate::cli::exit::ExitCode;
 use crate::cli::time;
@@ -35,7 +35,7 @@ pub(super) fn overview(views: &[CertificateView], wide: bool, scene: &Scene) -> 
             row
         })
         .collect();
-    render(&heading, &rows, scene.color)
+    render_in(&heading, &rows, scene.color, scene.room)
 }
 
 fn row(view: &CertificateView, scene: &Scene) -> Vec<Cell> {
@@ -69,7 +69,7 @@ fn expires(view: &CertificateView, scene: &Scene) -> String {
 }
 
 fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
-    if verdict == Verdict::NoManifest {
+    if matches!(verdict, Verdict::NoManifest | Verdict::BrokenManifest) {
         return "never".to_owned();
     }
     match (view.next_attempt, view.renewal_time) {
@@ -94,7 +94,7 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
     let record = view.record.as_ref();
     if let Some(failure) = record.and_then(|record| record.last_failure.as_ref()) {
         let code = ExitCode::from(failure.class).number();
-        let word = class_word(failure.class);
+        let word = problem_kind(view).unwrap_or(class_word(failure.class));
         return match view.failures() {
             0 => format!("{code}: {word}"),
             1 => format!("{code}: {word}, 1 failure"),

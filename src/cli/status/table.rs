@@ -14,6 +14,16 @@ impl Cell {
     pub(crate) fn painted(text: &str, paint: Paint) -> Self {
         Self { paint: Some(paint), ..Self::from(text) }
     }
+
+    fn cut(&self, width: usize, utf8: bool) -> Self {
+        if self.text.chars().count() <= width {
+            return self.clone();
+        }
+        let mark = if utf8 { "…" } else { "..." };
+        let kept = width.saturating_sub(mark.chars().count());
+        let text: String = self.text.chars().take(kept).chain(mark.chars()).collect();
+        Self { text, paint: self.paint }
+    }
 }
 
 impl<T: AsRef<str>> From<T> for Cell {
@@ -23,20 +33,74 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
+/// The room that a table has on a terminal, in columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// How many.
+    pub columns: usize,
+    /// Whether more than ASCII can be shown.
+    pub utf8: bool,
+}
+
+impl Room {
+    /// That of the terminal on stdout; `None` when it is none.
+    pub(crate) fn of_stdout(utf8: bool) -> Option<Self> {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        (size.ws_col > 0).then(|| Self { columns: size.ws_col.into(), utf8 })
+    }
+}
+
 /// A heading and rows, columns three spaces apart, nothing behind the last one.
 pub(crate) fn render(heading: &[&str], rows: &[Vec<Cell>], color: bool) -> String {
+    render_in(heading, rows, color, None)
+}
+
+/// The same; where there is not the room for all, the widest columns are cut. The first column,
+/// names, dates and coloured words never are.
+pub(crate) fn render_in(
+    heading: &[&str],
+    rows: &[Vec<Cell>],
+    color: bool,
+    room: Option<Room>,
+) -> String {
     let mut widths: Vec<usize> = heading.iter().map(|word| word.len()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.text.chars().count());
         }
     }
+    let mut cut = Vec::new();
+    if let Some(room) = room {
+        fit(&mut widths, heading, rows, room.columns);
+        cut = rows
+            .iter()
+            .map(|row| row.iter().zip(&widths).map(|(c, w)| c.cut(*w, room.utf8)).collect())
+            .collect();
+    }
+    let rows: &[Vec<Cell>] = if room.is_some() { &cut } else { rows };
     let heading = heading.iter().map(|word| Cell { text: (*word).to_owned(), paint: None });
     let mut text = line(&heading.collect::<Vec<_>>(), &widths, false);
     for row in rows {
         text.push_str(&line(row, &widths, color));
     }
     text
+}
+
+/// Takes room from the widest of the columns that may be cut, until all fit or none has any left.
+fn fit(widths: &mut [usize], heading: &[&str], rows: &[Vec<Cell>], columns: usize) {
+    let least = |column: usize| {
+        let word = heading.get(column).copied().unwrap_or_default();
+        let of_column = |row: &Vec<Cell>| row.get(column).is_some_and(|cell| cell.paint.is_some());
+        let is_whole = column == 0 || WHOLE.contains(&word) || rows.iter().any(of_column);
+        if is_whole { usize::MAX } else { word.len().max(NARROWEST) }
+    };
+    let gaps = GAP * widths.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > columns {
+        let may_shrink = |(column, width): &(usize, &mut usize)| **width > least(*column);
+        let columns = widths.iter_mut().enumerate().filter(may_shrink);
+        let Some((_, width)) = columns.max_by_key(|(_, width)| **width) else { return };
+        *width -= 1;
+    }
 }
 
 fn line(cells: &[Cell], widths: &[usize], color: bool) -> String {
@@ -48,11 +112,18 @@ fn line(cells: &[Cell], widths: &[usize], color: bool) -> String {
             Some(paint) => line.push_str(&paint.on(&cell.text, color)),
             None => line.push_str(&cell.text),
         }
-        gap = width.saturating_sub(cell.text.chars().count()) + 3;
+        gap = width.saturating_sub(cell.text.chars().count()) + GAP;
     }
     line.push('\n');
     line
 }
+
+/// Between two columns.
+const GAP: usize = 3;
+/// Names, dates and counts are of no use in part.
+const WHOLE: &[&str] = &["NAME", "EXPIRES", "RENEWS", "AGE", "REVISION", "STATE", "COST"];
+/// What a column that is cut keeps.
+const NARROWEST: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -78,6 +149,39 @@ mod tests {
         assert_eq!(
             render(&heading, &rows[..1], true),
             "NAME   READY   LAST\nweb    \u{1b}[32mREADY\u{1b}[0m   -\n"
+        );
+    }
+
+    #[test]
+    fn a_terminal_that_is_too_narrow_gets_the_widest_columns_cut() {
+        let rows = [
+            vec![
+                Cell::from("a-long-name"),
+                Cell::painted("PENDING DEPLOY", Paint::Warn),
+                Cell::from("www.example.com +4"),
+                Cell::from("issued 2m ago"),
+            ],
+            vec![
+                Cell::from("b"),
+                Cell::painted("READY", Paint::Good),
+                Cell::from("b"),
+                Cell::from("x"),
+            ],
+        ];
+        let heading = ["NAME", "READY", "NAMES", "LAST"];
+        let at = |columns, utf8| render_in(&heading, &rows, false, Some(Room { columns, utf8 }));
+        assert_eq!(at(200, true), render(&heading, &rows, false));
+        assert_eq!(
+            at(55, true),
+            "NAME          READY            NAMES         LAST\n\
+             a-long-name   PENDING DEPLOY   www.exampl…   issued 2m…\n\
+             b             READY            b             x\n"
+        );
+        assert_eq!(
+            at(10, false),
+            "NAME          READY            NAMES      LAST\n\
+             a-long-name   PENDING DEPLOY   www.e...   issue...\n\
+             b             READY            b          x\n"
         );
     }
 }

@@ -4,11 +4,71 @@ use std::path::Path;
 
 use fixture::{NOW, at, failed, issuer, issuing, ready};
 
+use super::view::Mistake;
 use super::*;
-use crate::resource::{FailureClass, LastFailure};
+use crate::resource::{
+    AuthorizationState, FailureClass, LastFailure, Phase, Problem, Revocation, RevocationReason,
+};
 
 fn scene(format: Format) -> Scene {
-    Scene { now: at(NOW), zone: TimeZone::UTC, color: false, format }
+    Scene { now: at(NOW), zone: berlin(), color: false, format, room: None }
+}
+
+fn berlin() -> TimeZone {
+    TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()
+}
+
+/// Its manifest is there, and cannot be used.
+fn broken() -> CertificateView {
+    let mistake = Mistake {
+        message: "spec.dnsNames[0]: \u{1b}bad".into(),
+        path: "/etc/certctl/web.yaml".into(),
+        line: 7,
+    };
+    CertificateView { mistake: Some(mistake), ..no_manifest() }
+}
+
+/// Revoked by the CA, with nothing in its place.
+fn revoked() -> CertificateView {
+    let mut view = ready();
+    let fingerprint = view.readable_leaf().unwrap().fingerprint.clone();
+    view.record.as_mut().unwrap().revocations = vec![Revocation {
+        serial: "04d2".into(),
+        fingerprint,
+        reason: RevocationReason::KeyCompromise,
+        asked_at: at("2026-11-21T02:00:00Z"),
+        at_once: true,
+        without_replacement: false,
+        certificate: String::new(),
+        revoked_at: Some(at("2026-11-21T02:00:05Z")),
+        refusal: None,
+    }];
+    view
+}
+
+/// Refused by the CA: one name in two, with the problem kept in its order.
+fn refused() -> CertificateView {
+    let mut view = failed();
+    view.orders = issuing().orders;
+    let order = &mut view.orders[0];
+    order.failure_time = view.record.as_ref().unwrap().status.last_failure_time;
+    let [refused, undecided] = order.challenges.as_mut_slice() else { panic!() };
+    refused.phase = Phase::Final;
+    refused.state = AuthorizationState::Invalid;
+    refused.problem = Some(Problem {
+        kind: "urn:ietf:params:acme:error:unauthorized".into(),
+        detail: "Incorrect TXT record".into(),
+        ..Problem::default()
+    });
+    undecided.phase = Phase::Final;
+    undecided.state = AuthorizationState::Pending;
+    undecided.reason = "Waiting for the CA to look".into();
+    view
+}
+
+/// An issuance that the CA asked to wait with.
+fn deferred() -> CertificateView {
+    CertificateView { next_attempt: Some(at("2026-11-21T04:00:00Z")), ..issuing() }
 }
 
 fn no_manifest() -> CertificateView {
@@ -29,9 +89,12 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn the_table_has_one_line_per_certificate() {
-    let views = [ready(), issuing(), failed()];
+    let views = [ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
     golden("overview.txt", &certificates(&views, false, &scene(Format::Text)).unwrap());
     golden("overview-wide.txt", &certificates(&views, false, &scene(Format::Wide)).unwrap());
+    let room = Some(Room { columns: 100, utf8: true });
+    let narrow = Scene { room, ..scene(Format::Text) };
+    golden("overview-narrow.txt", &certificates(&views, false, &narrow).unwrap());
 }
 
 #[test]
@@ -56,6 +119,10 @@ fn a_page_tells_the_verdict_first_and_then_all_there_is() {
         ("issuing.txt", issuing()),
         ("failed.txt", failed()),
         ("no-manifest.txt", no_manifest()),
+        ("broken-manifest.txt", broken()),
+        ("revoked.txt", revoked()),
+        ("refused.txt", refused()),
+        ("deferred.txt", deferred()),
     ] {
         golden(name, &certificates(&[view], true, &scene(Format::Text)).unwrap());
     }
@@ -131,6 +198,10 @@ fn each_situation_has_its_word() {
         ("never tried", never_tried, now, "PENDING", true),
         ("unreadable", unreadable, now, "PENDING", true),
         ("no manifest", no_manifest(), expired, "NO MANIFEST", true),
+        ("broken manifest", broken(), expired, "BROKEN MANIFEST", true),
+        ("revoked", revoked(), now, "REVOKED", true),
+        ("revoked, and expired", revoked(), expired, "EXPIRED", true),
+        ("deferred", deferred(), now, "DEFERRED", true),
     ] {
         let verdict = Verdict::of(&view, now);
         assert_eq!((verdict.word(), verdict.needs_attention()), (word, attention), "{what}");

@@ -4,8 +4,11 @@
 //!
 //! | word | when |
 //! | --- | --- |
+//! | BROKEN MANIFEST | its manifest is there and has a mistake |
 //! | NO MANIFEST | the state knows it, no manifest does |
 //! | EXPIRED | the certificate in place is past its end |
+//! | REVOKED | the CA has revoked the certificate in place |
+//! | DEFERRED | an issuance is under way, and waits because the CA asked for it |
 //! | ISSUING, RENEWING | an issuance is under way, without or with a certificate that works |
 //! | FAILED | the last attempt failed |
 //! | PENDING DEPLOY | it is issued, and an output or a hook failed |
@@ -14,18 +17,24 @@
 
 use jiff::Timestamp;
 
-use super::view::CertificateView;
+use super::Scene;
+use super::view::{CertificateView, Mistake};
+use crate::cli::cause;
 use crate::cli::output::{Paint, escape};
-use crate::cli::time;
+use crate::cli::report::{Findings, Look, of_failure, short};
 use crate::controller::deploy;
-use crate::resource::ConditionType;
+use crate::engine::Evidence;
+use crate::resource::{ConditionType, Order, Problem, Revocation};
 
 /// The word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table above says when each applies")]
 pub enum Verdict {
+    BrokenManifest,
     NoManifest,
     Expired,
+    Revoked,
+    Deferred,
     Issuing,
     Renewing,
     Failed,
@@ -38,10 +47,16 @@ impl Verdict {
     /// Judges one certificate.
     pub fn of(view: &CertificateView, now: Timestamp) -> Self {
         let leaf = view.readable_leaf();
-        if view.certificate.is_none() {
+        if view.mistake.is_some() {
+            Self::BrokenManifest
+        } else if view.certificate.is_none() {
             Self::NoManifest
         } else if leaf.is_some_and(|leaf| leaf.not_after <= now) {
             Self::Expired
+        } else if view.revoked().is_some() {
+            Self::Revoked
+        } else if view.is_issuing() && view.next_attempt.is_some_and(|at| at > now) {
+            Self::Deferred
         } else if view.is_issuing() {
             if leaf.is_some() { Self::Renewing } else { Self::Issuing }
         } else if has_failed(view) {
@@ -58,8 +73,11 @@ impl Verdict {
     /// The word as it is printed.
     pub fn word(self) -> &'static str {
         match self {
+            Self::BrokenManifest => "BROKEN MANIFEST",
             Self::NoManifest => "NO MANIFEST",
             Self::Expired => "EXPIRED",
+            Self::Revoked => "REVOKED",
+            Self::Deferred => "DEFERRED",
             Self::Issuing => "ISSUING",
             Self::Renewing => "RENEWING",
             Self::Failed => "FAILED",
@@ -73,8 +91,12 @@ impl Verdict {
     pub fn paint(self) -> Paint {
         match self {
             Self::Ready | Self::Renewing => Paint::Good,
-            Self::Issuing | Self::Pending | Self::PendingDeploy | Self::NoManifest => Paint::Warn,
-            Self::Expired | Self::Failed => Paint::Bad,
+            Self::Issuing
+            | Self::Pending
+            | Self::PendingDeploy
+            | Self::NoManifest
+            | Self::Deferred => Paint::Warn,
+            Self::Expired | Self::Failed | Self::BrokenManifest | Self::Revoked => Paint::Bad,
         }
     }
 
@@ -82,8 +104,11 @@ impl Verdict {
     pub fn needs_attention(self) -> bool {
         match self {
             Self::Ready | Self::Renewing => false,
-            Self::NoManifest
+            Self::BrokenManifest
+            | Self::NoManifest
             | Self::Expired
+            | Self::Revoked
+            | Self::Deferred
             | Self::Issuing
             | Self::Failed
             | Self::PendingDeploy
@@ -92,10 +117,13 @@ impl Verdict {
     }
 
     /// The sentence behind the word, on one line.
-    pub fn sentence(self, view: &CertificateView, now: Timestamp) -> String {
+    pub fn sentence(self, view: &CertificateView, scene: &Scene) -> String {
         let leaf = view.readable_leaf();
-        let expiry = leaf.map(|leaf| time::both(leaf.not_after, now)).unwrap_or_default();
+        let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
         match self {
+            Self::BrokenManifest => view.mistake.as_ref().map(mended).unwrap_or_default(),
+            Self::Revoked => revoked(view, scene),
+            Self::Deferred => deferred(view, scene),
             Self::NoManifest => {
                 let path = view.record.as_ref().and_then(|record| record.manifest.as_ref());
                 let gone =
@@ -106,7 +134,7 @@ impl Verdict {
                     view.key
                 )
             }
-            Self::Expired => match last_failure(view) {
+            Self::Expired => match last_failure(view, scene) {
                 Some(failure) => format!("expired {expiry}; the last attempt failed: {failure}"),
                 None => format!("expired {expiry}"),
             },
@@ -116,7 +144,7 @@ impl Verdict {
             Self::Renewing => format!("valid until {expiry}, an issuance is under way"),
             Self::Failed => {
                 let failure =
-                    last_failure(view).unwrap_or_else(|| "the last attempt failed".into());
+                    last_failure(view, scene).unwrap_or_else(|| "the last attempt failed".into());
                 match leaf {
                     Some(_) => {
                         format!("{failure}; the certificate in place is valid until {expiry}")
@@ -140,6 +168,38 @@ impl Verdict {
             }
         }
     }
+}
+
+/// What is to be mended, and where.
+fn mended(mistake: &Mistake) -> String {
+    let Mistake { message, path, line } = mistake;
+    let path = escape(&path.to_string_lossy()).into_owned();
+    let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
+    let message = escape(message);
+    format!("{place}: {message}; nothing is renewed until it is mended: certctl validate {path}")
+}
+
+fn revoked(view: &CertificateView, scene: &Scene) -> String {
+    let Some(Revocation { reason, revoked_at, .. }) = view.revoked() else { return String::new() };
+    let at = revoked_at.map(|at| scene.time(at)).unwrap_or_default();
+    let after = if view.is_issuing() {
+        "another one is under way".to_owned()
+    } else {
+        format!("certctl renew {} issues another", view.key)
+    };
+    format!("revoked {at}, {reason}; {after}")
+}
+
+fn deferred(view: &CertificateView, scene: &Scene) -> String {
+    let until = view.next_attempt.map(|at| scene.time(at)).unwrap_or_default();
+    let why = last_failure(view, scene).map(|why| format!(": {why}")).unwrap_or_default();
+    let live = match view.readable_leaf() {
+        Some(leaf) => {
+            format!("; the certificate in place is valid until {}", scene.time(leaf.not_after))
+        }
+        None => stand_in(view).to_owned(),
+    };
+    format!("an issuance waits until {until}{why}{live}")
 }
 
 /// That a server can start, and that clients will not trust it yet.
@@ -169,7 +229,37 @@ fn undeployed(view: &CertificateView) -> Option<String> {
     Some(escape(&format!("{what}: {}", failed.message)).into_owned())
 }
 
-pub(super) fn last_failure(view: &CertificateView) -> Option<String> {
-    let failure = view.record.as_ref()?.last_failure.as_ref()?;
-    Some(escape(&failure.message).into_owned())
+/// Why the last attempt failed, in one line.
+pub(super) fn last_failure(view: &CertificateView, scene: &Scene) -> Option<String> {
+    Some(escape(&findings(view, scene)?.title).into_owned())
+}
+
+/// The root cause of the last failure.
+pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings> {
+    let record = view.record.as_ref()?;
+    let failure = record.last_failure.as_ref()?;
+    let evidence = Evidence {
+        issuer: view.issuer_ref().map(|issuer| issuer.name.clone()).unwrap_or_default(),
+        order: failed_order(view).cloned().map(Box::new),
+        ..Evidence::default()
+    };
+    let look = Look { now: scene.now, zone: Some(scene.zone.clone()), utf8: true };
+    Some(of_failure(failure.class, &failure.message, &evidence, &short(&view.key), &look))
+}
+
+/// The order that the last attempt failed with, if one did.
+fn failed_order(view: &CertificateView) -> Option<&Order> {
+    let failed_at = view.record.as_ref()?.status.last_failure_time?;
+    view.orders.iter().rfind(|order| order.failure_time == Some(failed_at))
+}
+
+/// The kind of the CA's problem that the last attempt failed by, such as `dns`.
+pub(super) fn problem_kind(view: &CertificateView) -> Option<&str> {
+    let order = failed_order(view);
+    let refused = order.iter().flat_map(|order| &order.challenges);
+    let mut refused = refused.filter(|challenge| challenge.state.is_failure());
+    let of_challenge = refused.find_map(|challenge| challenge.problem.as_ref());
+    let problem = of_challenge.or_else(|| order.and_then(|order| order.problem.as_ref()));
+    let quoted = || cause::kind_in(&view.record.as_ref()?.last_failure.as_ref()?.message);
+    problem.map(Problem::short_kind).filter(|kind| !kind.is_empty()).or_else(quoted)
 }

@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use crate::controller::{revocation, rollback};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy, Rollback,
+    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy, Revocation,
+    Rollback,
 };
 
 /// One certificate, as far as it is known.
@@ -42,6 +43,19 @@ pub struct CertificateView {
     pub next_attempt: Option<Timestamp>,
     /// When a renewal is due.
     pub renewal_time: Option<Timestamp>,
+    /// Why its manifest, which is there, cannot be used.
+    pub mistake: Option<Mistake>,
+}
+
+/// The first mistake of a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// What is wrong, with its field.
+    pub message: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The line, counted from 1; 0 when it is about the whole file.
+    pub line: usize,
 }
 
 impl CertificateView {
@@ -97,6 +111,13 @@ impl CertificateView {
     /// Whether the Ready condition holds.
     pub fn is_ready(&self) -> bool {
         self.holds(ConditionType::Ready)
+    }
+
+    /// The revocation of the live certificate, once the CA has said that it is revoked.
+    pub fn revoked(&self) -> Option<&Revocation> {
+        let asked = self.record.as_ref().zip(self.readable_leaf());
+        let asked = asked.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
+        asked.filter(|asked| asked.revoked_at.is_some())
     }
 
     /// Whether it was revoked, and nothing is issued in its place until somebody asks for it.

@@ -5,27 +5,30 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
+use super::Scene;
 use super::verdict::Verdict;
 use super::view::CertificateView;
 use crate::cli::output::escape;
-use crate::cli::time;
 use crate::resource::{
     Challenge, ChallengeType, CnameStrategy, Deed, Dns01, Dns01Provider, Order, Phase, SolverKind,
 };
 
 /// What must happen before this certificate moves on, one line each; never empty.
 pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Vec<String> {
+    if verdict == Verdict::BrokenManifest {
+        return vec!["a manifest without mistakes".to_owned()];
+    }
     if verdict == Verdict::NoManifest {
         return vec!["a manifest".to_owned()];
     }
     if let Some(back) = view.goes_back() {
         return vec![format!("{NEXT_RUN}, which goes back to revision {}", back.to)];
     }
-    if view.is_issuing() {
-        return view.order().map_or_else(|| vec![NEXT_RUN.to_owned()], order_waits_for);
-    }
     if view.next_attempt.is_some_and(|at| at > now) {
         return vec!["the next attempt".to_owned()];
+    }
+    if view.is_issuing() {
+        return view.order().map_or_else(|| vec![NEXT_RUN.to_owned()], order_waits_for);
     }
     if view.ends_here() {
         return vec![format!("certctl renew {}; it was revoked without a replacement", view.key)];
@@ -40,8 +43,11 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         }
         Verdict::Ready
         | Verdict::PendingDeploy
+        | Verdict::BrokenManifest
         | Verdict::NoManifest
         | Verdict::Expired
+        | Verdict::Revoked
+        | Verdict::Deferred
         | Verdict::Issuing
         | Verdict::Renewing
         | Verdict::Failed
@@ -49,15 +55,16 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     }
 }
 
-/// When it is tried next: RFC 3339, relative, and which attempt that will be.
-pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, now: Timestamp) -> String {
+/// When it is tried next, and which attempt that will be.
+pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
     let is_due = verdict == Verdict::Ready || view.went_back().is_some();
     let idle = is_due && !view.is_issuing();
     let at = view.next_attempt.or(view.renewal_time.filter(|_| idle && !view.never_renews()));
-    let never = verdict == Verdict::NoManifest || (idle && view.never_renews());
+    let lost = matches!(verdict, Verdict::NoManifest | Verdict::BrokenManifest);
+    let never = lost || (idle && view.never_renews());
     let when = match at {
         Some(_) | None if never => return "never".to_owned(),
-        Some(at) if at > now => time::both(at, now),
+        Some(at) if at > scene.now => scene.time(at),
         Some(_) | None => NEXT_RUN.to_owned(),
     };
     match view.failures() {
@@ -95,9 +102,10 @@ fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
         Phase::Accepted => "the verdict of the CA",
         Phase::Final => return None,
     };
-    let reason = match challenge.reason.as_str() {
-        "" => String::new(),
-        reason => format!(": {}", escape(reason)),
+    let reason = match (challenge.phase, challenge.reason.as_str()) {
+        // What the CA was told is said by the deed.
+        (_, "") | (Phase::Accepted, _) => String::new(),
+        (_, reason) => format!(": {}", escape(reason)),
     };
     Some(format!("{} for {}: {deed}{reason}", type_word(challenge), identifier(challenge)))
 }

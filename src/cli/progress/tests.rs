@@ -1,0 +1,186 @@
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use indicatif::TermLike;
+
+use super::*;
+use crate::controller::Failure;
+use crate::resource::FailureClass;
+
+const COLUMNS: u16 = 60;
+
+/// What a terminal shows, and where its cursor is; a full line goes on in the next.
+#[derive(Clone, Debug, Default)]
+struct Screen(Arc<Mutex<(Vec<Vec<char>>, usize, usize)>>);
+
+impl Screen {
+    fn text(&self) -> String {
+        let (rows, ..) = &*self.0.lock().unwrap();
+        let rows = rows.iter().map(|row| row.iter().collect::<String>().trim_end().to_owned());
+        rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    }
+
+    fn at(&self, change: impl FnOnce(&mut Vec<Vec<char>>, &mut usize, &mut usize)) {
+        let (rows, row, column) = &mut *self.0.lock().unwrap();
+        change(rows, row, column);
+        rows.resize(rows.len().max(*row + 1), Vec::new());
+    }
+
+    fn put(&self, text: &str) {
+        for character in text.chars() {
+            self.at(|rows, row, column| match character {
+                '\n' => (*row, *column) = (*row + 1, 0),
+                '\r' => *column = 0,
+                other => {
+                    if *column == usize::from(COLUMNS) {
+                        (*row, *column) = (*row + 1, 0);
+                    }
+                    rows.resize(rows.len().max(*row + 1), Vec::new());
+                    let line = &mut rows[*row];
+                    line.resize(line.len().max(*column + 1), ' ');
+                    line[*column] = other;
+                    *column += 1;
+                }
+            });
+        }
+    }
+}
+
+impl TermLike for Screen {
+    fn width(&self) -> u16 {
+        COLUMNS
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.at(|_, row, _| *row = row.saturating_sub(n));
+        Ok(())
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.at(|_, row, _| *row += n);
+        Ok(())
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.at(|_, _, column| *column += n);
+        Ok(())
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.at(|_, _, column| *column = column.saturating_sub(n));
+        Ok(())
+    }
+
+    fn write_line(&self, s: &str) -> io::Result<()> {
+        self.put(s);
+        self.put("\n");
+        Ok(())
+    }
+
+    fn write_str(&self, s: &str) -> io::Result<()> {
+        self.put(s);
+        Ok(())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.at(|rows, row, column| {
+            *column = 0;
+            if let Some(line) = rows.get_mut(*row) {
+                line.clear();
+            }
+        });
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn progress(utf8: bool, certificates: usize) -> (Progress, Screen) {
+    let screen = Screen::default();
+    let target = ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), 255);
+    let look = Look { utf8, is_alive: false };
+    (Progress::on(Some(target), look, true, certificates), screen)
+}
+
+/// What is shown; nothing is left out for being drawn too often.
+fn shown(progress: &Progress, screen: &Screen) -> String {
+    progress.lines.as_ref().unwrap().suspend(|| ());
+    screen.text()
+}
+
+fn name(name: &str) -> NamespacedName {
+    NamespacedName::new("default", name)
+}
+
+fn failed(certificate: &str) -> Ended {
+    let failure = Failure {
+        class: FailureClass::Validation,
+        reason: Reason::Failed,
+        message: "no\u{1b}[2J".into(),
+        retry_after: None,
+    };
+    Ended::new(name(certificate), Ending::Failed { failure, attempts: Some(1), next_attempt: None })
+}
+
+fn unchanged(certificate: &str) -> Ended {
+    let ending = Ending::Unchanged { not_after: None, renewal_time: None };
+    Ended::new(name(certificate), ending)
+}
+
+#[test]
+fn a_certificate_has_one_line_that_collapses_to_how_it_ended() {
+    let (progress, screen) = progress(true, 1);
+    progress.stage(&name("web"), "order");
+    assert_eq!(shown(&progress, &screen), "web   ⠋ order");
+    progress.stage(&name("web"), "self-check\u{7}");
+    assert_eq!(shown(&progress, &screen), "web   ⠋ self-check\\u{7}");
+    progress.ended(&failed("web"));
+    assert_eq!(shown(&progress, &screen), "web   ✗ failed: no\\u{1b}[2J");
+    progress.finish();
+    assert_eq!(screen.text(), "");
+}
+
+#[test]
+fn without_utf_8_all_is_ascii() {
+    let (progress, screen) = progress(false, 2);
+    progress.stage(&name("web"), "order");
+    progress.stage(&NamespacedName::new("prod", "api"), "account");
+    let text = "web   - order\nprod/api   - account\n- 0 of 2 done";
+    assert_eq!(shown(&progress, &screen), text);
+    progress.ended(&unchanged("web"));
+    let text = "web   unchanged\nprod/api   - account\n- 1 of 2 done";
+    assert_eq!(shown(&progress, &screen), text);
+}
+
+#[test]
+fn of_hundreds_a_few_have_lines_and_all_are_counted() {
+    let (progress, screen) = progress(false, 200);
+    for number in 0..100 {
+        progress.stage(&name(&format!("n{number}")), "order");
+    }
+    let first: String = (0..8).map(|number| format!("n{number}   - order\n")).collect();
+    let text = format!("{first}- 0 of 200 done, 92 more under way");
+    assert_eq!(shown(&progress, &screen), text);
+    // Whoever is done makes room for the next that is heard of.
+    progress.ended(&failed("n3"));
+    progress.ended(&unchanged("n50"));
+    progress.ended(&unchanged("n150"));
+    progress.stage(&name("n99"), "self-check");
+    let text = "n0   - order\nn1   - order\nn2   - order\nn4   - order\nn5   - order\n\
+                n6   - order\nn7   - order\nn99   - self-check\n\
+                - 3 of 200 done, 1 failed, 90 more under way";
+    assert_eq!(shown(&progress, &screen), text);
+    progress.finish();
+    assert_eq!(screen.text(), "");
+}
+
+#[test]
+fn where_nobody_watches_there_are_no_lines() {
+    let progress = Progress::on(None, Look { utf8: true, is_alive: false }, false, 3);
+    progress.stage(&name("web"), "order");
+    progress.ended(&failed("web"));
+    assert!(progress.seen.borrow().shown.is_empty());
+    progress.finish();
+}
