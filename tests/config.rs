@@ -99,7 +99,7 @@ fn a_mistake_leaves_those_alone_that_tell_of_certctl_itself() {
     let folder = folder("timeout = 10\n");
     for (words, start) in [
         (&["completion", "bash"][..], "_certctl"),
-        (&["man"], ".ie"),
+        (&["man"], ".TH certctl 1"),
         (&["--help"], "cert-manager for people"),
         (&["issue", "--help"], "Make these"),
         (&["--version"], "certctl "),
@@ -180,7 +180,7 @@ fn as_root_a_file_that_others_could_change_is_refused() {
     assert_eq!(
         text(&output.stderr),
         format!(
-            "error[E0306]: {0} can be written by others than root (mode 0646)\n  --> {0}\n  \
+            "error[E0306]: {0} can be written by others than root (mode 0646)\n  --> {0}\n   \
              = help: chmod go-w {0}\nerror: 1 error in {0}; nothing was changed\n",
             path.display()
         )

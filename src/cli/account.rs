@@ -50,6 +50,11 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
     }
     let values: Vec<serde_json::Value> = accounts.iter().map(value).collect();
     match shell.global.format() {
+        Format::Json if args.issuer.is_some() && values.len() == 1 => {
+            for value in values {
+                shell.output.data(&format!("{value:#}\n"))?;
+            }
+        }
         Format::Json => {
             let list = json!({
                 "apiVersion": "certctl.io/v1", "kind": "AccountList", "items": values,

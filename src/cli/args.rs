@@ -127,11 +127,11 @@ pub enum Verb {
     Timer(TimerVerb),
     /// Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`.
     Explain(ExplainArgs),
-    /// Print the JSON Schema of the manifests, for editors.
+    /// Print the JSON Schema of the manifests, for editors; or that of what -o json prints.
     ///
     /// At the top of a file: `# yaml-language-server: $schema=certctl.schema.json`
     Schema(SchemaArgs),
-    /// Print the version; with -v every directory and where it comes from.
+    /// Print the version; with -v every directory and setting, and where it comes from.
     Version(VersionArgs),
     /// Print a completion script for a shell
     ///

@@ -94,7 +94,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let parsed = match parse(&words, environment) {
         Ok(parsed) => parsed,
         Err(refusal) => {
-            let format = parse::log_format(&words);
+            let format = parse::log_format(&words, &streams);
             return refuse(&refusal, &mut Output::of_process(When::Auto, format, &streams));
         }
     };

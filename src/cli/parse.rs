@@ -3,7 +3,8 @@
 //! Contract: flag > variable > `config.toml` > default, by clap's own rules: what the file says
 //! becomes the default of its flag. A variable that is set but empty counts as unset.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use clap::builder::Resettable;
 use clap::parser::ValueSource;
@@ -90,22 +91,34 @@ pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Pars
     Ok(Parsed { arguments, environment, config, settings })
 }
 
-/// The log format that was asked for on a command line that cannot be read.
-pub(crate) fn log_format(words: &[OsString]) -> LogFormat {
-    let mut format = LogFormat::Auto;
-    let words = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>();
-    let flags = words.iter().take_while(|word| *word != "--");
-    for (word, next) in flags.zip(words.iter().skip(1).map(Some).chain([None])) {
-        let value = match word.strip_prefix("--log-format") {
-            Some("") => next.map(AsRef::as_ref),
-            Some(rest) => rest.strip_prefix('='),
-            None => None,
-        };
-        let parsed =
-            value.and_then(|value| <LogFormat as clap::ValueEnum>::from_str(value, false).ok());
-        format = parsed.unwrap_or(format);
+/// The log format that was asked for, by a command line that cannot be read, or by the file.
+pub(crate) fn log_format(words: &[OsString], environment: &Environment) -> LogFormat {
+    let read = |text: &OsStr| {
+        text.to_str().and_then(|text| <LogFormat as clap::ValueEnum>::from_str(text, false).ok())
+    };
+    if let Some(format) = scanned(words, "--log-format").and_then(|found| read(&found)) {
+        return format;
     }
-    format
+    let directory = scanned(words, "--config-dir").map(PathBuf::from);
+    let directory = environment.config_dir(directory.as_deref()).ok();
+    let config = directory.map(|found| Config::read(&found.path, environment.is_root()));
+    let entry = config.as_ref().and_then(|config| config.entry("log-format"));
+    entry.and_then(|entry| entry.words.first()).and_then(|word| read(word)).unwrap_or_default()
+}
+
+/// The last value of a flag among words that nobody understood.
+fn scanned(words: &[OsString], flag: &str) -> Option<OsString> {
+    let nexts = words.iter().skip(1).map(Some).chain([None]);
+    let flags = words.iter().zip(nexts).take_while(|(word, _)| *word != "--");
+    let value = |(word, next): (&OsString, Option<&OsString>)| {
+        let rest = word.to_str()?.strip_prefix(flag)?;
+        match rest.strip_prefix('=') {
+            Some(value) => Some(OsString::from(value)),
+            None if rest.is_empty() => next.cloned(),
+            None => None,
+        }
+    };
+    flags.filter_map(value).last()
 }
 
 /// Every setting but the directories, which have their own rules.
@@ -195,7 +208,7 @@ mod tests {
             ("certctl isue", Auto),
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            assert_eq!(log_format(&words), wanted, "{line}");
+            assert_eq!(log_format(&words, &Environment::default()), wanted, "{line}");
         }
     }
 }

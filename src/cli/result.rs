@@ -43,9 +43,9 @@ struct Item {
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    not_after: Option<Timestamp>,
+    not_after: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    renewal_time: Option<Timestamp>,
+    renewal_time: Option<String>,
     /// What servers read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
@@ -56,7 +56,7 @@ struct Item {
     failed_issuance_attempts: Option<u32>,
     /// Not before then; the next run when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_attempt: Option<Timestamp>,
+    next_attempt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Fault>,
     /// Why it is not where it is to be used.
@@ -160,8 +160,8 @@ impl Item {
             reason: None,
             message: None,
             revision: status.and_then(|status| status.revision),
-            not_after: status.and_then(|status| status.not_after),
-            renewal_time: status.and_then(|status| status.renewal_time),
+            not_after: status.and_then(|status| status.not_after).map(rfc3339),
+            renewal_time: status.and_then(|status| status.renewal_time).map(rfc3339),
             files: secret
                 .filter(|_| is_live)
                 .map(|secret| files(state, &secret))
@@ -188,7 +188,7 @@ impl Item {
             Ending::Issued(_) | Ending::Interrupted { .. } => self,
             Ending::Deferred { until, why, urgent } => Self {
                 message: Some(why.clone()),
-                next_attempt: *until,
+                next_attempt: until.map(rfc3339),
                 error: urgent.and_then(|class| fault(class, why)),
                 ..self
             },
@@ -203,7 +203,7 @@ impl Item {
             },
             Ending::Failed { failure, next_attempt, .. } => Self {
                 reason: Some(failure.reason.as_str()),
-                next_attempt: *next_attempt,
+                next_attempt: next_attempt.map(rfc3339),
                 error: fault(failure.class, &failure.message),
                 ..self
             },
@@ -214,11 +214,11 @@ impl Item {
 /// Says how one certificate ended, in parts.
 pub(crate) fn tell(output: &mut Output, state: &StateDirectory, end: &Ended, look: &Look) {
     match remark(end).filter(|_| end.is_news) {
-        Some(mut remark) => {
-            if let Some(block) = report::block(end, look) {
-                remark = remark.with("rows", json!(block.rows)).with("try", json!(block.commands));
-            }
-            output.tell(&remark);
+        Some(remark) => {
+            let block = report::block(end, look).unwrap_or_default();
+            let rows = block.rows.iter().map(|row| json!({ "label": row.label, "text": row.text }));
+            let rows: Vec<Value> = rows.collect();
+            output.tell(&remark.with("details", rows).with("try", block.commands));
         }
         // It has no parts, or is not told, or is a line of the log already.
         None => report::ending(output, state, &Ended { undeployed: None, ..end.clone() }, look),

@@ -1,8 +1,11 @@
-//! `certctl schema`: JSON Schema (draft 7) of the manifests, for editors.
+//! `certctl schema`: JSON Schema (draft 7) of the manifests, for editors, and of what certctl
+//! prints with -o json, for programs.
 //!
-//! Contract: generated from the table of `explain`, which a test holds against what the manifest
-//! layer accepts. What only cert-manager's admission checks is not in it: `certctl validate` says.
+//! Contract: that of the manifests is generated from the table of `explain`, which a test holds
+//! against what the manifest layer accepts. What only cert-manager's admission checks is not in
+//! it: `certctl validate` says. That of the outputs is in `output`.
 
+pub mod output;
 #[cfg(test)]
 mod tests;
 
@@ -20,10 +23,12 @@ pub(crate) fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, C
     let refused = |word: &String| {
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         let message = format!("`{word}` is no kind of manifest");
-        CliError::new(ExitCode::Usage, message).hinted(format_args!("there are {kinds}"))
+        let hint = format_args!("there are {kinds}; and `output`, for what certctl prints");
+        CliError::new(ExitCode::Usage, message).hinted(hint)
     };
     let schema = match &args.kind {
         None => any(),
+        Some(word) if word == OUTPUT => output::any(),
         Some(word) => of(Kind::parse(word).ok_or_else(|| refused(word))?),
     };
     shell.output.data(&format!("{schema:#}\n"))?;
@@ -133,6 +138,9 @@ fn annotations(kind: Kind) -> Value {
     }
     schema
 }
+
+/// Asks for the schema of the outputs.
+const OUTPUT: &str = "output";
 
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 

@@ -4,30 +4,34 @@ use super::Shell;
 use super::args::{Format, ValidateArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::work::{Wanted, is_root, refused, show};
-use crate::manifest::{self, Source};
+use super::work::{Wanted, files_of, is_root, refused, show};
+use super::{output, yaml};
+use crate::manifest::{self, Loaded, Source};
 
 /// Reads the manifests and says everything that is wrong with them.
 pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let mut sources = Wanted::paths(&args.paths)?.sources;
-    sources.extend(Wanted::paths(&shell.global.filename)?.sources);
+    sources.extend(files_of(shell)?);
     if sources.is_empty() {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
         sources.push(Source::Directory(config.path));
     }
+    let places: Vec<String> = sources.iter().filter_map(place).collect();
     let options = manifest::Options { check_trust: is_root(), ..manifest::Options::default() };
     let mut loaded = manifest::load(&sources, &options);
     manifest::check_references(&mut loaded);
     match shell.global.format() {
-        Format::Json | Format::Yaml => {
-            let json = serde_json::to_string_pretty(&loaded.diagnostics)
-                .map_err(|error| CliError::new(ExitCode::Failed, error))?;
-            shell.output.data(&format!("{json}\n"))?;
-        }
+        Format::Json => shell.output.data(&format!("{:#}\n", envelope(&loaded)))?,
+        Format::Yaml => shell.output.data(&yaml::document(&envelope(&loaded))?)?,
         Format::Text | Format::Wide | Format::Name | Format::Prometheus => show(shell, &loaded),
     }
     if loaded.has_errors() {
         return Err(refused(&loaded));
+    }
+    if loaded.files.is_empty() {
+        let message = format!("no manifest found in {}", places.join(", "));
+        let hint = "certctl validate FILE; manifests end in .yaml, .yml or .json";
+        return Err(CliError::new(ExitCode::Manifest, message).hinted(hint));
     }
     let (_, warnings) = manifest::count(&loaded.diagnostics);
     shell.output.talk(&format!(
@@ -37,4 +41,23 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         loaded.files.len()
     ));
     Ok(ExitCode::Done)
+}
+
+/// Where manifests were looked for.
+fn place(source: &Source) -> Option<String> {
+    match source {
+        Source::Directory(path) | Source::File(path) => {
+            Some(output::escape(&path.to_string_lossy()).into_owned())
+        }
+        Source::Stdin(_) => None,
+    }
+}
+
+/// What was found, for programs.
+fn envelope(loaded: &Loaded) -> serde_json::Value {
+    serde_json::json!({
+        "apiVersion": "certctl.io/v1",
+        "kind": "Validation",
+        "items": loaded.diagnostics,
+    })
 }

@@ -158,7 +158,7 @@ pub(crate) fn gather(
 }
 
 /// What `-f` and CERTCTL_FILES name.
-fn files_of(shell: &Shell) -> Result<Vec<Source>, CliError> {
+pub(crate) fn files_of(shell: &Shell) -> Result<Vec<Source>, CliError> {
     let paths = if shell.global.filename.is_empty() {
         shell.environment.files()
     } else {

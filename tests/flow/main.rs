@@ -29,6 +29,10 @@ mod issuing;
 #[cfg(feature = "real-servers")]
 mod jq;
 #[cfg(test)]
+mod json;
+#[cfg(test)]
+mod json_log;
+#[cfg(test)]
 mod lost_account;
 #[cfg(test)]
 mod lost_replies;

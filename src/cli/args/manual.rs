@@ -15,7 +15,7 @@ pub struct ExplainArgs {
 /// `certctl schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// certificate, issuer, clusterissuer or secret; all of them when left out.
+    /// certificate, issuer, clusterissuer or secret, all of them when left out; or output.
     #[arg(value_name = "KIND")]
     pub kind: Option<String>,
 }

@@ -60,8 +60,15 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
 }
 
 fn render(report: &Report, subject: &Subject, format: Format) -> Result<String, CliError> {
-    let value =
-        || serde_json::to_value(report).map_err(|error| CliError::new(ExitCode::Failed, error));
+    let value = || {
+        let mut value =
+            serde_json::to_value(report).map_err(|error| CliError::new(ExitCode::Failed, error))?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("apiVersion".to_owned(), "certctl.io/v1".into());
+            fields.insert("kind".to_owned(), "Inspection".into());
+        }
+        Ok::<_, CliError>(value)
+    };
     match format {
         Format::Text | Format::Wide | Format::Prometheus => Ok(text::page(report)),
         Format::Json => Ok(format!("{:#}\n", value()?)),

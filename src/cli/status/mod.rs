@@ -125,7 +125,7 @@ pub fn certificates(
         Format::Text | Format::Wide => Ok(overview::overview(views, wide, scene)),
         Format::Json | Format::Yaml => {
             let objects = views.iter().map(|view| objects::certificate(view, scene.now));
-            machine(Noun::Certificate, &objects.collect::<Vec<_>>(), scene.format)
+            machine(Noun::Certificate, &objects.collect::<Vec<_>>(), names, scene.format)
         }
         Format::Name => {
             Ok(lines(views.iter().map(|view| format!("certificate/{}", view.key.name))))
@@ -163,7 +163,7 @@ pub fn issuers(
         }
         Format::Json | Format::Yaml => {
             let objects: Vec<Value> = found.into_iter().map(objects::issuer).collect();
-            machine(Noun::Issuer, &objects, scene.format)
+            machine(Noun::Issuer, &objects, names.len() == 1, scene.format)
         }
         Format::Name => {
             let line = |view: &&IssuerView| {
@@ -197,7 +197,7 @@ pub fn objects_of(
         }
         Format::Json | Format::Yaml => {
             let objects: Vec<Value> = found.iter().map(|object| object.to_value()).collect();
-            machine(noun, &objects, scene.format)
+            machine(noun, &objects, names.len() == 1, scene.format)
         }
         Format::Name => {
             let kind = noun.kind().to_lowercase();
@@ -239,9 +239,13 @@ fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 
-fn machine(noun: Noun, items: &[Value], format: Format) -> Result<String, CliError> {
+/// Objects for programs: a list, but the one object itself when one was asked for by name.
+fn machine(noun: Noun, items: &[Value], by_name: bool, format: Format) -> Result<String, CliError> {
     if format == Format::Yaml {
         return yaml::stream(items);
+    }
+    if let ([item], true) = (items, by_name) {
+        return Ok(format!("{item:#}\n"));
     }
     let list = json!({
         "apiVersion": "certctl.io/v1",
