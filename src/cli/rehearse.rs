@@ -44,7 +44,8 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
     let folder = Scratch::new("rehearsal")?;
     on_one_thread(async {
         let dns = NameServer::start(BTreeMap::new()).map_err(failed)?;
-        let ca = start_ca(shell, overrides.clone(), &dns).await?;
+        let port = http01_port(shell, &work.tasks);
+        let ca = start_ca(shell, port, overrides.clone(), &dns).await?;
         let tasks: Vec<Task> = work
             .tasks
             .iter()
@@ -80,19 +81,33 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
                  the DNS provider were read, not tried",
             );
         }
+        let done = ended.iter().filter(|end| matches!(end.ending, Ending::Issued(_))).count();
         shell.output.talk(&format!(
-            "rehearsed {} certificates against the built-in CA, {} of them to the end; nothing \
-             real was asked or changed, and no output or hook was tried",
-            ended.len(),
-            ended.iter().filter(|end| matches!(end.ending, Ending::Issued(_))).count()
+            "rehearsed against the built-in CA: {done} of {} to the end; nothing real was asked \
+             or changed, and no output or hook was tried",
+            match ended.len() {
+                1 => "1 certificate".to_owned(),
+                count => format!("{count} certificates"),
+            }
         ));
         ca.shutdown().await;
         Ok(code)
     })
 }
 
+/// The port that stands for 80: there is one CA, so the first that a manifest names, as in a real
+/// run before that of the flag.
+fn http01_port(shell: &Shell, tasks: &[Task]) -> u16 {
+    let settings = |task: &Task| {
+        let (own, usual) = (&task.certificate.settings, &task.issuer.settings);
+        own.http01_check_port.or(usual.http01_check_port)
+    };
+    tasks.iter().find_map(settings).or(shell.global.http01_check_port).unwrap_or(80)
+}
+
 async fn start_ca(
     shell: &Shell,
+    http01_port: u16,
     overrides: BTreeMap<String, Vec<IpAddr>>,
     dns: &NameServer,
 ) -> Result<Ca, CliError> {
@@ -108,7 +123,7 @@ async fn start_ca(
     };
     let clock = Arc::new(|| SystemClock.now());
     let options = CaOptions {
-        http01_port: shell.global.http01_check_port.unwrap_or(80),
+        http01_port,
         ..CaOptions::new(clock, Resolver::ask(Arc::new(lookup)).with_txt(dns.txt_lookup()))
     };
     Ca::start(options).await.map_err(failed)
