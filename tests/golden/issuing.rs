@@ -1,0 +1,131 @@
+//! `issue`, `renew`, `plan`, `deploy` and `rehearse`, when all goes well or nothing is due.
+
+use crate::session::Session;
+use crate::support::{CertificateYaml, World};
+
+#[test]
+fn a_first_certificate() {
+    let mut scene = Session::new("issue-first");
+    let certificate = CertificateYaml::new("web");
+    let file = format!("{}---\n{certificate}", scene.issuer());
+    scene.world.write("web.yaml", &file);
+    scene.run("cat web.yaml");
+    scene.run("certctl validate web.yaml");
+    scene.run("certctl plan web.yaml");
+    scene.run("certctl rehearse web.yaml");
+    scene.run("certctl issue web.yaml");
+    scene.note("The file is known from now on.").run("certctl issue");
+    scene.run("certctl status");
+    scene.run("certctl status web");
+    scene.run("certctl inspect web");
+    scene.end();
+}
+
+#[test]
+fn an_idle_run_over_fifty_certificates_says_nothing() {
+    let mut scene = Session::new("issue-idle");
+    let certificates: Vec<CertificateYaml> =
+        (0..50).map(|number| CertificateYaml::new(&format!("site-{number}"))).collect();
+    for certificate in &certificates {
+        scene.world.write(&format!("config/{}.yaml", certificate.name()), certificate);
+    }
+    scene.configured(&[]);
+    scene.quietly("certctl issue --quiet");
+    scene.note("Fifty certificates are issued, and the hour is over.");
+    let before = (scene.world.ca.requests(), scene.world.state().everything());
+    scene.run("certctl issue");
+    scene.run("certctl issue --exit-code");
+    let after = (scene.world.ca.requests(), scene.world.state().everything());
+    let changed: Vec<_> =
+        after.1.iter().filter(|(path, entry)| before.1.get(*path) != Some(entry)).collect();
+    assert!(after == before, "{} requests before, {} now; changed: {changed:?}", before.0, after.0);
+    scene.run("certctl plan --exit-code | tail -n 1");
+    scene.run("certctl deploy");
+    scene.end();
+}
+
+#[test]
+fn what_is_due_is_issued_and_told() {
+    let mut scene = Session::new("issue-due");
+    scene.configured(&[("web", &CertificateYaml::new("web"))]);
+    scene.run("certctl issue --exit-code");
+    scene.run("certctl issue --exit-code");
+    let more = CertificateYaml::new("web").for_names(&["web.example.test", "www.example.test"]);
+    scene.world.write("config/web.yaml", &more);
+    scene.note("One name more in the manifest.").run("certctl plan --exit-code");
+    scene.run("certctl issue --log-format json --exit-code");
+    scene.run("certctl issue -v");
+    scene.world.write("config/web.yaml", &CertificateYaml::new("web"));
+    scene.note("And away again; the requests themselves are left out here.");
+    scene.run("certctl issue -v 2>&1 | grep -v ' method='");
+    scene.end();
+}
+
+#[test]
+fn a_renewal_is_asked_for() {
+    let mut scene = Session::new("renew");
+    scene.configured(&[
+        ("api", &CertificateYaml::new("api")),
+        ("web", &CertificateYaml::new("web")),
+    ]);
+    scene.quietly("certctl issue");
+    scene.note("Two certificates are issued.").run("certctl renew web");
+    scene.run("certctl renew --all --parallel 1 --exit-code");
+    scene.run("certctl renew -l app=none");
+    scene.run("certctl renew");
+    scene.run("certctl renew web --all");
+    scene.run("certctl renew wbe");
+    scene.end();
+}
+
+#[test]
+fn a_plan_changes_nothing() {
+    let mut scene = Session::new("plan");
+    scene.configured(&[
+        ("api", &CertificateYaml::new("api")),
+        ("web", &CertificateYaml::new("web").for_names(&["web.example.test", "www.example.test"])),
+    ]);
+    scene.run("certctl plan");
+    scene.run("certctl plan --exit-code -o name");
+    scene.run("certctl plan web -o yaml");
+    scene.run("certctl plan web -o json");
+    scene.quietly("certctl issue");
+    scene.note("Both are issued.").run("certctl plan --exit-code");
+    scene.end();
+}
+
+#[test]
+fn outputs_and_hooks_are_run_again() {
+    let mut scene = Session::new("deploy");
+    let certificate = CertificateYaml::new("web")
+        .annotation("certctl.io/output-dir", &scene.world.path("out").display().to_string())
+        .annotation("certctl.io/deploy-hook", "install")
+        .annotation("certctl.io/reload", "reload");
+    scene.configured(&[("web", &certificate)]);
+    scene.hook("install", "echo 'disk quota exceeded' >&2; exit 7");
+    scene.hook("reload", "true");
+    scene.run("certctl issue");
+    scene.run("certctl status");
+    scene.run("certctl deploy");
+    scene.hook("install", "true");
+    scene.note("The hook is mended.").run("certctl deploy");
+    scene.run("certctl deploy");
+    scene.run("certctl deploy other");
+    scene.end();
+}
+
+#[test]
+fn a_rehearsal_needs_nothing_and_leaves_nothing() {
+    let mut scene = Session::within("rehearse", World::start());
+    scene.configured(&[("web", &CertificateYaml::new("web"))]);
+    scene.run("certctl rehearse");
+    scene.run("certctl rehearse -o json");
+    scene.run("certctl rehearse missing.yaml");
+    scene.run("certctl rehearse --resolve web.example.test=127.0.0.2");
+    let wild = CertificateYaml::new("wild").for_names(&["*.example.test"]);
+    scene.world.write("config/web.yaml", &wild);
+    scene.note("A wildcard cannot be proven by HTTP-01.").run("certctl rehearse");
+    std::fs::remove_file(scene.world.path("config/web.yaml")).unwrap();
+    scene.note("No Certificate at all.").run("certctl rehearse");
+    scene.end();
+}

@@ -1,0 +1,104 @@
+//! What somebody in front of a terminal sees.
+
+use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
+use rustix::process::Signal;
+
+use crate::session::Session;
+use crate::support::{CertificateYaml, until};
+
+fn prepared(name: &'static str) -> Session {
+    let mut scene = Session::new(name);
+    scene.configured(&[("web", &CertificateYaml::new("web"))]);
+    scene
+}
+
+#[test]
+fn all_is_well() {
+    let mut scene = prepared("tty-issue");
+    for line in [
+        "certctl validate",
+        "certctl plan",
+        "certctl issue",
+        "certctl issue",
+        "certctl issue --exit-code 2>&1 | cat",
+        "certctl status",
+        "certctl renew web --progress never",
+        "certctl renew web -q",
+        "certctl deploy",
+        "certctl account show",
+        "certctl revoke web",
+        "certctl forget web",
+    ] {
+        scene.on_terminal(line);
+    }
+    scene.end();
+}
+
+#[test]
+fn something_is_wrong() {
+    let mut scene = prepared("tty-failing");
+    let detail = "the answer was wrong".to_owned();
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail };
+    scene.world.fault(Rule::always(refusal));
+    for line in [
+        "certctl issue",
+        "certctl issue",
+        "certctl issue",
+        "certctl status",
+        "certctl status --exit-code",
+        "certctl plan",
+        "certctl rehearse",
+        "env -u CERTCTL_RESOLVERS -u CERTCTL_HTTP01_LISTEN certctl isue",
+        "certctl issue missing.yaml",
+        "certctl status wbe",
+        "certctl issue -h",
+    ] {
+        scene.on_terminal(line);
+    }
+    scene.end();
+}
+
+#[test]
+fn colors_are_asked_for_or_not() {
+    let mut scene = prepared("tty-colors");
+    scene.quietly("certctl issue");
+    for line in [
+        "certctl status",
+        "NO_COLOR=1 certctl status",
+        "NO_COLOR= certctl status",
+        "NO_COLOR=1 certctl status --color always",
+        "certctl status --color never",
+        "TERM=dumb certctl status",
+        "TERM=dumb certctl renew web",
+        "LANG=C LC_ALL=C certctl renew web",
+        "NO_COLOR=1 certctl isue",
+        "NO_COLOR=1 CLICOLOR_FORCE=1 certctl status",
+        "certctl status --color always | cat",
+        "CLICOLOR_FORCE=1 certctl status | cat",
+        "CLICOLOR_FORCE=0 certctl status | cat",
+        "certctl status | cat",
+    ] {
+        scene.on_terminal(line);
+    }
+    scene.end();
+}
+
+#[test]
+fn the_work_is_seen_as_it_goes_on() {
+    let mut scene = prepared("tty-progress");
+    scene.world.dns.remove("*.example.test");
+    let mut watched = scene.watch("certctl issue");
+    until("a token is presented", || !scene.world.state().tokens().is_empty());
+    watched.photograph("NXDOMAIN", "the name does not lead here yet");
+    watched.signal(Signal::INT, "somebody has seen enough");
+    scene.end_of_watched(watched);
+    scene.world.dns.set("web.example.test", vec!["127.0.0.1".parse().unwrap()]);
+    let pending = Rule::always(Fault::StatusWord("pending".into()));
+    scene.world.fault(pending.on(RequestKind::Order));
+    let mut watched = scene.watch("certctl issue");
+    until("the order is looked at", || scene.world.sent(RequestKind::Order) > 2);
+    watched.photograph("waiting for the CA", "the CA takes its time");
+    scene.world.ca.faults().clear();
+    scene.end_of_watched(watched);
+    scene.end();
+}

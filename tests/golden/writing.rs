@@ -1,0 +1,83 @@
+//! The verbs that change what is, besides issuing.
+
+use certctl::rehearsal::{Fault, RequestKind, Rule};
+
+use crate::session::Session;
+use crate::support::CertificateYaml;
+
+fn issued(name: &'static str) -> Session {
+    let mut scene = Session::new(name);
+    scene.configured(&[("web", &CertificateYaml::new("web"))]);
+    scene.quietly("certctl issue");
+    scene
+}
+
+#[test]
+fn a_certificate_is_taken_back() {
+    let mut scene = issued("revoke");
+    scene.quietly(
+        "cp state/secrets/default/web-tls/tls.crt state/secrets/default/web-tls/tls.key .",
+    );
+    scene.run("certctl revoke web --reason keyCompromise");
+    scene.run("certctl status web | grep -A 2 Revocation");
+    scene.note("The certificate that it replaced, once more.").run("certctl revoke ./tls.crt");
+    scene.run("certctl revoke web --now --reason superseded");
+    scene.run("certctl revoke web --no-issue");
+    scene.run("certctl issue");
+    scene.run("certctl revoke web --no-issue");
+    scene.run("certctl status");
+    scene.run("certctl revoke other");
+    scene.run("certctl revoke ./tls.crt --now");
+    scene.run("certctl revoke ./tls.key");
+    scene.end();
+}
+
+#[test]
+fn a_revocation_is_refused() {
+    let mut scene = issued("revoke-refused");
+    scene.world.fault(Rule::always(Fault::unavailable(None)).on(RequestKind::Revoke));
+    scene.run("certctl revoke web");
+    scene.world.ca.faults().clear();
+    scene.note("The next run does it.").run("certctl issue");
+    scene.run("certctl issue");
+    scene.end();
+}
+
+#[test]
+fn accounts_are_looked_at_and_given_up() {
+    let mut scene = Session::new("account");
+    scene.note("Nothing is there.").run("certctl account show");
+    scene.configured(&[("web", &CertificateYaml::new("web"))]);
+    for line in [
+        "certctl account show",
+        "certctl account register",
+        "certctl account register",
+        "certctl account show",
+        "certctl account show -o json",
+        "certctl account update",
+        "certctl account update",
+        "certctl account show other",
+        "certctl account deactivate ca",
+        "certctl account deactivate ca --yes",
+        "certctl account deactivate ca --yes",
+        "certctl account show",
+        "certctl issue",
+    ] {
+        scene.run(line);
+    }
+    scene.end();
+}
+
+#[test]
+fn a_certificate_is_forgotten() {
+    let mut scene = issued("forget");
+    std::fs::remove_file(scene.world.path("config/web.yaml")).unwrap();
+    scene.run("certctl forget web");
+    scene.run("certctl forget web");
+    scene.run("ls state/secrets/default");
+    scene.world.write("config/web.yaml", &CertificateYaml::new("web"));
+    scene.note("Its manifest is back.").run("certctl issue");
+    scene.run("certctl forget web --secret");
+    scene.run("ls state/secrets/default");
+    scene.end();
+}
