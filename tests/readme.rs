@@ -239,11 +239,11 @@ fn a_pair_of_another_client_is_taken_over_as_it_is_shown() {
     let elsewhere = World::prepared(&[CertificateYaml::new("web")]);
     elsewhere.issue().ends_in(0);
     let world = World::prepared(&[CertificateYaml::new("web")]);
-    let live = world.path("live");
-    fs::create_dir(&live).unwrap();
+    let theirs = world.path("live");
+    fs::create_dir(&theirs).unwrap();
     let secret = elsewhere.path("state/secrets/default/web-tls");
-    fs::copy(secret.join("tls.crt"), live.join("fullchain.pem")).unwrap();
-    fs::copy(secret.join("tls.key"), live.join("privkey.pem")).unwrap();
+    fs::copy(secret.join("tls.crt"), theirs.join("fullchain.pem")).unwrap();
+    fs::copy(secret.join("tls.key"), theirs.join("privkey.pem")).unwrap();
     for typed in session("adoption") {
         if let [words] = &calls(&typed.line)[..] {
             world.run(words).ends_in(0);
@@ -254,7 +254,7 @@ fn a_pair_of_another_client_is_taken_over_as_it_is_shown() {
             .line
             .replace("sudo ", "")
             .replace("/var/lib/certctl", &here(&world.path("state")))
-            .replace("/etc/letsencrypt/live/www.example.com", &here(&live));
+            .replace("/etc/letsencrypt/live/www.example.com", &here(&theirs));
         let status = Command::new("sh").args(["-ec", &line]).status().unwrap();
         assert!(status.success(), "{line}");
     }
