@@ -6,6 +6,7 @@
 mod account;
 mod certificate;
 mod check;
+mod create;
 mod global;
 mod manifest;
 mod manual;
@@ -20,6 +21,7 @@ pub use certificate::{
     DeployArgs, ForgetArgs, IssueArgs, PlanArgs, RenewArgs, RevokeArgs, RollbackArgs,
 };
 pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb};
+pub use create::{CreateRequestArgs, CreateVerb};
 pub use global::{Format, GlobalArgs};
 pub use manifest::{RehearseArgs, ValidateArgs};
 pub use manual::{CompletionArgs, ExplainArgs, ManArgs, SchemaArgs, VersionArgs};
@@ -117,6 +119,9 @@ pub enum Verb {
     /// now is left. Never goes back to a certificate that is expired or revoked, or whose key is
     /// banned.
     Rollback(RollbackArgs),
+    /// Make what certctl does not manage: a key and a request, once.
+    #[command(subcommand)]
+    Create(CreateVerb),
     /// Look at the accounts at CAs, register, tell contacts, or give one up.
     #[command(subcommand)]
     Account(AccountVerb),
@@ -175,6 +180,7 @@ mod tests {
                 "deploy",
                 "revoke",
                 "rollback",
+                "create",
                 "account",
                 "forget",
                 "timer",

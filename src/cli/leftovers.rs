@@ -3,10 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
+
 use super::Shell;
 use super::error::CliError;
 use super::run::{Setting, run};
 use super::work::{Wanted, gather};
+use crate::engine::ports::{Lock, Store as _, StoreError};
 use crate::engine::{Only, Task};
 use crate::resource::{CertificateRecord, Challenge, ChallengeType, NamespacedName, Order};
 use crate::store::{Records, StateDirectory};
@@ -31,6 +34,7 @@ pub(crate) async fn clean_up(
             Some(task) => {
                 mine.push(Task { only: Some(Only::CleanUp), force: None, ..task.clone() });
             }
+            None if is_at_work(state, name).await? => {}
             None => tell(shell, name, &orders),
         }
     }
@@ -40,6 +44,15 @@ pub(crate) async fn clean_up(
     let setting = Setting::new(verb, secrets);
     // What could not be taken back was said as it happened, and is tried again by the next run.
     Box::pin(run(shell, state, &mine, setting)).await.map(drop)
+}
+
+/// Whether a run has the lock of a certificate: then it was not cut off.
+async fn is_at_work(state: &StateDirectory, name: &NamespacedName) -> Result<bool, CliError> {
+    match state.lock(&Lock::Certificate(name.clone()), SignedDuration::ZERO).await {
+        Ok(_lease) => Ok(false),
+        Err(StoreError::Locked { .. }) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Says what is left in the world, for a run that may not begin.

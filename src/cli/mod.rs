@@ -28,6 +28,7 @@ pub mod yaml;
 mod account;
 mod cause;
 mod check;
+mod create;
 mod forget;
 mod inspect;
 mod issue;
@@ -173,6 +174,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Check(verb) => return check::check(&verb, shell),
         Verb::Explain(args) => return explain::explain(&args, shell),
         Verb::Schema(args) => return schema::schema(&args, shell),
+        Verb::Create(verb) => return create::create(&verb, shell),
         Verb::Account(verb) => return account::account(&verb, shell),
         Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
     }

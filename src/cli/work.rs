@@ -227,7 +227,8 @@ fn owner(
     trigger::owner(&claims).cloned()
 }
 
-fn task(
+/// The work on one Certificate; `None` when its issuer is not there.
+pub(crate) fn task(
     shell: &Shell,
     certificate: &Certificate,
     loaded: &Loaded,

@@ -22,6 +22,25 @@ const PRIVATE: u32 = 0o600;
 /// Writes a file anywhere, durably and in one step, with the permission bits `mode` whatever the
 /// umask. The folder must exist; a symbolic link at `path` is replaced, not followed.
 pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    let (folder, name) = open_parent(path)?;
+    let temp = Temp::write(&folder, name, bytes, mode)?;
+    temp.rename(name)?;
+    folder.sync()
+}
+
+/// The same for a file that must not be there yet; `false` when it is.
+pub fn write_once(path: &Path, bytes: &[u8], mode: u32) -> Result<bool, StoreError> {
+    let (folder, name) = open_parent(path)?;
+    let mut temp = Temp::write(&folder, name, bytes, mode)?;
+    if !move_to_free_name(&folder, &temp.name, name)? {
+        return Ok(false);
+    }
+    temp.gone = true;
+    folder.sync()?;
+    Ok(true)
+}
+
+fn open_parent(path: &Path) -> Result<(Folder, &str), StoreError> {
     let invalid = || StoreError::Name { name: text(path) };
     let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(invalid)?;
     let parent = match path.parent() {
@@ -29,9 +48,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
         Some(_) | None => Path::new("."),
     };
     let folder = Folder::open(parent)?.ok_or_else(|| io_error(parent, "open", Errno::NOENT))?;
-    let temp = Temp::write(&folder, name, bytes, mode)?;
-    temp.rename(name)?;
-    folder.sync()
+    Ok((folder, name))
 }
 
 /// Replaces a private file.

@@ -13,6 +13,7 @@ mod check;
 #[cfg(test)]
 #[path = "../crds/mod.rs"]
 mod crds;
+mod create;
 #[cfg(test)]
 mod deploy;
 #[cfg(test)]

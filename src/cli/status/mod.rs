@@ -31,6 +31,7 @@ use super::target::NameTarget;
 use super::time;
 use super::yaml;
 pub(crate) use gather::{status, write_metrics};
+pub(in crate::cli) use objects::request_manifest;
 pub use table::Room;
 pub use verdict::Verdict;
 use view::{CertificateView, IssuerView};

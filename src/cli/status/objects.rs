@@ -103,6 +103,18 @@ pub(super) fn request(request: &CertificateRequest) -> Value {
     })
 }
 
+/// The same as a manifest, for others to grant.
+pub(in crate::cli) fn request_manifest(of: &CertificateRequest) -> Value {
+    let mut object = request(of);
+    if let Some(map) = object.as_object_mut() {
+        map.remove("status");
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("creationTimestamp");
+    }
+    object
+}
+
 /// An Order.
 pub(super) fn order(order: &Order) -> Value {
     let spec = &order.spec;

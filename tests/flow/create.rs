@@ -1,0 +1,222 @@
+//! `create certificaterequest`: a key and a request, or a certificate, once, and nothing stays.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use certctl::pki;
+use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
+use serde_json::{Value, json};
+
+use crate::support::{CertificateYaml, Entry, World, finish, until};
+
+const NAMES: [&str; 2] = ["one.example.test", "two.example.test"];
+
+/// `web` is managed, and a manifest outside asks for something else into the same Secret.
+fn world() -> World {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    world.write("other.yaml", &CertificateYaml::new("web").for_names(&NAMES));
+    world
+}
+
+/// The words with the manifest, and these.
+fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let create = ["create", "certificaterequest", "once", "--from-certificate-file", "other.yaml"];
+    [&create, more].concat()
+}
+
+fn fetch(world: &World) -> crate::support::Run {
+    world.run(&words(&["--fetch-certificate"]))
+}
+
+/// The leaf of `once.crt`, after a look at whether `once.key` is its key.
+fn delivered(world: &World) -> certctl::resource::LeafFacts {
+    let read = |name: &str| fs::read_to_string(world.path(name)).unwrap();
+    let leaf = pki::leaf_facts(&read("once.crt")).unwrap();
+    assert_eq!(pki::key_facts(&read("once.key")).unwrap().public_key, leaf.public_key);
+    assert_eq!(mode(world, "once.key"), 0o600);
+    leaf
+}
+
+fn mode(world: &World, name: &str) -> u32 {
+    fs::metadata(world.path(name)).unwrap().permissions().mode() & 0o777
+}
+
+/// All of the state that a run which ended may change.
+fn managed(world: &World) -> Vec<(std::path::PathBuf, Entry)> {
+    let passing = ["locks", "scheduler.json", "issuance.log"];
+    let mut all: Vec<_> = world.state().everything().into_iter().collect();
+    all.retain(|(path, _)| passing.iter().all(|name| !path.starts_with(world.state().path(name))));
+    all
+}
+
+#[test]
+fn a_request_is_printed_for_others_and_its_key_is_kept() {
+    let world = world();
+    let before = (world.ca.requests(), managed(&world));
+    let run = world.run(&words(&["-o", "json"])).ends_in(0);
+    assert_eq!(run.stderr, "private key written to once.key\n");
+    let object: Value = serde_json::from_str(&run.stdout).unwrap();
+    let pem = BASE64_STANDARD.decode(object["spec"]["request"].as_str().unwrap()).unwrap();
+    let expected = json!({
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "CertificateRequest",
+        "metadata": { "name": "once", "namespace": "default" },
+        "spec": {
+            "request": object["spec"]["request"],
+            "usages": ["digital signature", "key encipherment"],
+            "issuerRef": object["spec"]["issuerRef"],
+        },
+    });
+    assert_eq!(object, expected);
+    assert_eq!(object["spec"]["issuerRef"]["name"], "ca");
+    let csr = pki::read_csr(std::str::from_utf8(&pem).unwrap()).unwrap();
+    let key = fs::read_to_string(world.path("once.key")).unwrap();
+    assert_eq!(pki::key_facts(&key).unwrap().public_key, csr.public_key);
+    assert_eq!(mode(&world, "once.key"), 0o600);
+    assert_eq!((world.ca.requests(), managed(&world)), before);
+
+    // Nothing is overwritten, and YAML is what there is without a word.
+    world.run(&words(&[])).ends_in(3).says("once.key is there already");
+    assert_eq!(fs::read_to_string(world.path("once.key")).unwrap(), key);
+    let run = world.run(&words(&["--output-key-file", "k.pem"])).ends_in(0);
+    assert!(run.stdout.starts_with("apiVersion: cert-manager.io/v1\n"), "{}", run.stdout);
+    assert!(world.path("k.pem").exists() && !world.path("once.crt").exists());
+}
+
+#[test]
+fn a_certificate_is_fetched_once_in_the_account_that_there_is() {
+    let world = world();
+    let before = managed(&world);
+    let run = fetch(&world).ends_in(0).says("certificate written to once.crt");
+    assert_eq!(run.stdout, "");
+    let leaf = delivered(&world);
+    assert_eq!(leaf.dns_names, NAMES);
+    assert_eq!(mode(&world, "once.crt"), 0o644);
+    assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
+    // Nothing of it stays, and what is managed is as it was.
+    assert!(managed(&world) == before, "the state is as it was");
+    world.issue().says_nothing();
+    assert_eq!(world.state().issuances(), 2);
+
+    fetch(&world).ends_in(3).says("is there already");
+    assert_eq!(delivered(&world), leaf);
+    world
+        .run(&words(&[
+            "--fetch-certificate",
+            "--output-key-file",
+            "a",
+            "--output-certificate-file",
+            "b",
+            "--exit-code",
+        ]))
+        .ends_in(10);
+    assert!(world.path("a").exists() && world.path("b").exists());
+    assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
+}
+
+#[test]
+fn the_first_thing_ever_can_be_a_one_off() {
+    let world = World::start();
+    let text =
+        format!("{}\n---\n{}", world.issuer(), CertificateYaml::new("web").for_names(&NAMES));
+    world.write("other.yaml", &text);
+    fetch(&world).ends_in(0);
+    assert_eq!(delivered(&world).dns_names, NAMES);
+    assert_eq!(world.state().tokens(), Vec::<std::path::PathBuf>::new());
+    assert!(!world.state().path("certificates/default/once.one-off.certctl.io").exists());
+}
+
+#[test]
+fn of_one_that_fails_nothing_stays_and_the_next_is_not_held_back() {
+    let world = world();
+    let before = managed(&world);
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "not you".to_owned() };
+    world.fault(Rule::always(refusal).for_name(NAMES[1]));
+    let run = fetch(&world).ends_in(4).says("error: once: failed [challenge]: ");
+    assert!(run.stderr.contains("not you"), "{}", run.stderr);
+    assert!(!world.path("once.key").exists() && !world.path("once.crt").exists());
+    assert_eq!(world.state().tokens(), Vec::<std::path::PathBuf>::new());
+    assert!(managed(&world) == before, "the state is as it was");
+    world.issue().says_nothing();
+    world.ca.faults().clear();
+    fetch(&world).ends_in(0);
+    assert_eq!(delivered(&world).dns_names, NAMES);
+}
+
+#[test]
+fn one_that_is_killed_is_told_of_and_gone_on_with() {
+    let world = world();
+    let before = managed(&world);
+    world.fault(Rule::next(1, Fault::Delay(Duration::from_mins(5))).on(RequestKind::Finalize));
+    let mut child = world.start_certctl(&words(&["--fetch-certificate"]));
+    let one_off = "once.one-off.certctl.io";
+    until("the order is proven", || {
+        world
+            .state()
+            .orders(one_off)
+            .iter()
+            .any(|order| order.deed == certctl::resource::Deed::Finalize)
+    });
+    // Whoever is at work was not cut off.
+    world.issue().says_nothing();
+    fetch(&world).ends_in(75).says("locked by");
+    child.kill().unwrap();
+    finish(child);
+    world.ca.faults().clear();
+    let page = world.run(&["status"]).ends_in(0).stdout;
+    assert!(page.contains(one_off), "{page}");
+    let orders = world.ca.created(RequestKind::NewOrder);
+    fetch(&world).ends_in(0);
+    assert_eq!(world.ca.created(RequestKind::NewOrder), orders);
+    assert_eq!(delivered(&world).dns_names, NAMES);
+    assert!(managed(&world) == before, "the state is as it was");
+}
+
+#[test]
+fn what_is_issued_and_cannot_be_written_is_not_lost() {
+    let world = world();
+    let out = ["--fetch-certificate", "--output-certificate-file", "none/once.crt"];
+    world.run(&words(&out)).ends_in(6).says("issued but not written").says("the same command");
+    assert!(!world.path("once.key").exists());
+    let issued = world.ca.issued();
+    fs::create_dir(world.path("none")).unwrap();
+    world.run(&words(&out)).ends_in(0);
+    assert_eq!(world.ca.issued(), issued);
+    assert!(world.path("once.key").exists() && world.path("none/once.crt").exists());
+}
+
+#[test]
+fn words_and_files_that_make_no_sense_are_refused() {
+    let world = World::prepared(&[]);
+    world.write("none.yaml", &world.issuer());
+    let two = format!("{}\n---\n{}", CertificateYaml::new("a"), CertificateYaml::new("b"));
+    world.write("two.yaml", &two);
+    world.write("broken.yaml", "kind: Certificate\n");
+    world.write("lost.yaml", &CertificateYaml::new("web").issued_by("nobody"));
+    let from = |file| vec!["create", "cr", "once", "--from-certificate-file", file];
+    let with = |file, more: &[&'static str]| [&from(file), more].concat();
+    for (words, code, said) in [
+        (vec!["create", "certificaterequest", "once"], 2, "--from-certificate-file"),
+        (vec!["create", "cr", "a b", "--from-certificate-file", "two.yaml"], 2, "is no name"),
+        (from("absent.yaml"), 3, "absent.yaml"),
+        (from("broken.yaml"), 3, "broken.yaml"),
+        (from("none.yaml"), 3, "has 0 Certificates"),
+        (from("two.yaml"), 3, "has 2 Certificates"),
+        (with("lost.yaml", &["--fetch-certificate"]), 3, "Issuer nobody is in no manifest"),
+        (with("lost.yaml", &["--output-certificate-file", "x"]), 2, "--fetch-certificate"),
+        (with("lost.yaml", &["-o", "name"]), 2, "-o json"),
+        (
+            with("lost.yaml", &["--fetch-certificate", "--output-key-file", "once.crt"]),
+            2,
+            "to the same file",
+        ),
+    ] {
+        world.run(&words).ends_in(code).says(said);
+    }
+    assert_eq!(world.ca.requests(), 0);
+    assert!(!world.path("once.key").exists());
+}
