@@ -13,6 +13,7 @@ mod check;
 #[cfg(test)]
 #[path = "../crds/mod.rs"]
 mod crds;
+#[cfg(test)]
 mod create;
 #[cfg(test)]
 mod deploy;

@@ -59,7 +59,8 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         ("renew", "names") => Some(Position::Certificates),
         ("deploy" | "forget", "names") | ("rollback", "name" | "names") => Some(Position::Issued),
         ("rollback", "to") => Some(Position::Revisions),
-        ("validate" | "rehearse", "paths") => Some(Position::Manifests),
+        ("validate" | "rehearse", "paths")
+        | ("create certificaterequest", "from_certificate_file") => Some(Position::Manifests),
         ("rehearse", "resolve") => Some(Position::Resolve),
         ("status", "words") => Some(Position::Status),
         ("inspect", "words") => Some(Position::Inspect),
@@ -67,7 +68,10 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         ("check dns" | "check http", "name") => Some(Position::DnsNames),
         ("revoke", "target") => Some(Position::IssuedOrFiles),
         ("revoke", "reason") => Some(Position::Reasons),
-        ("revoke", "key") => Some(Position::Files),
+        ("revoke", "key")
+        | ("create certificaterequest", "output_key_file" | "output_certificate_file") => {
+            Some(Position::Files)
+        }
         ("timer print", "dir") | ("man", "folder") => Some(Position::Folders),
         ("explain", "field") => Some(Position::Fields),
         ("schema", "kind") => Some(Position::Kinds),
@@ -98,6 +102,7 @@ mod tests {
         "--resolver",
         "--self-check-interval",
         "--timeout",
+        "create certificaterequest name",
         "issue --splay",
         "timer print --user",
     ];
