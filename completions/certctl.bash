@@ -8,7 +8,7 @@ _certctl() {
         COMPREPLY+=("$candidate")
     done < <(
         CERTCTL_COMPLETE=bash CERTCTL_COMPLETE_POINT=$COMP_POINT \
-            CERTCTL_COMPLETE_BREAKS=$COMP_WORDBREAKS certctl -- "$COMP_LINE" 2>/dev/null
+            CERTCTL_COMPLETE_BREAKS=$COMP_WORDBREAKS command certctl -- "$COMP_LINE" 2>/dev/null
     )
 }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::line::Line;
 use super::skim::{Seen, skim};
+use crate::cli::config::Config;
 use crate::cli::environment::Environment;
 use crate::cli::run::on_one_thread;
 use crate::cli::status::Verdict;
@@ -56,21 +57,34 @@ impl Known {
         };
         let flag = |name: &str| line.value(name).map(|text| known.path(text));
         let config = environment.config_dir(flag("config_dir").as_deref()).ok();
+        let config = config.map(|config| known.folder.join(config.path));
+        let file = config.as_deref().map(|path| Config::read(path, environment.is_root()));
+        let entry = |key: &str| file.as_ref().and_then(|file| file.entry(key));
+        let told = entry("state-dir").and_then(|entry| Some((entry.words.first()?, entry.line)));
+        let environment = match told {
+            Some((path, line)) => environment.clone().with_configured_state(path.into(), line),
+            None => environment.clone(),
+        };
         let state = environment.state_dir(flag("state_dir").as_deref()).ok();
         let mut files: Vec<PathBuf> =
             line.values("filename").iter().map(|text| known.path(text)).collect();
         if files.is_empty() {
             files = environment.files().iter().map(|path| known.folder.join(path)).collect();
         }
+        if files.is_empty() {
+            let told = entry("filename").map(|entry| entry.words.clone()).unwrap_or_default();
+            files = told.iter().map(|path| known.folder.join(path)).collect();
+        }
         let words = line.words.iter().filter_map(|word| match Target::read(word, &|_| false) {
             Ok(Target::Path(path)) => Some(known.path(&path.to_string_lossy())),
             Ok(Target::Stdin | Target::Name(_)) | Err(_) => None,
         });
         files.extend(words);
-        files.extend(config.map(|config| known.folder.join(config.path)));
         let variable = environment.value("CERTCTL_NAMESPACE").and_then(|value| value.to_str());
-        let namespace = line.value("namespace").or(variable).map(str::to_owned);
+        let told = entry("namespace").and_then(|entry| entry.words.first()?.to_str());
+        let namespace = line.value("namespace").or(variable).or(told).map(str::to_owned);
         known.namespace = namespace.filter(|_| !line.has("all_namespaces"));
+        files.extend(config);
         known.sources = files;
         let state = state.map(|state| known.folder.join(state.path));
         known.state = state.and_then(|path| StateDirectory::open(&path, OpenMode::ReadOnly).ok());
@@ -194,6 +208,10 @@ impl Known {
         let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
         let of_entry = |entry: std::io::Result<std::fs::DirEntry>| {
             let name = entry.ok()?.file_name().into_string().ok()?;
+            // What was there before certctl counts as revision 0.
+            if name.starts_with("..adopted-") {
+                return Some(0);
+            }
             name.strip_prefix("..revision-")?.split('-').next()?.parse().ok()
         };
         let found: BTreeSet<u32> = entries.into_iter().flatten().filter_map(of_entry).collect();

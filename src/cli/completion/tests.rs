@@ -80,7 +80,7 @@ impl Place {
         );
         place.record("default", "mail", &json!({ "failedIssuanceAttempts": 2 }));
         place.record("default", "old", &json!({ "notAfter": "2026-11-20T00:00:00Z" }));
-        for revision in ["..revision-2-0", "..revision-3-0", "..revision-3-1"] {
+        for revision in ["..adopted-0", "..revision-2-0", "..revision-3-0", "..revision-3-1"] {
             let path = place.path("state/secrets/default/web-tls").join(revision);
             fs::create_dir_all(path).unwrap();
         }
@@ -304,6 +304,14 @@ fn a_description_tells_how_a_certificate_is() {
 }
 
 #[test]
+fn the_revisions_whose_files_are_there_are_known() {
+    let place = Place::new();
+    let known = Known::new(&Line::default(), &place.environment("", &[]), Path::new("/"));
+    assert_eq!(known.revisions(&NamespacedName::new("default", "web")), [3, 2, 0]);
+    assert!(known.revisions(&NamespacedName::new("default", "mail")).is_empty());
+}
+
+#[test]
 fn variables_count_as_they_do_for_the_verbs() {
     let place = Place::new();
     let files = place.path("work/more.yaml");
@@ -319,6 +327,21 @@ fn variables_count_as_they_do_for_the_verbs() {
     ] {
         assert_eq!(place.ask_with(line, &variables), wanted, "{line}");
     }
+}
+
+#[test]
+fn the_file_of_settings_counts_as_it_does_for_the_verbs() {
+    let place = Place::new();
+    place.write("config/config.toml", "namespace = \"shop\"\n");
+    assert_eq!(place.ask("renew @"), ["fresh", "web"]);
+    assert_eq!(place.ask("renew @ -n default"), ["mail", "old", "web"]);
+    let more = place.path("work/more.yaml").display().to_string();
+    place.write("config/config.toml", &format!("filename = [{more:?}]\n"));
+    assert_eq!(place.ask("renew m@"), ["mail", "more"]);
+    let state = place.path("state").display().to_string();
+    place.write("config/config.toml", &format!("state-dir = {state:?}\n"));
+    let found = place.ask_with("deploy w@", &[("CERTCTL_STATE_DIR", "")]);
+    assert_eq!(found, ["web\tREADY 90d"]);
 }
 
 #[test]
