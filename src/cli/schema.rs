@@ -15,8 +15,8 @@ use super::Shell;
 use super::args::SchemaArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::explain::field::{Field, Kind, Type};
-use super::explain::{ANNOTATIONS, REQUIRED, below, fields, key_of};
+use super::explain::field::{Field, Kind, Type, Words};
+use super::explain::{ANNOTATIONS, REQUIRED, below, key_of, table};
 
 /// `certctl schema`.
 pub(crate) fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -91,9 +91,9 @@ fn value_of(kind: Kind, field: &Field) -> Value {
         Type::Bool => json!({ "type": "boolean" }),
         Type::Integer => json!({ "type": "integer" }),
         Type::Duration => json!({ "type": "string", "pattern": DURATION }),
-        Type::Word(words) => json!({ "enum": words }),
+        Type::Word(words) => enumeration(words),
         Type::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-        Type::Words(words) => json!({ "type": "array", "items": { "enum": words } }),
+        Type::Words(words) => json!({ "type": "array", "items": enumeration(words) }),
         Type::TextMap if format!("{}.", field.path) == ANNOTATIONS => annotations(kind),
         Type::TextMap => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Type::Object => mapping(kind, field.path),
@@ -112,12 +112,16 @@ fn value_of(kind: Kind, field: &Field) -> Value {
     schema
 }
 
+fn enumeration(words: Words) -> Value {
+    json!({ "enum": words.list().collect::<Vec<_>>() })
+}
+
 /// Any annotations, but of certctl's own only those that there are.
 fn annotations(kind: Kind) -> Value {
     let text = json!({ "type": "string" });
     let mut properties = Map::new();
     if kind != Kind::Secret {
-        for field in fields::ANNOTATIONS {
+        for field in table::section("Annotations") {
             properties.insert(
                 key_of(field.path).to_owned(),
                 json!({ "type": "string", "description": field.rule }),
@@ -132,7 +136,8 @@ fn annotations(kind: Kind) -> Value {
     if kind != Kind::Secret
         && let Some(words) = schema.as_object_mut()
     {
-        let known: Vec<&str> = fields::ANNOTATIONS.iter().map(|field| key_of(field.path)).collect();
+        let known: Vec<&str> =
+            table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
         let other = json!({ "not": { "pattern": "^certctl\\.io/" } });
         words.insert("propertyNames".to_owned(), json!({ "anyOf": [other, { "enum": known }] }));
     }

@@ -29,11 +29,11 @@ pub enum Type {
     /// Text such as `2160h` or `1h30m`: hours, minutes, seconds; no days.
     Duration,
     /// One of these words.
-    Word(&'static [&'static str]),
+    Word(Words),
     /// A list of text.
     Texts,
     /// A list of these words.
-    Words(&'static [&'static str]),
+    Words(Words),
     /// A mapping from text to text.
     TextMap,
     /// A mapping with fields of its own.
@@ -59,6 +59,17 @@ impl Type {
             Self::Objects => "[]Object",
             Self::Anything => "any",
         }
+    }
+}
+
+/// Words with commas between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words(pub &'static str);
+
+impl Words {
+    /// One by one.
+    pub fn list(self) -> impl Iterator<Item = &'static str> {
+        self.0.split(", ")
     }
 }
 

@@ -1,11 +1,10 @@
 //! `certctl explain`: what a field of a manifest means.
 //!
-//! Contract: one table says it all, here, in `certctl schema` and in the man page; a test holds it
-//! against what the manifest layer accepts.
+//! Contract: one table says it all, here, in `certctl schema` and in certctl.yaml(5): `fields.txt`;
+//! a test holds it against what the manifest layer accepts.
 
 pub mod field;
-pub mod fields;
-pub mod issuer_fields;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
@@ -32,13 +31,13 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
 
 /// All fields of a kind, those above before those below.
 pub fn all(kind: Kind) -> Vec<Field> {
-    let own: &[&[Field]] = match kind {
-        Kind::Certificate => &[fields::ANNOTATIONS, fields::CERTIFICATE],
-        Kind::Issuer | Kind::ClusterIssuer => &[fields::ANNOTATIONS, issuer_fields::ISSUER],
-        Kind::Secret => &[fields::SECRET],
+    let own: &[&str] = match kind {
+        Kind::Certificate => &["Annotations", "Certificate"],
+        Kind::Issuer | Kind::ClusterIssuer => &["Annotations", "Issuer"],
+        Kind::Secret => &["Secret"],
     };
-    let all = [fields::METADATA].into_iter().chain(own.iter().copied()).chain([fields::STATUS]);
-    all.flatten().copied().collect()
+    let titles = ["Metadata"].into_iter().chain(own.iter().copied()).chain(["Status"]);
+    titles.flat_map(table::section).copied().collect()
 }
 
 /// The last part of a path: a key of its mapping. Annotations have dots in them.
@@ -102,7 +101,7 @@ fn page(kind: Kind, path: &str) -> Option<String> {
 
 fn values(kind: Type) -> String {
     match kind {
-        Type::Word(words) | Type::Words(words) => words.join(", "),
+        Type::Word(words) | Type::Words(words) => words.0.to_owned(),
         Type::Bool => "true, false".to_owned(),
         Type::Duration => "hours, minutes and seconds, such as 2160h or 1h30m; no days".to_owned(),
         Type::SecretRef => "name of a Secret and key of an entry in it".to_owned(),

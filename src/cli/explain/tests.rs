@@ -122,3 +122,16 @@ fn what_is_no_field_is_answered_with_what_may_have_been_meant() {
     assert_eq!(Kind::parse("Certificates"), Some(Kind::Certificate));
     assert_eq!(Kind::parse("order"), None);
 }
+
+#[test]
+fn every_annotation_is_told_and_no_other() {
+    let said = said(Kind::Certificate, "metadata.annotations", "{certctl.io/zzz: a}");
+    let help: String = said.iter().map(Diagnostic::render).collect();
+    let known: BTreeSet<&str> = help
+        .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-')))
+        .filter(|word| word.starts_with("certctl.io/") && *word != "certctl.io/zzz")
+        .collect();
+    let told: BTreeSet<&str> =
+        table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
+    assert_eq!(told, known);
+}
