@@ -145,7 +145,7 @@ pub enum Verb {
     Completion(CompletionArgs),
     /// Write the manual into a folder, or print certctl(1)
     ///
-    /// certctl man /usr/local/share/man/man1 writes every page, of sections 5 and 7 too.
+    /// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7 too.
     #[command(verbatim_doc_comment)]
     Man(ManArgs),
 }
