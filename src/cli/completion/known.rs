@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 
 use super::line::Line;
 use super::skim::{Seen, skim};
 use crate::cli::config::Config;
 use crate::cli::environment::Environment;
-use crate::cli::run::on_one_thread;
 use crate::cli::status::Verdict;
 use crate::cli::target::Target;
 use crate::cli::time;
@@ -167,15 +167,13 @@ impl Known {
     /// The record of a certificate.
     pub(super) fn record(&self, name: &NamespacedName) -> Option<CertificateRecord> {
         let state = self.state.as_ref()?;
-        let kept = on_one_thread(async { Ok(Records::new(state).certificate(name).await?) });
-        kept.ok()?.map(|kept| kept.value)
+        at_once(Records::new(state).certificate(name))?.map(|kept| kept.value)
     }
 
     /// The orders of a certificate, oldest first.
     pub(super) fn orders(&self, name: &NamespacedName) -> Vec<Order> {
         let Some(state) = &self.state else { return Vec::new() };
-        let all = on_one_thread(async { Ok(Records::new(state).all_orders(name).await?) });
-        let all = all.unwrap_or_default().into_iter();
+        let all = at_once(Records::new(state).all_orders(name)).unwrap_or_default().into_iter();
         all.filter_map(|(_, order)| Some(order.ok()?.value)).collect()
     }
 
@@ -183,8 +181,7 @@ impl Known {
     pub(super) fn numbers(&self, name: &NamespacedName, of_orders: bool) -> Vec<String> {
         let Some(state) = &self.state else { return Vec::new() };
         let prefix = if of_orders { Prefix::Orders } else { Prefix::Requests };
-        let keys = on_one_thread(async { Ok(state.list(&prefix(name.clone())).await?) });
-        let keys = keys.unwrap_or_default();
+        let keys = at_once(state.list(&prefix(name.clone()))).unwrap_or_default();
         let number = |key: &Key| match key {
             Key::Order(_, revision, number) => Some(format!("{revision}-{number}")),
             Key::Request(_, revision) => Some(revision.to_string()),
@@ -256,6 +253,12 @@ fn verdict(record: &CertificateRecord, place: &Place, now: Timestamp) -> Verdict
     } else {
         Verdict::Pending
     }
+}
+
+/// What the state answers: it never waits for anything, and a runtime for each question would be
+/// most of the work.
+fn at_once<T, E>(answer: impl Future<Output = Result<T, E>>) -> Option<T> {
+    answer.now_or_never()?.ok()
 }
 
 #[derive(Default)]
