@@ -14,8 +14,8 @@ use certctl::cli::man;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 
-/// Every command line in a text: between backticks, behind a colon, or at the beginning of a line
-/// that is set off.
+/// Every command line in a text: between backticks, behind the name of a shell, or at the beginning
+/// of a line that is set off.
 fn in_text(text: &str, found: &mut BTreeSet<String>) {
     for quoted in text.split('`').skip(1).step_by(2) {
         if quoted.starts_with("certctl ") {
@@ -26,7 +26,9 @@ fn in_text(text: &str, found: &mut BTreeSet<String>) {
         let plain = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         let set_off = plain.trim_start();
         let is_set_off = set_off.len() < plain.len() && set_off.starts_with("certctl ");
-        let behind_colon = plain.split_once(": certctl ").filter(|(before, _)| *before != "Usage");
+        // Behind the name of a shell, not in the middle of a sentence.
+        let is_name = |before: &str| !before.trim().contains(' ') && before != "Usage";
+        let behind_colon = plain.split_once(": certctl ").filter(|(before, _)| is_name(before));
         if let Some((_, rest)) = behind_colon {
             found.insert(shown(&format!("certctl {rest}")));
         } else if is_set_off {
