@@ -44,7 +44,9 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
             let removed = secret.as_ref().filter(|_| args.secret);
             state.forget(&name, removed, shell.global.lock_timeout.0).await?;
             let files = match secret.and_then(|secret| state.secret_path(&secret).ok()) {
-                Some(folder) if !args.secret => format!("; its files stay in {}", folder.display()),
+                Some(folder) if !args.secret && folder.exists() => {
+                    format!("; its files stay in {}", folder.display())
+                }
                 Some(_) | None => String::new(),
             };
             shell.output.talk(&format!("{name} forgotten{files}"));

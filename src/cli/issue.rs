@@ -1,8 +1,9 @@
 //! `certctl issue`, `certctl renew` and `certctl deploy`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
+use super::count::count;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::leftovers;
@@ -14,7 +15,8 @@ use super::work::{Wanted, Work, gather, known};
 use super::{Shell, output};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Only, Task};
-use crate::resource::NamespacedName;
+use crate::manifest::{Loaded, Source};
+use crate::resource::{CertificateRecord, NamespacedName};
 use crate::store::{OpenMode, StateDirectory};
 
 /// Makes certificates true, as far as they are due.
@@ -101,6 +103,7 @@ fn work_on(
                 }
             };
         tell_orphans(shell, &orphans);
+        tell_empty(shell, wanted, &loaded, has_errors)?;
         if loaded.certificates.is_empty() && !has_errors {
             return nothing_found(shell, records.len());
         }
@@ -111,6 +114,7 @@ fn work_on(
         tasks.iter_mut().for_each(&adapt);
         let state = open_state(&path, OpenMode::ReadWrite)?;
         tell_strays(&state, &tasks)?;
+        tell_moves(&tasks, &records);
         let setting = Setting::new(verb, secrets);
         let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
         let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
@@ -151,6 +155,63 @@ fn tell_strays(state: &StateDirectory, tasks: &[Task]) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Files that were named and hold no Certificate: an error when no other of them does.
+fn tell_empty(
+    shell: &mut Shell,
+    wanted: &Wanted,
+    loaded: &Loaded,
+    has_errors: bool,
+) -> Result<(), CliError> {
+    let holds_one =
+        |path: &Path| loaded.certificates.iter().any(|c| c.origin.path.starts_with(path));
+    let path_of = |source: &Source| match source {
+        Source::File(path) | Source::Directory(path) => path.clone(),
+        Source::Stdin(_) => PathBuf::from("-"),
+    };
+    let empty: Vec<PathBuf> =
+        wanted.sources.iter().map(path_of).filter(|path| !holds_one(path)).collect();
+    if empty.is_empty() || has_errors {
+        return Ok(());
+    }
+    let names = empty.iter().map(|path| match path.to_string_lossy() {
+        name if name == "-" => "standard input".to_owned(),
+        name => output::escape(&name).into_owned(),
+    });
+    let message = format!("no Certificate in {}", names.collect::<Vec<_>>().join(", "));
+    if empty.len() == wanted.sources.len() && wanted.names.is_empty() {
+        let error = CliError::new(ExitCode::Manifest, message);
+        return Err(error.hinted("certctl validate FILE tells what is in it"));
+    }
+    // A file with the issuer of the others is as it should be.
+    for path in empty.iter().filter(|path| !holds_anything(loaded, path)) {
+        let path = output::escape(&path.to_string_lossy()).into_owned();
+        shell.output.talk(&format!("warning: nothing of use in {path}"));
+    }
+    Ok(())
+}
+
+fn holds_anything(loaded: &Loaded, path: &Path) -> bool {
+    let issuers = loaded.issuers.iter().map(|issuer| &issuer.origin);
+    let mut origins = issuers.chain(loaded.secrets.iter().map(|secret| &secret.origin));
+    origins.any(|origin| origin.path.starts_with(path))
+}
+
+/// A Certificate that is found in another file than before is said once: the state notes where.
+fn tell_moves(tasks: &[Task], records: &[(NamespacedName, CertificateRecord)]) {
+    for task in tasks {
+        let certificate = task.certificate.metadata.key();
+        let record = records.iter().find(|(name, _)| *name == certificate);
+        let before = record.and_then(|(_, record)| record.manifest.as_ref());
+        if let (Some(before), Some(now)) = (before, &task.manifest)
+            && before != now
+        {
+            let [before, now] = [before, now].map(|path| path.to_string_lossy());
+            let (before, now) = (output::escape(&before), output::escape(&now));
+            tracing::info!(%certificate, "its manifest is {now} now, no longer {before}");
+        }
+    }
+}
+
 /// Warns of certificates whose manifest is gone.
 pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
     for (name, manifest) in orphans {
@@ -169,8 +230,8 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, Cli
     let message = match known {
         0 => format!("no Certificate found in {place}"),
         known => format!(
-            "no Certificate found in {place}, and none of the manifests of the {known} known \
-             certificates is there any more"
+            "no Certificate found in {place}, and none of the manifests of the {} is there any more",
+            count(known, "known certificate")
         ),
     };
     let error = CliError::new(ExitCode::Manifest, message);

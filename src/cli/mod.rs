@@ -28,6 +28,7 @@ pub mod yaml;
 mod account;
 mod cause;
 mod check;
+mod count;
 mod create;
 mod forget;
 mod inspect;

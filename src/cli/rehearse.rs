@@ -16,6 +16,7 @@ use futures_util::FutureExt as _;
 
 use super::Shell;
 use super::args::RehearseArgs;
+use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::escape;
@@ -85,10 +86,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         shell.output.talk(&format!(
             "rehearsed against the built-in CA: {done} of {} to the end; nothing real was asked \
              or changed, and no output or hook was tried",
-            match ended.len() {
-                1 => "1 certificate".to_owned(),
-                count => format!("{count} certificates"),
-            }
+            count(ended.len(), "certificate")
         ));
         ca.shutdown().await;
         Ok(code)

@@ -2,6 +2,7 @@
 
 use super::Shell;
 use super::args::{Format, ValidateArgs};
+use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::work::{Wanted, files_of, is_root, refused, show};
@@ -35,10 +36,11 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     }
     let (_, warnings) = manifest::count(&loaded.diagnostics);
     shell.output.talk(&format!(
-        "{} Certificates, {} Issuers in {} files: valid, {warnings} warnings",
-        loaded.certificates.len(),
-        loaded.issuers.len(),
-        loaded.files.len()
+        "{}, {} in {}: valid, {}",
+        count(loaded.certificates.len(), "Certificate"),
+        count(loaded.issuers.len(), "Issuer"),
+        count(loaded.files.len(), "file"),
+        count(warnings, "warning")
     ));
     Ok(ExitCode::Done)
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 use super::Shell;
+use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::target::{NameTarget, Target};
@@ -180,11 +181,9 @@ pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
 /// The error that ends a run before it begins.
 pub(crate) fn refused(loaded: &Loaded) -> CliError {
     let (errors, warnings) = manifest::count(&loaded.diagnostics);
-    let files = loaded.files.len();
-    CliError::new(
-        ExitCode::Manifest,
-        format_args!("{errors} errors, {warnings} warnings in {files} files; nothing was changed"),
-    )
+    let found = [count(errors, "error"), count(warnings, "warning")].join(", ");
+    let files = count(loaded.files.len(), "file");
+    CliError::new(ExitCode::Manifest, format_args!("{found} in {files}; nothing was changed"))
 }
 
 /// The Certificates that are meant: those of the files named, or those of the names, or all.

@@ -108,3 +108,57 @@ fn a_file_that_is_no_document_of_the_state_is_passed_over_and_told_of() {
     assert!(!page.contains(".tmp-1") && !page.contains("1-1.json"), "{page}");
     assert_eq!(world.state().everything(), before);
 }
+
+#[test]
+fn a_file_without_a_certificate_is_named() {
+    let (world, file) = issued_from_a_file();
+    let empty = world.write("site/empty.yaml", "").display().to_string();
+    let issuer = world.write("site/ca.yaml", &world.issuer().named("other")).display().to_string();
+    let file = file.display().to_string();
+    let none = format!("error: no Certificate in {empty}, {issuer}\n");
+    world.run(&["issue", &empty, &issuer]).ends_in(3).says(&none);
+    let run = world.run(&["issue", &file, &empty, &issuer]).ends_in(0);
+    assert_eq!(run.stderr, format!("warning: nothing of use in {empty}\n"));
+}
+
+#[test]
+fn a_certificate_that_moved_to_another_file_is_told_of_once() {
+    let (world, file) = issued_from_a_file();
+    let there = world.path("site/there.yaml");
+    std::fs::rename(&file, &there).unwrap();
+    let words = ["issue", there.to_str().unwrap()];
+    let moved =
+        format!("web its manifest is {} now, no longer {}", there.display(), file.display());
+    world.run(&words).ends_in(0).says(&moved);
+    world.run(&words).ends_in(0).says_nothing();
+}
+
+#[test]
+fn a_manifest_with_a_mistake_is_another_thing_than_none() {
+    let (world, file) = issued_from_a_file();
+    let text = std::fs::read_to_string(&file).unwrap().replace("dnsNames", "dnsName");
+    world.write("site/web.yaml", &text);
+    let table = world.run(&["status"]).ends_in(0).stdout;
+    assert!(table.contains("BROKEN MANIFEST"), "{table}");
+    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let place = format!("Status: BROKEN MANIFEST - {}:", file.display());
+    assert!(page.starts_with(&place) && page.contains("dnsName"), "{page}");
+}
+
+#[test]
+fn what_was_never_issued_leaves_no_files_when_it_is_forgotten() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let refusal = certctl::rehearsal::Fault::Refuse {
+        kind: certctl::rehearsal::ProblemType::Dns,
+        detail: "no such name".to_owned(),
+    };
+    world.fault(certctl::rehearsal::Rule::always(refusal));
+    let run = world.issue().ends_in(4);
+    assert!(
+        run.stderr.contains("  try       certctl check http web.example.test"),
+        "{}",
+        run.stderr
+    );
+    let run = world.run(&["forget", "web"]).ends_in(0);
+    assert_eq!(run.stderr, "default/web forgotten\n");
+}

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::account::account;
 use super::known::{Known, USER_AGENT};
-use super::{format_of, lines, written};
+use super::{code_of, format_of, lines, written};
 use crate::acme::{AcmeError, Directory, Limits};
 use crate::cli::Shell;
 use crate::cli::args::CheckAcmeArgs;
@@ -15,7 +15,7 @@ use crate::cli::run::on_one_thread;
 use crate::cli::target::NameTarget;
 use crate::cli::time;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::resource::Issuer;
+use crate::resource::{FailureClass, Issuer};
 
 /// `certctl check acme`.
 pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -37,7 +37,7 @@ pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode,
         let items: Vec<Value> = findings.iter().map(Findings::value).collect();
         let value = json!({ "apiVersion": "certctl.io/v1", "kind": "AcmeCheck", "items": items });
         shell.output.data(&written(format, &pages.join("\n"), &value)?)?;
-        Ok(ExitCode::Done)
+        Ok(code_of(findings.iter().flat_map(Findings::troubles).collect()))
     })
 }
 
@@ -147,6 +147,27 @@ impl Findings {
         }
         lines.extend(self.account.clone().map(|account| ("account", account)));
         lines
+    }
+
+    /// What would keep an issuance from this CA.
+    fn troubles(&self) -> Vec<FailureClass> {
+        let mut troubles = Vec::new();
+        let wanted = &self.issuer.acme.profile;
+        match &self.directory {
+            Err(_) => troubles.push(FailureClass::Unreachable),
+            Ok(directory) => {
+                let profiles = directory.profiles.as_ref();
+                let is_offered = profiles.is_some_and(|profiles| profiles.contains_key(wanted));
+                let is_unbound = directory.external_account_required && self.binding.is_none();
+                if is_unbound || (!wanted.is_empty() && !is_offered) {
+                    troubles.push(FailureClass::Ca);
+                }
+            }
+        }
+        if matches!(self.binding, Some(Err(_))) {
+            troubles.push(FailureClass::Precondition);
+        }
+        troubles
     }
 
     fn trust(&self) -> &'static str {

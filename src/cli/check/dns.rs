@@ -9,14 +9,16 @@ use serde_json::{Value, json};
 
 use super::dns_issuer::{Judged, judge};
 use super::known::Known;
-use super::{format_of, lines, written};
+use super::{code_of, format_of, lines, written};
 use crate::cli::Shell;
 use crate::cli::args::CheckDnsArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::{on_one_thread, resolver};
-use crate::probe::{Caa, Dns01Report, Dns01Request, LookupError, Resolver, caa, check_dns01};
-use crate::resource::DnsName;
+use crate::probe::{
+    Caa, Dns01Report, Dns01Request, LookupError, NameServerReport, Resolver, Said, caa, check_dns01,
+};
+use crate::resource::{DnsName, FailureClass};
 
 /// `certctl check dns`.
 pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -30,7 +32,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
         let mut findings = Findings::gather(&resolver, &name).await;
         findings.issuers = judge(shell, &known, &resolver, &name, findings.caa.as_ref().ok()).await;
         shell.output.data(&written(format, &findings.page(), &findings.value())?)?;
-        Ok(ExitCode::Done)
+        Ok(code_of(findings.troubles()))
     })
 }
 
@@ -53,6 +55,16 @@ impl Findings {
     /// Why no name server was asked.
     fn trouble(&self) -> Option<&str> {
         self.report.reason().filter(|_| self.report.servers.is_empty())
+    }
+
+    /// What would keep the name from being proven by DNS-01: no place for the record, a name server
+    /// that is listed and does not speak for it, a CAA record against the CA, or a provider that
+    /// cannot be used.
+    fn troubles(&self) -> Vec<FailureClass> {
+        let is_in_the_way = self.trouble().is_some()
+            || self.report.servers.iter().any(is_broken)
+            || self.issuers.iter().any(Judged::is_in_the_way);
+        is_in_the_way.then_some(FailureClass::Validation).into_iter().collect()
     }
 
     fn page(&self) -> String {
@@ -111,6 +123,21 @@ impl Findings {
     }
 }
 
+/// Whether a name server could never give the answer: none of its addresses speaks for the name. One
+/// that this host cannot reach by family says nothing.
+fn is_broken(server: &NameServerReport) -> bool {
+    let speaks = |said: &Said| match said {
+        Said::Records { is_authoritative, .. } => *is_authoritative,
+        Said::NxDomain | Said::NoRoute { .. } => true,
+        Said::Code { .. }
+        | Said::Lame
+        | Said::Silent { .. }
+        | Said::NoAddress { .. }
+        | Said::LookupFailed { .. } => false,
+    };
+    !server.answers.is_empty() && !server.answers.iter().any(|answer| speaks(&answer.said))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +190,7 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
   ns2.example.net  127.0.0.12:12345  -       -    not authoritative
 ";
         assert_eq!(page, expected);
+        assert_eq!(found.troubles(), [FailureClass::Validation], "ns2 is lame");
         let value = found.value();
         let answer = json!([{
             "address": format!("127.0.0.11:{}", lab.port),
@@ -181,7 +209,7 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
     }
 
     #[tokio::test]
-    async fn what_is_off_is_shown_and_is_no_error() {
+    async fn what_is_off_is_shown_and_would_fail_a_proof() {
         let more = ["_acme-challenge.example.com CNAME _acme-challenge.example.com"];
         let (found, _lab) = findings("example.com", &more).await;
         let name = "_acme-challenge.example.com";
@@ -194,6 +222,7 @@ trouble:    Found recursive CNAME record to \"{name}\" when looking up \"{name}\
 "
         );
         assert_eq!(found.page(), expected);
+        assert_eq!(found.troubles(), [FailureClass::Validation]);
         let (found, _lab) = findings("example.invalid", &[]).await;
         let expected = "\
 domain:     example.invalid
@@ -202,5 +231,6 @@ CAA:        none, so every CA may issue
 trouble:    could not find the start of authority for \"_acme-challenge.example.invalid\"
 ";
         assert_eq!(found.page(), expected);
+        assert_eq!(found.troubles(), [FailureClass::Validation]);
     }
 }

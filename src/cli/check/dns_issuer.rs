@@ -43,6 +43,14 @@ struct Provider {
     said: String,
 }
 
+impl Judged {
+    /// Whether it could not issue, as things are.
+    pub(super) fn is_in_the_way(&self) -> bool {
+        let is_unreadable = self.provider.as_ref().is_some_and(|provider| !provider.readable);
+        self.allowed == Some(false) || is_unreadable
+    }
+}
+
 impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wildcard = if self.wildcard { " for *." } else { "" };

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::known::Known;
 use super::names::wanting;
-use super::{format_of, lines, written};
+use super::{code_of, format_of, lines, written};
 use crate::cli::Shell;
 use crate::cli::args::CheckHttpArgs;
 use crate::cli::error::CliError;
@@ -19,8 +19,8 @@ use crate::cli::exit::ExitCode;
 use crate::cli::run::{on_one_thread, resolver};
 use crate::cli::scratch::Scratch;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::probe::{CheckOptions, Report, Resolver, check_http01};
-use crate::resource::{DnsName, Identifier, Settings};
+use crate::probe::{CheckOptions, Outcome, Report, Resolver, check_http01};
+use crate::resource::{DnsName, FailureClass, Identifier, Settings};
 use crate::solver::http01::{Hits, Listener, Token, TokenFolder, Webroot};
 
 /// `certctl check http`.
@@ -39,7 +39,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
         let resolver = resolver(shell, BTreeMap::new()).await?;
         let findings = Findings::gather(shell, &resolver, &name, &settings).await?;
         shell.output.data(&written(format, &findings.page(), &findings.value())?)?;
-        Ok(ExitCode::Done)
+        Ok(code_of(findings.troubles()))
     })
 }
 
@@ -133,6 +133,28 @@ impl Findings {
             page.push(("asked", self.report.to_string()));
         }
         lines(&page)
+    }
+
+    /// What would keep the name from being proven by HTTP-01. What answers where the token could not
+    /// be served is not judged, as long as something does.
+    fn troubles(&self) -> Vec<FailureClass> {
+        let is_answered = self.report.addresses.iter().any(|report| match report.outcome {
+            Outcome::Correct | Outcome::Wrong { .. } => true,
+            Outcome::Broken { .. } | Outcome::Unreachable { .. } => false,
+        });
+        let mut troubles = Vec::new();
+        let is_unusable = match &self.webroot {
+            Some((_, usable)) => usable.is_err(),
+            None => self.listener.is_err(),
+        };
+        if is_unusable {
+            troubles.push(FailureClass::Precondition);
+        }
+        let may_be_well = self.report.has_passed() || (!self.serves && is_answered);
+        if !may_be_well && !is_unusable {
+            troubles.push(FailureClass::Validation);
+        }
+        troubles
     }
 
     fn verdict(&self) -> String {

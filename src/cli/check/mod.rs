@@ -1,7 +1,8 @@
 //! `certctl check`: diagnosis of what issuing needs from the network.
 //!
-//! Contract: nothing is changed and nothing decided; what is off is shown, and the exit code is 0
-//! as long as there is something to show.
+//! Contract: nothing is changed and nothing decided. What is off is shown on stdout, and the exit
+//! code is that which an issuance would end with, as things are: 4 when the name could not be
+//! proven, 5 when the CA could not be used, 3 when something here must be mended first.
 
 mod account;
 mod acme;
@@ -15,9 +16,10 @@ use serde_json::Value;
 
 use super::args::{CheckVerb, Format};
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{self, ExitCode};
 use super::output::escape;
 use super::{Shell, yaml};
+use crate::resource::FailureClass;
 
 /// `certctl check`.
 pub(crate) fn check(verb: &CheckVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -46,6 +48,11 @@ fn written(format: Format, page: &str, value: &Value) -> Result<String, CliError
         Format::Yaml => yaml::document(value),
         Format::Text | Format::Wide | Format::Name | Format::Prometheus => Ok(page.to_owned()),
     }
+}
+
+/// The exit code for what was found to be off.
+fn code_of(troubles: Vec<FailureClass>) -> ExitCode {
+    exit::of_run(troubles.into_iter().map(exit::Ending::Failed), false)
 }
 
 /// A line for each label; further lines of a value stand below it.
