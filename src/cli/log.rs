@@ -2,7 +2,7 @@
 //!
 //! Contract: a text line is `2026-11-21T03:12:09Z INFO web issued not_after=…`: the event's field
 //! `certificate` stands before the message, all others behind it as `name=value`. On a terminal
-//! the time is left out. Values are escaped, and a line that cannot be written is dropped.
+//! the time is left out; for systemd's journal so is the level, and a priority stands first. Values are escaped, and a line that cannot be written is dropped.
 //! `CERTCTL_LOG` holds a filter such as `certctl=info,certctl::acme=trace`; -v and -q beat it.
 
 use std::fmt;
@@ -45,7 +45,8 @@ pub fn start(
 ) -> Result<(), LogError> {
     let filter = filter(global.verbose, global.quiet, environment)?;
     let (color, is_terminal) = (output.talk_has_color(), output.talks_to_terminal());
-    let look = Look { format: global.log_format, color, is_terminal };
+    let has_priorities = output.has_priorities();
+    let look = Look { format: global.log_format, color, is_terminal, has_priorities };
     let subscriber = subscriber(filter, look, || SystemClock.now(), || Talk);
     // A second start (in a test that runs two verbs) keeps the first log.
     drop(tracing::subscriber::set_global_default(subscriber));
@@ -58,6 +59,8 @@ struct Look {
     format: LogFormat,
     color: bool,
     is_terminal: bool,
+    /// systemd's journal reads them: a priority instead of time and level.
+    has_priorities: bool,
 }
 
 fn subscriber<W>(
@@ -85,8 +88,11 @@ where
                 .finish(),
         ),
         LogFormat::Auto | LogFormat::Text | LogFormat::Github => {
-            let has_time = look.format == LogFormat::Text || !look.is_terminal;
-            let lines = Lines { now: has_time.then_some(now), color: look.color };
+            let has_priorities = look.has_priorities;
+            let is_timed = !look.is_terminal && !has_priorities;
+            let has_time = look.format == LogFormat::Text || is_timed;
+            let now = has_time.then_some(now);
+            let lines = Lines { now, color: look.color, has_priorities };
             Box::new(builder.event_format(lines).finish())
         }
     }
@@ -139,6 +145,7 @@ impl FormatTime for Timer {
 struct Lines {
     now: Option<fn() -> Timestamp>,
     color: bool,
+    has_priorities: bool,
 }
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -159,15 +166,21 @@ where
         }
         let level = *event.metadata().level();
         match level {
+            Level::ERROR if self.has_priorities => writer.write_str("<3>")?,
+            Level::WARN if self.has_priorities => writer.write_str("<4>")?,
+            Level::INFO if self.has_priorities => writer.write_str("<6>")?,
+            _ if self.has_priorities => writer.write_str("<7>")?,
             Level::ERROR => writer.write_str(&Paint::Bad.on("ERROR", self.color))?,
             Level::WARN => writer.write_str(&Paint::Warn.on("WARN", self.color))?,
             _ => write!(writer, "{level}")?,
         }
+        let mut gap = if self.has_priorities { "" } else { " " };
         if !fields.certificate.is_empty() {
-            write!(writer, " {}", Paint::Bold.on(&fields.certificate, self.color))?;
+            write!(writer, "{gap}{}", Paint::Bold.on(&fields.certificate, self.color))?;
+            gap = " ";
         }
         if !fields.message.is_empty() {
-            write!(writer, " {}", fields.message)?;
+            write!(writer, "{gap}{}", fields.message)?;
         }
         writeln!(writer, "{}", fields.rest)
     }
@@ -246,7 +259,12 @@ mod tests {
 
     #[test]
     fn lines_have_a_time_unless_a_person_watches() {
-        let look = Look { format: LogFormat::Auto, color: false, is_terminal: false };
+        let look = Look {
+            format: LogFormat::Auto,
+            color: false,
+            is_terminal: false,
+            has_priorities: false,
+        };
         let timed = "2026-11-21T03:12:09Z INFO web issued serial=0a why=\"two\\nmore words\"\n\
                      2026-11-21T03:12:09Z WARN plain\n";
         assert_eq!(logged(default_filter(), look), timed);
@@ -255,13 +273,21 @@ mod tests {
         assert_eq!(logged(default_filter(), at_terminal), untimed);
         let text = Look { format: LogFormat::Text, ..at_terminal };
         assert_eq!(logged(default_filter(), text), timed);
+        let journal = Look { has_priorities: true, ..look };
+        let numbered = "<6>web issued serial=0a why=\"two\\nmore words\"\n<4>plain\n";
+        assert_eq!(logged(default_filter(), journal), numbered);
         let colored = Look { color: true, ..at_terminal };
         assert!(logged(default_filter(), colored).contains("\u{1b}[33mWARN\u{1b}[0m plain"));
     }
 
     #[test]
     fn json_lines_are_objects() {
-        let look = Look { format: LogFormat::Json, color: false, is_terminal: true };
+        let look = Look {
+            format: LogFormat::Json,
+            color: false,
+            is_terminal: true,
+            has_priorities: false,
+        };
         let text = logged(default_filter(), look);
         let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         assert_eq!(
@@ -276,7 +302,12 @@ mod tests {
 
     #[test]
     fn flags_beat_the_variable_and_the_variable_the_default() {
-        let look = Look { format: LogFormat::Auto, color: false, is_terminal: true };
+        let look = Look {
+            format: LogFormat::Auto,
+            color: false,
+            is_terminal: true,
+            has_priorities: false,
+        };
         let environment = Environment::from_pairs(&[("CERTCTL_LOG", "hyper=info")]);
         for (verbose, quiet, wanted) in [
             (0, 0, vec!["noise"]),

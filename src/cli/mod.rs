@@ -33,6 +33,7 @@ mod create;
 mod forget;
 mod inspect;
 mod issue;
+mod journal;
 mod leftovers;
 mod plan;
 mod progress;

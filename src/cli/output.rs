@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use jiff::Timestamp;
 
 use super::environment::Environment;
+use super::journal;
 use super::log::LogFormat;
 use super::remark::{self, Remark};
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -33,6 +34,8 @@ pub struct Output {
     stdout: Stream,
     stderr: Stream,
     format: LogFormat,
+    /// stderr goes to systemd's journal, which wants a priority before each line.
+    has_priorities: bool,
     now: fn() -> Timestamp,
 }
 
@@ -45,6 +48,7 @@ impl Output {
             stdout: Stream::new(stdout.is_terminal(), color, environment, Box::new(stdout)),
             stderr: Stream::new(stderr.is_terminal(), talk_color, environment, Box::new(stderr)),
             format,
+            has_priorities: format == LogFormat::Auto && journal::reads_stderr(environment),
             now: || SystemClock.now(),
         }
     }
@@ -53,7 +57,13 @@ impl Output {
     pub fn to_writers(stdout: Box<dyn Write>, stderr: Box<dyn Write>) -> Self {
         let stream = |sink| Stream { sink, is_terminal: false, has_color: false, is_closed: false };
         let now = || SystemClock.now();
-        Self { stdout: stream(stdout), stderr: stream(stderr), format: LogFormat::Auto, now }
+        Self {
+            stdout: stream(stdout),
+            stderr: stream(stderr),
+            format: LogFormat::Auto,
+            has_priorities: false,
+            now,
+        }
     }
 
     /// Writes data to stdout, as it is.
@@ -70,6 +80,9 @@ impl Output {
     /// Says something that has parts: people read its text, programs the parts.
     pub fn tell(&mut self, remark: &Remark) {
         match self.format {
+            LogFormat::Auto if self.has_priorities => {
+                self.say(&journal::with_priority(&remark.text, remark.level.priority()));
+            }
             LogFormat::Auto | LogFormat::Text | LogFormat::Github => self.say(&remark.text),
             LogFormat::Json => self.say(&remark.json((self.now)())),
         }
@@ -78,10 +91,16 @@ impl Output {
     /// Says what is wrong in a file.
     pub fn finding(&mut self, diagnostic: &Diagnostic) {
         match self.format {
+            LogFormat::Auto if self.has_priorities => self.tell(&Remark::of_diagnostic(diagnostic)),
             LogFormat::Auto | LogFormat::Text => self.say(&diagnostic.render()),
             LogFormat::Json => self.tell(&Remark::of_diagnostic(diagnostic)),
             LogFormat::Github => self.say(&remark::annotation(diagnostic)),
         }
+    }
+
+    /// Whether lines on stderr have priorities, for systemd's journal.
+    pub fn has_priorities(&self) -> bool {
+        self.has_priorities
     }
 
     /// Whether stderr is read by a program, an object to a line.

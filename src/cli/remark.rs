@@ -30,6 +30,15 @@ impl Level {
             Self::Info => "INFO",
         }
     }
+
+    /// The number of syslog(3).
+    pub(super) fn priority(self) -> u8 {
+        match self {
+            Self::Error => 3,
+            Self::Warn => 4,
+            Self::Info => 6,
+        }
+    }
 }
 
 /// Something that is said.
@@ -37,7 +46,7 @@ impl Level {
 pub struct Remark {
     /// As people read it; may have several lines.
     pub text: String,
-    level: Level,
+    pub(super) level: Level,
     message: String,
     fields: Map<String, Value>,
 }
