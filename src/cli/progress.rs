@@ -62,7 +62,7 @@ impl Progress {
             When::Auto if !is_watched => None,
             When::Auto | When::Always if is_watched => Some(ProgressDrawTarget::stderr_with_hz(HZ)),
             When::Auto | When::Always => {
-                let term = Box::new(term::Blind::default());
+                let term = Box::new(term::Blind);
                 Some(ProgressDrawTarget::term_like_with_hz(term, HZ))
             }
         };

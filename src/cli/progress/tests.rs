@@ -11,7 +11,10 @@ const COLUMNS: u16 = 60;
 
 /// What a terminal shows, and where its cursor is; a full line goes on in the next.
 #[derive(Clone, Debug, Default)]
-struct Screen(Arc<Mutex<(Vec<Vec<char>>, usize, usize)>>);
+struct Screen(Arc<Mutex<Shown>>);
+
+/// The rows, and the cursor's row and column.
+type Shown = (Vec<Vec<char>>, usize, usize);
 
 impl Screen {
     fn text(&self) -> String {
@@ -160,8 +163,8 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
     for number in 0..100 {
         progress.stage(&name(&format!("n{number}")), "order");
     }
-    let first: String = (0..8).map(|number| format!("n{number}   - order\n")).collect();
-    let text = format!("{first}- 0 of 200 done, 92 more under way");
+    let first: Vec<String> = (0..8).map(|number| format!("n{number}   - order")).collect();
+    let text = format!("{}\n- 0 of 200 done, 92 more under way", first.join("\n"));
     assert_eq!(shown(&progress, &screen), text);
     // Whoever is done makes room for the next that is heard of.
     progress.ended(&failed("n3"));

@@ -89,7 +89,7 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn the_table_has_one_line_per_certificate() {
-    let views = [ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
+    let views = vec![ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
     golden("overview.txt", &certificates(&views, false, &scene(Format::Text)).unwrap());
     golden("overview-wide.txt", &certificates(&views, false, &scene(Format::Wide)).unwrap());
     let room = Some(Room { columns: 100, utf8: true });
@@ -114,7 +114,7 @@ prod        web    NO MANIFEST   www.example.com +1   2027-02-18 88d   never    
 
 #[test]
 fn a_page_tells_the_verdict_first_and_then_all_there_is() {
-    for (name, view) in [
+    for (name, view) in vec![
         ("ready.txt", ready()),
         ("issuing.txt", issuing()),
         ("failed.txt", failed()),
