@@ -1,5 +1,8 @@
-//! What is told when nobody watches: the same failure or deferral when it is new, and then at
-//! most once a day.
+//! What is told when nobody watches: what is new, and else at most one message a day.
+//!
+//! A failure is new when it was not told since the last success. That what has failed waits is
+//! never new: whoever heard of the failure heard of the wait, which is told when a day has passed
+//! without a word.
 //!
 //! The record of the certificate keeps what was told, as digests without the times, which differ
 //! from run to run. A success forgets it all: what fails again after that is new.
@@ -16,17 +19,19 @@ const SILENCE: SignedDuration = SignedDuration::from_hours(24);
 /// How many things are remembered as told: the newest.
 const KEPT: usize = 8;
 
-/// Whether this was not told within the last day. What is neither a failure nor a deferral, or
-/// leaves nothing to write to, always is.
+/// Whether this is to be told now. What is neither a failure nor a deferral always is.
 pub(super) fn is_news(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
-    digest(ending).is_none_or(|digest| {
-        !record.said.iter().any(|said| said.digest == digest && is_recent(said, now))
-    })
+    let waits = matches!(ending, Ending::Deferred { .. });
+    digest(ending).is_none_or(|digest| is_to_be_told(record, &digest, waits, now))
 }
 
-/// Whether this is to be told now; then the record says so, and forgets what is older than a day.
+/// Whether this is to be told now; then the record says so.
 pub(super) fn note(record: &mut CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
-    note_digest(record, digest(ending), now)
+    let is_news = is_news(record, ending, now);
+    if let Some(digest) = digest(ending).filter(|_| is_news) {
+        remember(record, digest, now);
+    }
+    is_news
 }
 
 /// The same for what is issued and not deployed.
@@ -35,26 +40,29 @@ pub(super) fn note_failure(
     failure: &Failure,
     now: Timestamp,
 ) -> bool {
-    note_digest(record, Some(of_failure(failure)), now)
+    let digest = of_failure(failure);
+    let is_news = is_to_be_told(record, &digest, false, now);
+    if is_news {
+        remember(record, digest, now);
+    }
+    is_news
+}
+
+fn is_to_be_told(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
+    let is_known = record.said.iter().any(|said| said.digest == digest);
+    let was_silent = !record.said.iter().any(|said| is_recent(said, now));
+    was_silent || !(is_known || waits)
+}
+
+fn remember(record: &mut CertificateRecord, digest: String, now: Timestamp) {
+    record.said.retain(|said| said.digest != digest);
+    let surplus = (record.said.len() + 1).saturating_sub(KEPT);
+    record.said.drain(..surplus);
+    record.said.push(Said { digest, at: now });
 }
 
 fn of_failure(failure: &Failure) -> String {
     digest_of(format!("{:?}: {}", failure.class, failure.message).as_bytes())
-}
-
-fn note_digest(record: &mut CertificateRecord, digest: Option<String>, now: Timestamp) -> bool {
-    let told =
-        |digest| record.said.iter().any(|said| said.digest == digest && is_recent(said, now));
-    if digest.as_deref().is_some_and(told) {
-        return false;
-    }
-    if let Some(digest) = digest {
-        record.said.retain(|said| said.digest != digest && is_recent(said, now));
-        let surplus = (record.said.len() + 1).saturating_sub(KEPT);
-        record.said.drain(..surplus);
-        record.said.push(Said { digest, at: now });
-    }
-    true
 }
 
 /// A time yet to come is that of a clock that was wrong; it keeps nobody silent for longer.
@@ -129,21 +137,23 @@ mod tests {
     }
 
     #[test]
-    fn the_same_is_told_once_a_day_whatever_its_times_and_count() {
+    fn what_is_known_is_told_once_a_day_whatever_its_times_and_count() {
         let urgent = Some(FailureClass::Ca);
         let story = [
             (0, failed("no", 1), true),
-            (1, deferred(2, None), true),
+            (1, deferred(2, None), false),
             (2, failed("no", 2), false),
-            (3, deferred(6, None), false),
             (4, failed("no way", 3), true),
-            (5, deferred(9, urgent), true),
-            (23, failed("no", 4), false),
-            (24, failed("no", 5), true),
-            (25, deferred(56, None), true),
-            (26, deferred(56, None), false),
-            (28, failed("no way", 6), true),
-            (47, failed("no", 7), false),
+            (5, deferred(9, urgent), false),
+            (24, failed("no", 4), false),
+            (27, deferred(28, urgent), false),
+            (28, deferred(29, urgent), true),
+            (29, failed("no", 5), false),
+            (51, failed("no way", 6), false),
+            (52, failed("no", 7), true),
+            (60, failed("never", 8), true),
+            (61, failed("no way", 9), false),
+            (84, failed("no way", 10), true),
         ];
         let mut record = record();
         for (hour, ending, told) in story {
@@ -165,7 +175,8 @@ mod tests {
         assert_eq!(record.said.len(), KEPT);
         assert!(!is_news(&record, &failed("19", 1), at(1000)));
         assert!(is_news(&record, &failed("19", 1), at(0)));
-        assert!(note(&mut record, &failed("new", 1), at(0)));
-        assert_eq!(record.said.len(), 1);
+        assert!(note(&mut record, &failed("19", 1), at(0)));
+        assert_eq!(record.said.len(), KEPT);
+        assert!(!is_news(&record, &failed("19", 1), at(1)));
     }
 }

@@ -7,6 +7,8 @@ mod accounts;
 #[cfg(test)]
 mod adoption;
 #[cfg(test)]
+mod canary;
+#[cfg(test)]
 mod challenges;
 #[cfg(test)]
 mod check;
@@ -21,6 +23,8 @@ mod deploy;
 mod dns01;
 #[cfg(test)]
 mod formats;
+#[cfg(test)]
+mod idle;
 #[cfg(test)]
 mod inherited;
 #[cfg(test)]

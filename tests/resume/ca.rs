@@ -33,6 +33,8 @@ pub(crate) struct Ca {
     pub(crate) lifetime: Option<SignedDuration>,
     /// What becomes of an order that ran out of time.
     pub(crate) too_old: TooOld,
+    /// How long its certificates are valid.
+    pub(crate) certificate_life: SignedDuration,
     /// What it hands out in place of the certificate that was ordered.
     pub(crate) wrong: Option<Wrong>,
 }
@@ -81,6 +83,7 @@ impl Ca {
             refused: BTreeSet::new(),
             lifetime: None,
             too_old: TooOld::Gone,
+            certificate_life: SignedDuration::from_hours(90 * 24),
             wrong: None,
         }
     }
@@ -190,7 +193,8 @@ impl Ca {
     pub(crate) fn certificate(&mut self, url: &str, now: Timestamp) -> String {
         let order = &self.orders[self.find(url).unwrap()];
         let csr = order.csr.as_ref().unwrap();
-        issuance::issue(&self.issuer, csr, &order.identifiers, now, self.wrong)
+        let life = self.certificate_life;
+        issuance::issue(&self.issuer, csr, &order.identifiers, now, life, self.wrong)
     }
 
     fn find(&self, url: &str) -> Result<usize, DeedError> {

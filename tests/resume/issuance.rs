@@ -34,12 +34,13 @@ pub(crate) fn authority(name: &str) -> (Issuer<'static, KeyPair>, Certificate) {
     (Issuer::new(params, key), certificate)
 }
 
-/// The chain in PEM for the DER of this CSR; for 90 days from `now`, unless that is what is wrong.
+/// The chain in PEM for the DER of this CSR; for `life` from `now`, unless that is what is wrong.
 pub(crate) fn issue(
     issuer: &Issuer<'static, KeyPair>,
     csr: &[u8],
     identifiers: &[Identifier],
     now: Timestamp,
+    life: SignedDuration,
     wrong: Option<Wrong>,
 ) -> String {
     let mut params = CertificateParams::default();
@@ -54,7 +55,7 @@ pub(crate) fn issue(
         });
     }
     let shift = match wrong {
-        Some(Wrong::Expired) => DAY * -91,
+        Some(Wrong::Expired) => -(life + DAY),
         Some(Wrong::NotYetValid) => DAY * 30,
         Some(Wrong::Key | Wrong::Names | Wrong::Chain) | None => SignedDuration::ZERO,
     };
@@ -63,7 +64,7 @@ pub(crate) fn issue(
         rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds)
     };
     params.not_before = time(now + shift);
-    params.not_after = time(now + shift + DAY * 90);
+    params.not_after = time(now + shift + life);
     let leaf = if wrong == Some(Wrong::Key) {
         params.signed_by(&KeyPair::generate().unwrap(), issuer)
     } else {

@@ -21,7 +21,7 @@ use super::ca::Ca;
 use super::disk::{Disk, Memory, is_pair};
 use super::fuse::Fuse;
 use super::time::Timeline;
-use super::world::{Outside, Trouble, World};
+use super::world::{Alerts, Outside, Trouble, World};
 
 pub(crate) struct Scene {
     pub(crate) clock: Timeline,
@@ -29,6 +29,7 @@ pub(crate) struct Scene {
     pub(crate) ca: Rc<RefCell<Ca>>,
     pub(crate) outside: Rc<RefCell<Outside>>,
     pub(crate) task: Task,
+    pub(crate) alerts: Option<Alerts>,
 }
 
 /// How one run went.
@@ -88,6 +89,7 @@ impl Scene {
             ca: Rc::new(RefCell::new(Ca::new())),
             outside: Rc::default(),
             task: task("web", names),
+            alerts: None,
         }
     }
 
@@ -158,6 +160,7 @@ impl Scene {
             listens: Cell::new(false),
             hits: RefCell::default(),
             hit: Notify::new(),
+            alerts: self.alerts.clone(),
         };
         (world, shutdown)
     }

@@ -9,9 +9,9 @@ use base64::Engine as _;
 use certctl::controller::{
     CheckSeen, DeedError, DeedErrorKind, Effect, Outcome, Secret, Snapshot, account, formats,
 };
-use certctl::engine::Performer;
 use certctl::engine::inputs::account_id;
 use certctl::engine::ports::{Clock as _, Store as _};
+use certctl::engine::{Alert, Performer};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
     Challenge, ChallengeType, CleanUp, Deed, Dns01Target, KeyAlgorithm, LeafFacts, NamespacedName,
@@ -29,6 +29,9 @@ use super::time::Timeline;
 
 /// How the moment before a deed is called.
 pub(crate) const DEED: &str = "before deed ";
+
+/// What a hook was told, over all runs.
+pub(crate) type Alerts = Rc<RefCell<Vec<Alert>>>;
 
 /// The tokens that are out, with their answers.
 pub(crate) type Outside = BTreeMap<String, String>;
@@ -59,6 +62,8 @@ pub(crate) struct World {
     pub(crate) listens: Cell<bool>,
     pub(crate) hits: RefCell<BTreeMap<String, Timestamp>>,
     pub(crate) hit: Notify,
+    /// What the operator's hook for failures was told; `None` when there is no such hook.
+    pub(crate) alerts: Option<Alerts>,
 }
 
 impl World {
@@ -285,6 +290,16 @@ impl Performer for World {
 
     fn hits(&self) -> u64 {
         self.hits.borrow().len().try_into().unwrap()
+    }
+
+    fn hears_of_failures(&self) -> bool {
+        self.alerts.is_some()
+    }
+
+    async fn alert(&self, alert: &Alert) -> Result<(), DeedError> {
+        let told = self.alerts.iter();
+        told.for_each(|alerts| alerts.borrow_mut().push(alert.clone()));
+        Ok(())
     }
 
     async fn hit_after(&self, seen: u64) {

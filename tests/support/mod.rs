@@ -98,6 +98,13 @@ impl World {
         std::fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
     }
 
+    /// Writes a program below the world's folder: a shell script.
+    pub(crate) fn write_program(&self, below: &str, script: &str) -> PathBuf {
+        let path = self.write(below, &format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
     /// What certctl has written.
     pub(crate) fn state(&self) -> State {
         State::new(self.path("state"))
