@@ -102,7 +102,7 @@ fn a_name_that_cannot_be_proven() {
     scene.configured(&[("web", &web())]);
     refuse(&scene, "web.example.test");
     scene.run("certctl issue");
-    scene.note("An hour has to pass; that is told once.").run("certctl issue");
+    scene.note("An hour has to pass; who heard of the failure heard of that.").run("certctl issue");
     scene.run("certctl issue");
     scene.run("certctl status");
     scene.run("certctl status --exit-code -o name");
