@@ -197,8 +197,11 @@ fn tell(
                     let terms = account.terms_of_service.as_deref().unwrap_or("none named");
                     format!("{name}: registered as {url}, in agreement to {}", escape(terms))
                 }
+                AccountWish::Updated if account.contacts.is_empty() => {
+                    format!("{name}: {url} has no contacts")
+                }
                 AccountWish::Updated => {
-                    format!("{name}: {url} has contacts [{}]", escape(&account.contacts.join(", ")))
+                    format!("{name}: {url} has contacts {}", escape(&account.contacts.join(", ")))
                 }
                 AccountWish::Deactivated => {
                     format!("{name}: {url} deactivated; the next issuance registers another")

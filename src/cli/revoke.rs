@@ -20,7 +20,7 @@ use super::{Shell, leftovers};
 use crate::controller::{DeedError, Failure};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{AskError, Asked, Force, Task, Wish, ask_to_revoke, look, revoke_owed};
-use crate::pki::{Chain, PrivateKey};
+use crate::pki::{Chain, ChainError, PrivateKey};
 use crate::resource::{
     CertificateRecord, FailureClass, NamespacedName, Revocation, RevocationReason,
 };
@@ -220,7 +220,11 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     let wrong = |error: &dyn std::fmt::Display| {
         CliError::new(ExitCode::Usage, format_args!("{}: {error}", path.display()))
     };
-    let chain = Chain::from_pem(&read(path)?).map_err(|error| wrong(&error))?;
+    let chain = Chain::from_pem(&read(path)?).map_err(|error| match error {
+        // It is somebody's file, and no answer of an issuer.
+        ChainError::Undecodable(why) => wrong(&format_args!("no certificate: {why}")),
+        error => wrong(&error),
+    })?;
     let key = match &args.key {
         Some(path) => Some(PrivateKey::from_pem(&read(path)?).map_err(|error| {
             CliError::new(ExitCode::Usage, format_args!("{}: {error}", path.display()))
