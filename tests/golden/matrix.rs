@@ -28,6 +28,7 @@ const VERBS: &[Row] = &[
     ("rehearse", "rehearse", Some("rehearse"), &[0, 3, 4]),
     ("deploy", "deploy", Some("deploy"), &[0, 3, 6]),
     ("revoke", "revoke", Some("revoke"), &[0, 2, 3, 5]),
+    ("rollback", "rollback", Some("rollback"), &[0, 2, 3, 10]),
     ("account show", "account", Some("account"), &[0, 1, 3]),
     ("account register", "account", Some("account"), &[0]),
     ("account update", "account", Some("account"), &[0]),

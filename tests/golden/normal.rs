@@ -47,12 +47,13 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b", date),
     // What was just now may be a few seconds ago.
     (r"<now> \((now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\)", |_, _| Some("<now>".to_owned())),
+    (r"<now>, (now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\b", |_, _| Some("<now>".to_owned())),
     (r"issued (now|[0-9]{1,2}s ago)\b", |_, _| Some("issued <seconds> ago".to_owned())),
     (r"(?m)^  (Normal|Warning) .* certctl  ", age),
     (r"(?m)  [0-9]{1,2}s *-?$", |_, _| Some("  <s>".to_owned())),
     (r"(?m) [0-9]{10}$", epoch),
     (r"\bgolden-[0-9a-f]+ \(pid [0-9]+\)", |_, _| Some("<program> (pid <pid>)".to_owned())),
-    (r"  [⠁-⣿] ", |_, _| Some("  <spinner> ".to_owned())),
+    (r"(?m)^[a-z0-9-]+ +[⠁-⣿] .* [0-9]{1,3}s$", progress),
     (r"\bprocess [0-9]+\b", |_, _| Some("process <pid>".to_owned())),
     (r"(?m)^[0-5][0-9] \* \* \* \*", |_, _| Some("<minute> * * * *".to_owned())),
     (r"(?m)\*:[0-5][0-9]:00$", |_, _| Some("*:<minute>:00".to_owned())),
@@ -76,6 +77,14 @@ const PATTERNS: &[(&str, Replace)] = &[
 fn epoch(text: &str, now: Timestamp) -> Option<String> {
     let time = Timestamp::from_second(text.trim().parse().ok()?).ok()?;
     Some(format!(" <seconds of {}>", from_now(time, now).trim_matches(['<', '>'])))
+}
+
+/// `web  ⠙ waiting for the CA  12s`: how much of the text there is room for depends on the time.
+fn progress(line: &str, _: Timestamp) -> Option<String> {
+    let (start, _) = line.rsplit_once(' ')?;
+    let (name, text) = start.split_once(|c: char| ('⠁'..='⣿').contains(&c))?;
+    let text: String = text.trim_end().chars().take(60).collect();
+    Some(format!("{name}<spinner>{text} <s>"))
 }
 
 /// The column of ages in a list of events.
@@ -149,9 +158,12 @@ mod tests {
             ("2999-12-31T00:00:00Z", "<now+years>"),
             ("x 1803033982\nx 18030339820", "x <seconds of now+90d>\nx 18030339820"),
             ("ca  3s\nca  3s   -\nca 3s", "ca  <s>\nca  <s>\nca 3s"),
+            ("web  ⠙ waiting  12s", "web  <spinner> waiting <s>"),
             ("issued now", "issued <seconds> ago"),
             ("issued 2s ago, 3m ago", "issued <seconds> ago, 3m ago"),
             ("2026-11-21T03:12:08Z (1s ago)", "<now>"),
+            ("2026-11-21 03:12 UTC, now", "<now>"),
+            ("2026-11-21 03:12 UTC, 2h ago", "<now>, 2h ago"),
             ("  Normal  Issuing   12s  certctl  x 12s", "  Normal  Issuing   <s>  certctl  x 12s"),
             ("  Normal  Issuing  12m  certctl  x", "  Normal  Issuing  12m  certctl  x"),
             ("Token: dm_-j5dhgbXuKzZpK2WqPxhb2GNn_WuoqSOom_9UmYU, x", "Token: <token>, x"),

@@ -29,6 +29,7 @@ fn a_certificate_is_taken_back() {
     scene.run("certctl revoke other");
     scene.run("certctl revoke ./tls.crt --now");
     scene.run("certctl revoke ./tls.key");
+    scene.run("certctl revoke ./missing.crt");
     scene.end();
 }
 
@@ -40,6 +41,26 @@ fn a_revocation_is_refused() {
     scene.world.ca.faults().clear();
     scene.note("The next run does it.").run("certctl issue");
     scene.run("certctl issue");
+    scene.end();
+}
+
+#[test]
+fn a_revision_is_gone_back_to() {
+    let mut scene = issued("rollback");
+    scene.run("certctl rollback web");
+    scene.quietly("certctl renew web");
+    scene.note("It was renewed.").run("certctl rollback web --exit-code");
+    for line in [
+        "certctl rollback web --to 1",
+        "certctl rollback web --to 2",
+        "certctl issue",
+        "certctl rollback web --to 7",
+        "certctl rollback web --to x",
+        "certctl rollback web.yaml",
+        "certctl rollback wbe",
+    ] {
+        scene.run(line);
+    }
     scene.end();
 }
 
