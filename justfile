@@ -26,6 +26,11 @@ words:
 regenerate:
     CERTCTL_REGENERATE=1 cargo test --locked --lib cli
 
+# Takes over what the binary says now as what it should say; read the difference before it is
+# committed.
+golden:
+    CERTCTL_REGENERATE=1 cargo test --locked --test golden
+
 # Wall time beside the bare protocol.
 bench:
     tests/bench
