@@ -220,10 +220,12 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     let wrong = |error: &dyn std::fmt::Display| {
         CliError::new(ExitCode::Usage, format_args!("{}: {error}", path.display()))
     };
-    let chain = Chain::from_pem(&read(path)?).map_err(|error| match error {
+    let chain = Chain::from_pem(&read(path)?).map_err(|error| {
         // It is somebody's file, and no answer of an issuer.
-        ChainError::Undecodable(why) => wrong(&format_args!("no certificate: {why}")),
-        error => wrong(&error),
+        if let ChainError::Undecodable(why) = &error {
+            return wrong(&format_args!("no certificate: {why}"));
+        }
+        wrong(&error)
     })?;
     let key = match &args.key {
         Some(path) => Some(PrivateKey::from_pem(&read(path)?).map_err(|error| {

@@ -62,7 +62,9 @@ fn difference(kept: &str, found: &str) -> String {
     let mut text = String::new();
     for (at, (mark, line)) in lines.iter().enumerate() {
         if is_near(at) {
-            text += &format!("{mark}{line}\n");
+            text.push(*mark);
+            text += line;
+            text.push('\n');
         } else if at > 0 && is_near(at - 1) {
             text += "…\n";
         }

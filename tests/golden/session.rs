@@ -129,7 +129,7 @@ impl Session {
         self.text += &["$ ", &line, "\n", &remarks].concat();
         self.section("stdout", &run.stdout);
         self.section("stderr", &run.stderr);
-        self.text += &format!("--- exit {}\n", code(run.code));
+        self.text += &["--- exit ", &code(run.code), "\n"].concat();
         run
     }
 
@@ -141,7 +141,7 @@ impl Session {
         self.text += &["tty$ ", &line, "\n"].concat();
         self.text += &remarks;
         self.section("screen", &screen);
-        self.text += &format!("--- exit {}\n", code(ended));
+        self.text += &["--- exit ", &code(ended), "\n"].concat();
         ended.unwrap()
     }
 
@@ -235,7 +235,7 @@ pub(crate) struct Running {
 impl Running {
     /// Sends it a signal.
     pub(crate) fn signal(&mut self, signal: Signal, when: &str) {
-        self.remarks += &format!("--- {} when {when}\n", name_of(signal));
+        self.remarks += &["--- ", name_of(signal), " when ", when, "\n"].concat();
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 }
@@ -249,11 +249,6 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// What is on the screen.
-    fn screen(&self) -> String {
-        self.terminal.screen()
-    }
-
     /// Waits until this is on the screen, and nothing changes on it but what always does; then
     /// writes it down.
     #[track_caller]
@@ -269,12 +264,12 @@ impl Watched {
             thread::park_timeout(STEP);
             (last, left) = (seen, left.saturating_sub(STEP));
         }
-        self.remarks += &format!("--- screen, when {when}\n{last}");
+        self.remarks += &["--- screen, when ", when, "\n", &last].concat();
     }
 
     /// Sends it a signal.
     pub(crate) fn signal(&mut self, signal: Signal, when: &str) {
-        self.remarks += &format!("--- {} when {when}\n", name_of(signal));
+        self.remarks += &["--- ", name_of(signal), " when ", when, "\n"].concat();
         kill_process(Pid::from_child(self.terminal.child()), signal).unwrap();
     }
 }

@@ -31,9 +31,9 @@ impl Terminal {
         let name = ptsname(&side, Vec::new()).unwrap();
         let name = std::ffi::OsStr::from_bytes(name.as_bytes());
         let other = OpenOptions::new().read(true).write(true).open(name).unwrap();
-        let size =
+        let window =
             Winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&other, size).unwrap();
+        tcsetwinsize(&other, window).unwrap();
         let stream = || Stdio::from(other.try_clone().unwrap());
         let child = command.stdin(stream()).stdout(stream()).stderr(stream()).spawn().unwrap();
         // The end is seen when nobody has the other side any more.
