@@ -195,8 +195,8 @@ const ROWS: &[Row] = &[
         "unauthorized",
         Of::Http01,
         Check::Http,
-        "somebody answers for {name}, and not with this answer: another web server, a proxy, a CDN, \
-         or an A or AAAA record of another host",
+        "what the CA met at {name} is not this answer: another web server, a proxy, a CDN, an A or \
+         AAAA record of another host, or other addresses than are seen from here",
         "lead /.well-known/acme-challenge/ to certctl on every address of the name, or let its web \
          server serve the folder of certctl.io/http01-webroot",
     ),

@@ -230,8 +230,8 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, Cli
     let message = match known {
         0 => format!("no Certificate found in {place}"),
         known => format!(
-            "no Certificate found in {place}, and none of the manifests of the {} is there any more",
-            count(known, "known certificate")
+            "no Certificate found in {place}; {} known from earlier runs, without a manifest any more",
+            count(known, "certificate")
         ),
     };
     let error = CliError::new(ExitCode::Manifest, message);

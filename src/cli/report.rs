@@ -95,7 +95,7 @@ pub(crate) fn block(end: &Ended, look: &Look) -> Option<Block> {
         Ending::Pending { order, why, report, overdue, since } => {
             let mut found = findings::of_wait(why, evidence);
             if found.rows.is_empty() {
-                found.rows.extend(Row::new("seen", report.as_str()));
+                found.rows.extend(Row::new("our look", report.as_str()));
             }
             if *overdue {
                 found.rows.extend(ends(evidence, look));

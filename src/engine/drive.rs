@@ -125,7 +125,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         rewritten: None,
         deployed: Vec::new(),
     };
-    let limited = engine.options.unattended && task.force.is_none();
+    let limited = engine.options.unattended && task.force.is_none() && task.only.is_none();
     let (ending, is_news) = match task.only {
         Some(Only::CleanUp) => (drive.only_clean_up().await?, true),
         Some(Only::Deploy) => (drive.only_deploy().await?, true),

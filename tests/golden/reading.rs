@@ -117,6 +117,7 @@ fn the_network_is_checked() {
         "certctl check dns web.example.test",
         "certctl check dns web.example.test -o json",
         "certctl check dns web.example.test -o name",
+        "certctl check dns nowhere.invalid",
     ] {
         scene.run(line);
     }

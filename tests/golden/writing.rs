@@ -65,6 +65,23 @@ fn a_revision_is_gone_back_to() {
 }
 
 #[test]
+fn a_request_is_made_once() {
+    let mut scene = issued("create");
+    scene.note("For somebody else to sign.");
+    scene.run("certctl create certificaterequest once --from-certificate-file config/web.yaml | grep -v request:");
+    scene.run("certctl create certificaterequest once --from-certificate-file config/web.yaml");
+    scene.note("And signed here, beside what is managed.");
+    for line in [
+        "certctl create certificaterequest other --from-certificate-file config/web.yaml --fetch-certificate",
+        "certctl create certificaterequest another --from-certificate-file missing.yaml",
+        "certctl create certificaterequest other",
+    ] {
+        scene.run(line);
+    }
+    scene.end();
+}
+
+#[test]
 fn accounts_are_looked_at_and_given_up() {
     let mut scene = Session::new("account");
     scene.note("Nothing is there.").run("certctl account show");

@@ -213,7 +213,7 @@ impl Findings {
         let inner = rest.lines().map(|line| line.strip_prefix("  ").unwrap_or(line));
         let lines = [said].into_iter().chain(inner).filter(|line| !line.is_empty());
         let lines = lines.take(MOST_LINES);
-        self.rows.extend(Row::new("seen", lines.collect::<Vec<_>>().join("\n")));
+        self.rows.extend(Row::new("our look", lines.collect::<Vec<_>>().join("\n")));
     }
 }
 
