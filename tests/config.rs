@@ -98,7 +98,7 @@ fn a_mistake_stops_every_verb_that_would_do_something() {
 fn a_mistake_leaves_those_alone_that_tell_of_certctl_itself() {
     let folder = folder("timeout = 10\n");
     for (words, start) in [
-        (&["completion", "bash"][..], "_certctl"),
+        (&["completion", "bash"][..], "# Completion for bash"),
         (&["man"], ".TH certctl 1"),
         (&["--help"], "cert-manager for people"),
         (&["issue", "--help"], "Make these"),

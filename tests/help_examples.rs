@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -157,6 +157,10 @@ fn what_changes_nothing_can_be_tried() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = File::create(folder.path().join("web.yaml")).unwrap();
     file.write_all(WEB.as_bytes()).unwrap();
+    // The folder of which certctl(1) speaks.
+    let checked_out = folder.path().join("deploy/certificates");
+    fs::create_dir_all(&checked_out).unwrap();
+    fs::write(checked_out.join("api.yaml"), WEB.replace("web", "api")).unwrap();
     let mut tried = Vec::new();
     for line in examples() {
         let Ok(arguments) = Arguments::try_parse_from(words(&line)) else { continue };

@@ -30,7 +30,7 @@ fn a_certificate_whose_manifest_is_gone_stays_and_is_told_of() {
 fn no_manifest_at_all_is_an_error_while_certificates_are_known() {
     let (world, file) = issued_from_a_file();
     std::fs::remove_file(&file).unwrap();
-    world.issue().ends_in(3).says("none of the manifests");
+    world.issue().ends_in(3).says("1 certificate known from earlier runs, without a manifest");
     world.state().published("web");
 }
 
