@@ -31,12 +31,16 @@ pub fn check_references(loaded: &mut Loaded) {
         }
     }
     let mut blocked = Vec::new();
+    // A file of many Certificates is split into lines once, not for each of them.
+    let mut texts: BTreeMap<usize, (Text<'_>, bool)> = BTreeMap::new();
     for certificate in &loaded.certificates {
         let Some(places) = loaded.places.get(&place_key(&certificate.origin)) else { continue };
-        let path = loaded.files.get(places.file).map_or(Path::new(""), PathBuf::as_path);
-        let content = content(loaded, places.file);
-        let text = Text::new(path, content);
-        let mut sink = Sink::new(&text, places.document, may_be_secret(content));
+        let (text, secret) = texts.entry(places.file).or_insert_with(|| {
+            let path = loaded.files.get(places.file).map_or(Path::new(""), PathBuf::as_path);
+            let content = content(loaded, places.file);
+            (Text::new(path, content), may_be_secret(content))
+        });
+        let mut sink = Sink::new(text, places.document, *secret);
         Check { loaded, certificate, places }.all(&mut sink);
         let key = certificate.metadata.key();
         let id = ObjectId { kind: "Certificate".to_owned(), key };
