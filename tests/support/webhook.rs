@@ -101,7 +101,8 @@ fn answer(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let document: Value = serde_json::from_slice(&body).unwrap();
+    // A run that was out of time hangs up in the middle.
+    let Ok(document) = serde_json::from_slice::<Value>(&body) else { return Ok(()) };
     let status = {
         let mut shared = shared.lock().unwrap();
         shared.actions.push(document["request"]["action"].as_str().unwrap().to_owned());
