@@ -192,10 +192,7 @@ pub(crate) fn scheduled(
 ) -> (Timestamp, String) {
     let identifier = &challenge.spec.identifier;
     let (at, since) = match snapshot.run.grants.get(&challenge.spec.url) {
-        Some(grant) => {
-            let since = grant.queued_since.strftime("%Y-%m-%dT%H:%M:%SZ");
-            (grant.at, format!(", queued since {since}"))
-        }
+        Some(grant) => (grant.at, format!(", queued since {}", grant.queued_since)),
         None => (now, String::new()),
     };
     (at, format!("Challenge scheduled for processing{since} ({identifier})"))
