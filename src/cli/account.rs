@@ -5,7 +5,6 @@ use serde_json::json;
 use super::args::{AccountIssuerArgs, AccountVerb, Format};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
-use super::issue::refuse_in_a_hook;
 use super::output::escape;
 use super::remark::{Level, Remark};
 use super::result::class_word;

@@ -8,7 +8,7 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::leftovers;
 use super::revoke;
-use super::run::{Setting, conclude, endings_of, on_one_thread, open_state, run};
+use super::run::{Setting, conclude, endings_of, on_one_thread, open_state, refuse_in_a_hook, run};
 use super::status::write_metrics;
 use super::timer::Host;
 use super::work::{Wanted, Work, gather, known};
@@ -70,16 +70,6 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
     }
     let force = Force { new_key: args.new_key, new_order: args.new_order };
     work_on(shell, &wanted, "renew", |task| task.force = Some(force))
-}
-
-/// A hook runs while its certificate is locked: what waits for that lock is not begun.
-pub(crate) fn refuse_in_a_hook(shell: &Shell, verb: &str) -> Result<(), CliError> {
-    let Some(event) = shell.environment.value("CERTCTL_EVENT") else { return Ok(()) };
-    let message = format!(
-        "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
-        event.display()
-    );
-    Err(CliError::new(ExitCode::Usage, message))
 }
 
 fn work_on(

@@ -31,6 +31,8 @@ mod check;
 mod count;
 mod create;
 mod forget;
+#[cfg(test)]
+mod golden;
 mod inspect;
 mod issue;
 mod journal;
@@ -52,14 +54,17 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::Path;
 
+use clap::ArgMatches;
+
 use args::{Arguments, GlobalArgs, Verb};
 use config::Config;
+use count::count;
 use environment::Environment;
 use error::CliError;
 use exit::ExitCode;
 use log::LogFormat;
 use output::{Output, When};
-use parse::{Parsed, Setting, parse};
+use parse::{Parsed, parse};
 use remark::{Level, Remark};
 use result::Results;
 
@@ -76,8 +81,8 @@ pub struct Shell {
     pub global: GlobalArgs,
     /// `config.toml`, which these flags have in them already.
     pub config: Config,
-    /// Every setting, and who says so.
-    pub settings: Vec<Setting>,
+    /// What clap made of the command line, of variables and of `config.toml`.
+    pub matches: ArgMatches,
     /// Sockets that were handed over, for HTTP-01.
     pub inherited: Vec<TcpListener>,
     /// What was done, for programs.
@@ -101,12 +106,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             return refuse(&refusal, &mut Output::of_process(When::Auto, format, &streams));
         }
     };
-    let Parsed { arguments: Arguments { global, verb, .. }, environment, config, settings } =
+    let Parsed { arguments: Arguments { global, verb, .. }, environment, config, matches } =
         parsed;
     let output = Output::of_process(global.color, global.log_format, &environment);
     panic::talk_json(global.log_format == LogFormat::Json);
     let (inherited, results) = (Vec::new(), Results::default());
-    let mut shell = Shell { output, environment, global, config, settings, inherited, results };
+    let mut shell = Shell { output, environment, global, config, matches, inherited, results };
     let ended = usable(&verb, &mut shell).and_then(|()| {
         let sockets = http01::inherited();
         shell.inherited = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
@@ -134,9 +139,9 @@ fn usable(verb: &Verb, shell: &mut Shell) -> Result<(), CliError> {
     for mistake in mistakes {
         shell.output.finding(mistake);
     }
-    let (count, path) = (mistakes.len(), shell.config.path.clone().unwrap_or_default());
-    let plural = if count == 1 { "" } else { "s" };
-    let message = format!("{count} error{plural} in {}; nothing was changed", path.display());
+    let path = shell.config.path.clone().unwrap_or_default();
+    let errors = count(mistakes.len(), "error");
+    let message = format!("{errors} in {}; nothing was changed", path.display());
     Err(CliError::new(ExitCode::Manifest, message))
 }
 

@@ -3,6 +3,7 @@
 //! Contract: flag > variable > `config.toml` > default, by clap's own rules: what the file says
 //! becomes the default of its flag. A variable that is set but empty counts as unset.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -24,8 +25,8 @@ pub(crate) struct Parsed {
     pub(crate) environment: Environment,
     /// The file, and what is wrong with it.
     pub(crate) config: Config,
-    /// Every setting and who says so.
-    pub(crate) settings: Vec<Setting>,
+    /// What clap made of it all: [`settings`] are read out of it.
+    pub(crate) matches: ArgMatches,
 }
 
 /// The value of one global flag.
@@ -82,13 +83,12 @@ pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Pars
         matches = Config::defaults(command, &in_force).try_get_matches_from(words)?;
         arguments = Arguments::from_arg_matches(&matches)?;
     }
-    let settings = settings(&matches, &environment, |key| in_force.get(key).copied());
     let state = config.entry(config::STATE_DIR).and_then(|e| Some((e.words.first()?, e.line)));
     let environment = match state {
         Some((path, line)) => environment.with_configured_state(path.into(), line),
         None => environment,
     };
-    Ok(Parsed { arguments, environment, config, settings })
+    Ok(Parsed { arguments, environment, config, matches })
 }
 
 /// The log format that was asked for, by a command line that cannot be read, or by the file.
@@ -121,12 +121,13 @@ fn scanned(words: &[OsString], flag: &str) -> Option<OsString> {
     flags.filter_map(value).last()
 }
 
-/// Every setting but the directories, which have their own rules.
-fn settings<'a>(
+/// Every setting but the directories, which have their own rules, and who says so.
+pub(crate) fn settings(
     matches: &ArgMatches,
     environment: &Environment,
-    in_force: impl Fn(&str) -> Option<&'a config::Entry>,
+    config: &Config,
 ) -> Vec<Setting> {
+    let in_force = config.in_force(matches, environment);
     let tree: Command = Arguments::command();
     let mut settings = Vec::new();
     for name in config::keys() {
@@ -141,12 +142,12 @@ fn settings<'a>(
     settings
 }
 
-fn setting<'a>(
+fn setting(
     arg: &Arg,
     name: String,
     matches: &ArgMatches,
     environment: &Environment,
-    in_force: impl Fn(&str) -> Option<&'a config::Entry>,
+    in_force: &BTreeMap<&str, &config::Entry>,
 ) -> Setting {
     let id = arg.get_id().as_str();
     let raw = |words: Vec<String>| Some(words.join(", ")).filter(|text| !text.is_empty());
@@ -162,7 +163,7 @@ fn setting<'a>(
         let value = environment.value(name).map(|value| value.to_string_lossy().into_owned());
         value.map(|value| (value, Origin::Variable(name.to_owned())))
     };
-    let unclaimed = || match (name.as_str(), in_force(&name)) {
+    let unclaimed = || match (name.as_str(), in_force.get(name.as_str())) {
         (_, Some(entry)) => (value.clone(), Origin::Config(entry.line)),
         (key, None) => {
             let said = config::variable_of(key).and_then(variable);

@@ -9,7 +9,6 @@ use zeroize::Zeroizing;
 use super::args::RevokeArgs;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
-use super::issue::refuse_in_a_hook;
 use super::output::escape;
 use super::remark::{Level, Remark};
 use super::result::{Revoked, class_word};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::args::RollbackArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::issue::{deploy_these, refuse_in_a_hook};
+use super::issue::deploy_these;
 use super::output::escape;
 use super::run::{on_one_thread, open_state};
 use super::work::{Wanted, gather, known};

@@ -250,6 +250,16 @@ async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
     }
 }
 
+/// A hook runs while its certificate is locked: what waits for that lock is not begun.
+pub(crate) fn refuse_in_a_hook(shell: &Shell, verb: &str) -> Result<(), CliError> {
+    let Some(event) = shell.environment.value("CERTCTL_EVENT") else { return Ok(()) };
+    let message = format!(
+        "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
+        event.display()
+    );
+    Err(CliError::new(ExitCode::Usage, message))
+}
+
 /// Says how each certificate ended, and which exit code that makes.
 pub(crate) async fn conclude(
     shell: &mut Shell,

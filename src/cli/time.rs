@@ -6,10 +6,7 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// RFC 3339 in UTC, whole seconds: `2026-11-21T03:12:09Z`.
-pub fn rfc3339(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
+pub use crate::resource::rfc3339;
 
 /// Local date and time with the zone: `2026-12-03 04:12 CET`.
 pub fn local(at: Timestamp, zone: &TimeZone) -> String {

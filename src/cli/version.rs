@@ -12,7 +12,7 @@ use super::environment::{Directory, EnvironmentError};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::escape;
-use super::parse::Setting;
+use super::parse::{Setting, settings};
 use super::yaml;
 use crate::solver::dns01;
 
@@ -57,7 +57,7 @@ fn text(shell: &Shell) -> String {
     line("config file:", &file);
     line("settings:", "");
     text = text.trim_end().to_owned() + "\n";
-    for Setting { name, value, origin } in &shell.settings {
+    for Setting { name, value, origin } in all_settings(shell) {
         let value = escape(value.as_deref().unwrap_or("none"));
         text = format!("{text}  {name:<34} {value} ({origin})\n");
     }
@@ -100,7 +100,7 @@ fn value(shell: &Shell) -> Value {
         };
         found.insert(what.to_owned(), entry);
     }
-    let settings = shell.settings.iter().map(|setting| {
+    let settings = all_settings(shell).into_iter().map(|setting| {
         json!({
             "name": setting.name,
             "value": setting.value,
@@ -121,6 +121,10 @@ fn value(shell: &Shell) -> Value {
         "features": FEATURES,
         "dnsProviders": providers(),
     })
+}
+
+fn all_settings(shell: &Shell) -> Vec<Setting> {
+    settings(&shell.matches, &shell.environment, &shell.config)
 }
 
 type Found = Result<Option<Directory>, EnvironmentError>;

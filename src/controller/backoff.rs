@@ -69,7 +69,7 @@ pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
 /// what the issuance failed by.
 pub fn beside_a_wait(snapshot: &Snapshot, failure: Failure, until: Option<Timestamp>) -> Failure {
     let (Some(until), Some(last)) = (until, &snapshot.record.last_failure) else { return failure };
-    let until = until.strftime("%Y-%m-%dT%H:%M:%SZ");
+    let until = rfc3339(until);
     let message =
         format!("{}; besides, the issuance waits until {until}: {}", failure.message, last.message);
     Failure { message, ..failure }
@@ -103,7 +103,7 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
         "The certificate request has failed to complete and will be retried: {} (attempt \
          {attempts}; next attempt at {})",
         failure.message,
-        next.strftime("%Y-%m-%dT%H:%M:%SZ")
+        rfc3339(next)
     );
     record.status.set_condition(Condition {
         kind: ConditionType::Issuing,

@@ -71,14 +71,7 @@ pub fn absorb(
         },
         revision,
         creation_timestamp: now,
-        spec: CertificateRequestSpec {
-            request: pem,
-            public_key,
-            duration: spec.duration,
-            is_ca: spec.is_ca,
-            usages: spec.effective_usages().to_vec(),
-            issuer_ref: spec.issuer_ref.clone(),
-        },
+        spec: CertificateRequestSpec::new(spec, pem, public_key),
         certificate_spec: spec.clone(),
         conditions: vec![Condition {
             kind: ConditionType::Ready,

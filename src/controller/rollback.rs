@@ -46,9 +46,9 @@ pub fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp) -> Opt
             None => format!("its revocation was asked for ({reason})"),
         })
     } else if leaf.not_after <= now {
-        Some(format!("it expired at {}", time(leaf.not_after)))
+        Some(format!("it expired at {}", rfc3339(leaf.not_after)))
     } else if leaf.not_before > now {
-        Some(format!("it is not valid before {}", time(leaf.not_before)))
+        Some(format!("it is not valid before {}", rfc3339(leaf.not_before)))
     } else {
         None
     }
@@ -136,8 +136,4 @@ pub fn left(snapshot: &Snapshot) -> Vec<String> {
 
 fn live(snapshot: &Snapshot) -> Option<&LeafFacts> {
     snapshot.secret.as_ref()?.certificate.as_ref()?.as_ref().ok()
-}
-
-fn time(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -74,7 +74,7 @@ fn is_recent(said: &Said, now: Timestamp) -> bool {
 fn digest(ending: &Ending) -> Option<String> {
     let text = match ending {
         Ending::Deferred { until, why, urgent } => {
-            let time = until.map(|t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+            let time = until.map(rfc3339);
             let why = time.map_or_else(|| why.clone(), |time| why.replace(&time, ""));
             format!("deferred {urgent:?}: {why}")
         }

@@ -50,3 +50,21 @@ pub struct CertificateRequestSpec {
     /// Who is asked.
     pub issuer_ref: IssuerRef,
 }
+
+impl CertificateRequestSpec {
+    /// What a Certificate's spec asks for, by this CSR in PEM and this key.
+    pub fn new(
+        spec: &super::CertificateSpec,
+        request: String,
+        public_key: super::PublicKeyDigest,
+    ) -> Self {
+        Self {
+            request,
+            public_key,
+            duration: spec.duration,
+            is_ca: spec.is_ca,
+            usages: spec.effective_usages().to_vec(),
+            issuer_ref: spec.issuer_ref.clone(),
+        }
+    }
+}

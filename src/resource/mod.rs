@@ -26,6 +26,7 @@ mod secret;
 mod selection;
 mod settings;
 mod status;
+mod time;
 mod usage;
 
 pub use account::{Account, AccountDeed, AccountIdentity};
@@ -63,4 +64,5 @@ pub use secret::{PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, LastFailure, Said};
+pub use time::rfc3339;
 pub use usage::Usage;

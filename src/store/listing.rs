@@ -3,10 +3,12 @@
 //! Contract: what is not a document of ours is passed over; a document that cannot be looked at is
 //! listed, and reading it says why.
 
+use std::collections::BTreeSet;
+
 use rustix::fs::FileType;
 
 use super::directory::StateDirectory;
-use super::layout;
+use super::{layout, rollback};
 use crate::resource::NamespacedName;
 use crate::store::port::{Key, Prefix, StoreError};
 
@@ -60,6 +62,16 @@ impl StateDirectory {
     /// The issued secrets that have a folder, without a look into it.
     pub fn secret_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
         self.names(layout::SECRETS)
+    }
+
+    /// The revisions of a Secret whose files are there, newest first, without a look into them; 0 is
+    /// what was there before certctl.
+    pub fn revisions(&self, secret: &NamespacedName) -> Result<Vec<u32>, StoreError> {
+        let folder = layout::secret(secret)?;
+        let sets = self.entries(&folder)?;
+        let found: BTreeSet<u32> =
+            sets.iter().filter_map(|set| Some(rollback::parse(set)?.0)).collect();
+        Ok(found.into_iter().rev().collect())
     }
 
     /// The folders in the folders in this one.

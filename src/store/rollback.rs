@@ -42,7 +42,7 @@ pub(super) fn switch_back(folder: &Folder, set: &str) -> Result<(), StoreError> 
 }
 
 /// The revision and number of a set; what was there before certctl is revision 0.
-fn parse(name: &str) -> Option<(u32, u64)> {
+pub(super) fn parse(name: &str) -> Option<(u32, u64)> {
     if let Some(number) = name.strip_prefix(adoption::ADOPTED_PREFIX) {
         return Some((0, number.parse().ok()?));
     }

@@ -3,16 +3,9 @@
 use crate::session::Session;
 use crate::support::CertificateYaml;
 
-fn issued(name: &'static str) -> Session {
-    let mut scene = Session::new(name);
-    scene.configured(&[("web", &CertificateYaml::new("web"))]);
-    scene.quietly("certctl issue");
-    scene
-}
-
 #[test]
 fn the_status_in_every_form() {
-    let mut scene = issued("status");
+    let mut scene = Session::issued("status");
     for line in [
         "certctl status",
         "certctl status -o wide | tr -s ' '",
@@ -63,7 +56,7 @@ fn a_status_of_nothing() {
 
 #[test]
 fn a_certificate_is_inspected() {
-    let mut scene = issued("inspect");
+    let mut scene = Session::issued("inspect");
     scene.run("certctl inspect web");
     scene.run("certctl inspect web -o json");
     scene.run("certctl inspect state/secrets/default/web-tls/tls.crt");
@@ -105,7 +98,7 @@ fn manifests_are_validated() {
 
 #[test]
 fn the_network_is_checked() {
-    let mut scene = issued("check");
+    let mut scene = Session::issued("check");
     scene.world.dns.add_zone("example.test");
     for line in [
         "certctl check acme",

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::kept;
 use crate::normal::Normal;
-use crate::support::{PATIENCE, Run, World, finish};
+use crate::support::{CertificateYaml, PATIENCE, Run, World, finish};
 use crate::terminal::Terminal;
 
 /// See the module.
@@ -39,6 +39,20 @@ impl Session {
     pub(crate) fn within(scene: &'static str, world: World) -> Self {
         let text = String::new();
         Self { world, scene, text, is_bare: false, is_over: false }
+    }
+
+    /// A scene in which `web` is to be issued.
+    pub(crate) fn prepared(scene: &'static str) -> Self {
+        let mut session = Self::new(scene);
+        session.configured(&[("web", &CertificateYaml::new("web"))]);
+        session
+    }
+
+    /// A scene in which `web` is issued.
+    pub(crate) fn issued(scene: &'static str) -> Self {
+        let session = Self::prepared(scene);
+        session.quietly("certctl issue");
+        session
     }
 
     /// Without the variables that stand in for flags: clap shows those as if they were typed.

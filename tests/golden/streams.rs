@@ -24,16 +24,9 @@ const DATA: &[&str] = &[
     "account show",
 ];
 
-fn issued(name: &'static str) -> Session {
-    let mut scene = Session::new(name);
-    scene.configured(&[("web", &CertificateYaml::new("web"))]);
-    scene.quietly("certctl issue");
-    scene
-}
-
 #[test]
 fn stdout_is_closed() {
-    let mut scene = issued("stdout-closed");
+    let mut scene = Session::issued("stdout-closed");
     for words in DATA {
         scene.run(&format!("certctl {words} >&-"));
     }
@@ -42,7 +35,7 @@ fn stdout_is_closed() {
 
 #[test]
 fn stdout_has_no_reader() {
-    let mut scene = issued("stdout-unread");
+    let mut scene = Session::issued("stdout-unread");
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     scene.note("stdout is a pipe, and its reader is gone.");
@@ -55,7 +48,7 @@ fn stdout_has_no_reader() {
 #[cfg(target_os = "linux")]
 #[test]
 fn stdout_is_full() {
-    let mut scene = issued("stdout-full");
+    let mut scene = Session::issued("stdout-full");
     for words in DATA {
         scene.run(&format!("certctl {words} >/dev/full"));
     }

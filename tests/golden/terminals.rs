@@ -6,15 +6,9 @@ use rustix::process::Signal;
 use crate::session::Session;
 use crate::support::{CertificateYaml, until};
 
-fn prepared(name: &'static str) -> Session {
-    let mut scene = Session::new(name);
-    scene.configured(&[("web", &CertificateYaml::new("web"))]);
-    scene
-}
-
 #[test]
 fn all_is_well() {
-    let mut scene = prepared("tty-issue");
+    let mut scene = Session::prepared("tty-issue");
     for line in [
         "certctl validate",
         "certctl plan",
@@ -36,7 +30,7 @@ fn all_is_well() {
 
 #[test]
 fn something_is_wrong() {
-    let mut scene = prepared("tty-failing");
+    let mut scene = Session::prepared("tty-failing");
     let detail = "the answer was wrong".to_owned();
     let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail };
     scene.world.fault(Rule::always(refusal));
@@ -60,7 +54,7 @@ fn something_is_wrong() {
 
 #[test]
 fn colors_are_asked_for_or_not() {
-    let mut scene = prepared("tty-colors");
+    let mut scene = Session::prepared("tty-colors");
     scene.quietly("certctl issue");
     for line in [
         "certctl status",
@@ -85,7 +79,7 @@ fn colors_are_asked_for_or_not() {
 
 #[test]
 fn the_work_is_seen_as_it_goes_on() {
-    let mut scene = prepared("tty-progress");
+    let mut scene = Session::prepared("tty-progress");
     scene.world.dns.remove("*.example.test");
     let mut watched = scene.watch("certctl issue");
     until("a token is presented", || !scene.world.state().tokens().is_empty());

@@ -5,16 +5,9 @@ use certctl::rehearsal::{Fault, RequestKind, Rule};
 use crate::session::Session;
 use crate::support::CertificateYaml;
 
-fn issued(name: &'static str) -> Session {
-    let mut scene = Session::new(name);
-    scene.configured(&[("web", &CertificateYaml::new("web"))]);
-    scene.quietly("certctl issue");
-    scene
-}
-
 #[test]
 fn a_certificate_is_taken_back() {
-    let mut scene = issued("revoke");
+    let mut scene = Session::issued("revoke");
     scene.quietly(
         "cp state/secrets/default/web-tls/tls.crt state/secrets/default/web-tls/tls.key .",
     );
@@ -35,7 +28,7 @@ fn a_certificate_is_taken_back() {
 
 #[test]
 fn a_revocation_is_refused() {
-    let mut scene = issued("revoke-refused");
+    let mut scene = Session::issued("revoke-refused");
     scene.world.fault(Rule::always(Fault::unavailable(None)).on(RequestKind::Revoke));
     scene.run("certctl revoke web");
     scene.world.ca.faults().clear();
@@ -46,7 +39,7 @@ fn a_revocation_is_refused() {
 
 #[test]
 fn a_revision_is_gone_back_to() {
-    let mut scene = issued("rollback");
+    let mut scene = Session::issued("rollback");
     scene.run("certctl rollback web");
     scene.quietly("certctl renew web");
     scene.note("It was renewed.").run("certctl rollback web --exit-code");
@@ -66,7 +59,7 @@ fn a_revision_is_gone_back_to() {
 
 #[test]
 fn a_request_is_made_once() {
-    let mut scene = issued("create");
+    let mut scene = Session::issued("create");
     scene.note("For somebody else to sign.");
     scene.run("certctl create certificaterequest once --from-certificate-file config/web.yaml | grep -v request:");
     scene.run("certctl create certificaterequest once --from-certificate-file config/web.yaml");
@@ -108,7 +101,7 @@ fn accounts_are_looked_at_and_given_up() {
 
 #[test]
 fn a_certificate_is_forgotten() {
-    let mut scene = issued("forget");
+    let mut scene = Session::issued("forget");
     std::fs::remove_file(scene.world.path("config/web.yaml")).unwrap();
     scene.run("certctl forget web");
     scene.run("certctl forget web");

@@ -37,13 +37,7 @@ fn each_kind_of_refusal_has_its_cause_and_what_to_do() {
     let mut kinds: Vec<&str> = ROWS.iter().map(|row| row.kind).collect();
     kinds.dedup();
     let text: String = kinds.iter().map(|kind| told(kind)).collect();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/cause/causes.txt");
-    if std::env::var_os("CERTCTL_REGENERATE").is_some() {
-        #[expect(clippy::disallowed_methods, reason = "a golden file, made by hand")]
-        std::fs::write(path, &text).unwrap();
-    }
-    let kept = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(kept == text, "--- kept\n{kept}\n--- now\n{text}");
+    golden("cause/causes.txt", &text);
 }
 
 #[test]

@@ -201,18 +201,7 @@ impl Known {
             return Vec::new();
         };
         let secret = NamespacedName::new(&name.namespace, record.secret_name);
-        let folder = state.secret_path(&secret).ok();
-        let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
-        let of_entry = |entry: std::io::Result<std::fs::DirEntry>| {
-            let name = entry.ok()?.file_name().into_string().ok()?;
-            // What was there before certctl counts as revision 0.
-            if name.starts_with("..adopted-") {
-                return Some(0);
-            }
-            name.strip_prefix("..revision-")?.split('-').next()?.parse().ok()
-        };
-        let found: BTreeSet<u32> = entries.into_iter().flatten().filter_map(of_entry).collect();
-        found.into_iter().rev().collect()
+        state.revisions(&secret).unwrap_or_default()
     }
 
     /// How a certificate is, in the words of `status`: `READY 90d`.

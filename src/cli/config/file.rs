@@ -3,11 +3,13 @@
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-use crate::manifest::{Blocks, Diagnostic, Severity, check_trust};
+use crate::manifest::{Diagnostic, check_trust};
 
 /// The text; `None` when there is no such file.
 pub(super) fn text(path: &Path, is_root: bool) -> Result<Option<String>, Box<Diagnostic>> {
-    let about = |code, message: String| Box::new(at(path, code, message));
+    let whole =
+        |code, message: String| Diagnostic::about_file(path.to_path_buf(), code, message);
+    let about = |code, message: String| Box::new(whole(code, message));
     let failed = |error: &std::io::Error| about("E0305", format!("cannot be read: {error}"));
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
@@ -31,28 +33,8 @@ pub(super) fn text(path: &Path, is_root: bool) -> Result<Option<String>, Box<Dia
             let before = error.as_bytes().get(..error.utf8_error().valid_up_to());
             let lines = before.unwrap_or_default().split(|byte| *byte == b'\n').count();
             let message = "is not UTF-8 from here on".to_owned();
-            Err(Box::new(Diagnostic { line: lines, column: 1, ..at(path, "E0305", message) }))
+            Err(Box::new(Diagnostic { line: lines, column: 1, ..whole("E0305", message) }))
         }
-    }
-}
-
-/// A mistake that is about the whole file.
-pub(super) fn at(path: &Path, code: &'static str, message: String) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Error,
-        code,
-        message,
-        path: path.to_path_buf(),
-        field: String::new(),
-        line: 0,
-        column: 0,
-        end_column: 0,
-        suggestion: None,
-        help: None,
-        source_line: None,
-        source_column: 1,
-        document: 0,
-        blocks: Blocks::File,
     }
 }
 

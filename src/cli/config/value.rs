@@ -194,7 +194,7 @@ impl Reader<'_> {
             column,
             end_column: column + length,
             source_line: (source.chars().count() <= 200).then(|| source.to_owned()),
-            ..file::at(self.path, code, message)
+            ..Diagnostic::about_file(self.path.to_path_buf(), code, message)
         }
     }
 }

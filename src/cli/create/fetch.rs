@@ -12,7 +12,6 @@ use super::Files;
 use crate::cli::args::CreateRequestArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
-use crate::cli::issue::refuse_in_a_hook;
 use crate::cli::leftovers::place;
 use crate::cli::output::escape;
 use crate::cli::run::{Setting, exit_code, open_state, run};

@@ -148,8 +148,3 @@ fn sum(items: &[Item]) -> String {
     .collect();
     parts.join(", ") + "\n"
 }
-
-/// The name alone in the default namespace, else with its namespace.
-fn short(name: &NamespacedName) -> String {
-    if name.namespace == "default" { name.name.clone() } else { name.to_string() }
-}

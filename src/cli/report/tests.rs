@@ -333,13 +333,7 @@ fn what_is_not_as_it_should_be_is_told_with_where_why_and_what_comes_next() {
     ] {
         text = format!("{text}== {what}, for a person\n{}", told(&end, &person()));
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/report/blocks.txt");
-    if std::env::var_os("CERTCTL_REGENERATE").is_some() {
-        #[expect(clippy::disallowed_methods, reason = "a golden file, made by hand")]
-        std::fs::write(path, &text).unwrap();
-    }
-    let kept = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(kept == text, "--- kept\n{kept}\n--- now\n{text}");
+    golden("report/blocks.txt", &text);
 }
 
 #[test]

@@ -1,7 +1,5 @@
 mod fixture;
 
-use std::path::Path;
-
 use fixture::{NOW, at, failed, issuer, issuing, ready};
 
 use super::view::Mistake;
@@ -75,16 +73,9 @@ fn no_manifest() -> CertificateView {
     CertificateView { certificate: None, ..ready() }
 }
 
-/// Compares with a file beside this one; `CERTCTL_REGENERATE=1 cargo test --lib status` writes
-/// the files anew, for the difference to be reviewed.
+/// Compares with a file beside this one.
 fn golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/status/tests").join(name);
-    if std::env::var_os("CERTCTL_REGENERATE").is_some() {
-        #[expect(clippy::disallowed_methods, reason = "a golden file, made by hand")]
-        std::fs::write(&path, text).unwrap();
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == text, "{name} differs:\n--- kept\n{kept}\n--- now\n{text}");
+    crate::cli::golden::golden(&format!("status/tests/{name}"), text);
 }
 
 #[test]

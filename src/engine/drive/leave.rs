@@ -218,7 +218,7 @@ pub(super) fn deferred<S: Store>(
     now: Timestamp,
 ) -> Ending {
     let record = &session.snapshot.record;
-    let time = until.map_or_else(String::new, |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let time = until.map_or_else(String::new, rfc3339);
     let why = match why {
         Deferral::Backoff { .. } => format!(
             "Backing off from issuance due to previously failed issuance(s). Issuance will next \
