@@ -8,7 +8,7 @@ use super::exit::{self, ExitCode};
 use super::output::escape;
 use super::remark::{Level, Remark};
 use super::result::class_word;
-use super::run::{Setting, on_one_thread, open_state, with_world};
+use super::run::{Setting, on_one_thread, open_state, refuse_in_a_hook, with_world};
 use super::target::NameTarget;
 use super::work::{Wanted, gather, issuer_task, known};
 use super::{Shell, yaml};

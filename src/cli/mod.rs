@@ -106,8 +106,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             return refuse(&refusal, &mut Output::of_process(When::Auto, format, &streams));
         }
     };
-    let Parsed { arguments: Arguments { global, verb, .. }, environment, config, matches } =
-        parsed;
+    let Parsed { arguments: Arguments { global, verb, .. }, environment, config, matches } = parsed;
     let output = Output::of_process(global.color, global.log_format, &environment);
     panic::talk_json(global.log_format == LogFormat::Json);
     let (inherited, results) = (Vec::new(), Results::default());

@@ -12,7 +12,9 @@ use super::exit::{self, ExitCode};
 use super::output::escape;
 use super::remark::{Level, Remark};
 use super::result::{Revoked, class_word};
-use super::run::{Setting, code_of, conclude, on_one_thread, open_state, run, with_world};
+use super::run::{
+    Setting, code_of, conclude, on_one_thread, open_state, refuse_in_a_hook, run, with_world,
+};
 use super::target::Target;
 use super::work::{Wanted, gather, issuer_task, known};
 use super::{Shell, leftovers};

@@ -7,7 +7,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::issue::deploy_these;
 use super::output::escape;
-use super::run::{on_one_thread, open_state};
+use super::run::{on_one_thread, open_state, refuse_in_a_hook};
 use super::work::{Wanted, gather, known};
 use super::{Shell, time};
 use crate::engine::ports::{Clock as _, SystemClock};

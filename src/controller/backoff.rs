@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Change, Failure, Record, Snapshot};
 use crate::resource::{
     AuthorizationState, CertificateRecord, CleanUp, Condition, ConditionStatus, ConditionType,
-    Deed, FailureClass, LastFailure, OrderState, Phase, Reason,
+    Deed, FailureClass, LastFailure, OrderState, Phase, Reason, rfc3339,
 };
 
 /// The first delay.

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::Ending;
 use super::inputs::digest_of;
 use crate::controller::Failure;
-use crate::resource::{CertificateRecord, Said};
+use crate::resource::{CertificateRecord, Said, rfc3339};
 
 /// How long the same is not told again.
 const SILENCE: SignedDuration = SignedDuration::from_hours(24);

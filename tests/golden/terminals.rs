@@ -4,7 +4,7 @@ use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use rustix::process::Signal;
 
 use crate::session::Session;
-use crate::support::{CertificateYaml, until};
+use crate::support::until;
 
 #[test]
 fn all_is_well() {

@@ -2,6 +2,7 @@ use clap::Parser as _;
 
 use super::*;
 use crate::cli::args::Arguments;
+use crate::cli::golden::golden;
 
 const SUBJECT: Subject<'static> =
     Subject { certificate: "web", issuer: "le", name: "www.example.com", proof: None };

@@ -7,8 +7,7 @@ use crate::manifest::{Diagnostic, check_trust};
 
 /// The text; `None` when there is no such file.
 pub(super) fn text(path: &Path, is_root: bool) -> Result<Option<String>, Box<Diagnostic>> {
-    let whole =
-        |code, message: String| Diagnostic::about_file(path.to_path_buf(), code, message);
+    let whole = |code, message: String| Diagnostic::about_file(path.to_path_buf(), code, message);
     let about = |code, message: String| Box::new(whole(code, message));
     let failed = |error: &std::io::Error| about("E0305", format!("cannot be read: {error}"));
     let file = match std::fs::File::open(path) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cli::parse::{Origin, Setting, parse};
+use crate::cli::parse::{Origin, Setting, parse, settings as read_settings};
 
 const PATH: &str = "/etc/certctl/config.toml";
 
@@ -157,7 +157,7 @@ fn settings(text: &str, line: &str, variables: &[(&str, &str)]) -> Vec<Setting> 
     let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
     let parsed = parse(&words, Environment::from_pairs(&variables)).unwrap();
     assert_eq!(parsed.config.mistakes.len(), 0, "{:?}", parsed.config.mistakes);
-    parsed.settings
+    read_settings(&parsed.matches, &parsed.environment, &parsed.config)
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::leftovers::place;
 use crate::cli::output::escape;
-use crate::cli::run::{Setting, exit_code, open_state, run};
+use crate::cli::run::{Setting, exit_code, open_state, refuse_in_a_hook, run};
 use crate::cli::work::{Wanted, gather, known, task};
 use crate::cli::{Shell, report, time};
 use crate::engine::ports::{Clock as _, Store as _, SystemClock};

@@ -4,9 +4,10 @@ use jiff::Timestamp;
 
 use super::item::{Action, Item, Wait};
 use crate::cli::output::{Paint, escape};
+use crate::cli::report::short;
 use crate::cli::status::table::{Cell, render};
 use crate::cli::time;
-use crate::resource::{NamespacedName, Reason};
+use crate::resource::Reason;
 
 /// Those to which something would be done, as `-o name`.
 pub(super) fn names(items: &[Item]) -> String {

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cli::golden::golden;
 use crate::controller::Failure;
 use crate::engine::Undeployed;
 use crate::resource::{LastFailure, LeafFacts, Order, Problem, Reason};

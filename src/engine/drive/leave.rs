@@ -13,7 +13,7 @@ use crate::controller::{
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::session::{Session, Task};
 use crate::engine::{Ending, Engine, OVERDUE, Observer, Performer, news};
-use crate::resource::{Challenge, Deed, FailureClass, Order, Phase, Reason, Rollback};
+use crate::resource::{Challenge, Deed, FailureClass, Order, Phase, Reason, Rollback, rfc3339};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
