@@ -92,10 +92,10 @@ pub(crate) fn block(end: &Ended, look: &Look) -> Option<Block> {
                 ..block
             })
         }
-        Ending::Pending { order, why, report, overdue, since } => {
+        Ending::Pending { order, why, overdue, since } => {
             let mut found = findings::of_wait(why, evidence);
             if found.rows.is_empty() {
-                found.rows.extend(Row::new("our look", report.as_str()));
+                found.rows.extend(Row::new("our look", evidence.checks()));
             }
             if *overdue {
                 found.rows.extend(ends(evidence, look));
@@ -261,8 +261,9 @@ pub(crate) fn verdict(end: &Ended) -> String {
         Ending::Failed { failure, .. } => {
             format!("failed [{}]: {}", class_word(failure.class), escape(&failure.message))
         }
-        Ending::Pending { why, report, .. } => {
-            let lines = report.lines().map(|line| format!("\n    {}", escape(line)));
+        Ending::Pending { why, .. } => {
+            let checks = end.evidence.checks();
+            let lines = checks.lines().map(|line| format!("\n    {}", escape(line)));
             format!("not proven in time: {}{}", escape(why), lines.collect::<String>())
         }
         Ending::Deferred { why, .. } => format!("deferred: {}", escape(why)),

@@ -246,7 +246,7 @@ fn remark(end: &Ended) -> Option<Remark> {
             let remark = about(end, Level::Warn, &format!("locked by {holder}"));
             Some(remark.with("class", ExitCode::Deferred.word()).with("next_attempt", Value::Null))
         }
-        Ending::Pending { order, why, report, overdue, since } => {
+        Ending::Pending { order, why, overdue, since } => {
             let (level, class) = match overdue {
                 true => (Level::Error, class_word(FailureClass::Validation)),
                 false => (Level::Warn, ExitCode::Deferred.word()),
@@ -256,7 +256,7 @@ fn remark(end: &Ended) -> Option<Remark> {
                 .with("next_attempt", Value::Null)
                 .with("order", order.as_str())
                 .with("since", rfc3339(*since));
-            Some(remark.with("report", report.as_str()))
+            Some(remark.with("report", end.evidence.checks()))
         }
         Ending::Failed { failure, attempts, next_attempt } => {
             let remark = about(end, Level::Error, &failure.message)

@@ -312,14 +312,15 @@ fn absorb_one(
             let message = format!("{} ({identifier})", challenge.reason);
             Ok(quiet.warning(now, Reason::PresentError, message))
         }
-        (Phase::SelfChecking, Outcome::Checked(check)) => {
-            if check.passed {
+        (Phase::SelfChecking, Outcome::Checked(report)) => {
+            challenge.reason = match report.reason() {
+                None => report.warnings().join("; "),
+                Some(reason) => format!("Waiting for {kind} challenge propagation: {reason}"),
+            };
+            if report.has_passed() {
                 challenge.phase = Phase::Accepting;
-                challenge.reason = check.summary;
-            } else {
-                challenge.reason =
-                    format!("Waiting for {kind} challenge propagation: {}", check.summary);
             }
+            challenge.check = Some(report);
             Ok(quiet)
         }
         (Phase::SelfChecking, Outcome::Failed(error)) => {
@@ -376,6 +377,8 @@ fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Re
 pub(super) fn verified(challenge: &mut Challenge) -> String {
     challenge.phase = Phase::Final;
     challenge.state = AuthorizationState::Valid;
+    // What is proven needs no explanation any more.
+    challenge.check = None;
     "Successfully authorized domain".clone_into(&mut challenge.reason);
     challenge.spec.identifier.to_string()
 }

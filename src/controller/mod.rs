@@ -38,8 +38,8 @@ use run::acts_for_the_account;
 pub use run::{Grant, Poll, Run};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
-    AuthorizationSeen, ChallengeSeen, Change, CheckSeen, DeedError, DeedErrorKind, Deferral,
-    Effect, Failure, IllegalOutcome, OrderSeen, Outcome, Record, Secret, Step, Wake,
+    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect, Failure,
+    IllegalOutcome, OrderSeen, Outcome, Record, Secret, Step, Wake,
 };
 
 /// One room's door: what it wants next.

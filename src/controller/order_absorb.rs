@@ -395,6 +395,7 @@ fn new_challenge(
         state: seen.state.clone(),
         reason: String::new(),
         problem: None,
+        check: None,
         presented_at: None,
         target: None,
         clean_up: CleanUp::NotOwed,

@@ -79,8 +79,6 @@ pub struct Run {
     pub denials: BTreeMap<String, u32>,
     /// Challenges, by URL, whose answer may be out: who was to take it was not heard, or took it.
     pub may_be_out: BTreeSet<String>,
-    /// The last self-check's report, by URL.
-    pub reports: BTreeMap<String, String>,
     /// Challenges, by URL, for which it is not known whether the CA has been told to look.
     pub unsure: BTreeSet<String>,
     /// Challenges, by URL, that an earlier run presented, and that the CA may have looked at when
@@ -299,9 +297,8 @@ impl Run {
     }
 
     fn note_check(&mut self, url: &str, outcome: &Outcome, intervals: Intervals, now: Timestamp) {
-        let Outcome::Checked(check) = outcome else { return };
-        self.reports.insert(url.to_owned(), check.report.clone());
-        if !check.passed
+        let Outcome::Checked(report) = outcome else { return };
+        if !report.has_passed()
             && let Ok(next) = now.checked_add(intervals.self_check)
         {
             self.not_before.insert(url.to_owned(), next);

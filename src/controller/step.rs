@@ -5,8 +5,8 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::resource::{
-    Account, AuthorizationState, CertificateRecord, CertificateRequest, DeployStep, Dns01Target,
-    Event, EventType, FailureClass, Identifier, KeyAlgorithm, KeyFacts, LeafFacts,
+    Account, AuthorizationState, CertificateRecord, CertificateRequest, CheckReport, DeployStep,
+    Dns01Target, Event, EventType, FailureClass, Identifier, KeyAlgorithm, KeyFacts, LeafFacts,
     OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
 };
 
@@ -242,7 +242,7 @@ pub enum Outcome {
     /// `Present`: it is out.
     Presented,
     /// `SelfCheck`: what was seen.
-    Checked(CheckSeen),
+    Checked(Box<CheckReport>),
     /// `Accept`: the challenge, as the CA answered.
     Accepted(ChallengeSeen),
     /// `CleanUp`: nothing of ours is out there any more.
@@ -339,17 +339,6 @@ pub struct ChallengeSeen {
     pub state: AuthorizationState,
     /// Why it is invalid.
     pub problem: Option<Problem>,
-}
-
-/// What a self-check saw.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckSeen {
-    /// Whether the CA may be asked to look.
-    pub passed: bool,
-    /// Why not, in one line; or a warning.
-    pub summary: String,
-    /// The report, a line for each place asked.
-    pub report: String,
 }
 
 /// Why a deed did not work.

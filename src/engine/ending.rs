@@ -1,7 +1,5 @@
 //! How one certificate's part of a run ended.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use crate::controller::{Failure, Snapshot};
@@ -33,8 +31,6 @@ pub struct Evidence {
     pub issuer: String,
     /// The order that it happened to, as it was left.
     pub order: Option<Box<Order>>,
-    /// What the last self-check of each challenge saw, by the challenge's URL.
-    pub reports: BTreeMap<String, String>,
     /// The CA's refusal, when it is kept with no order.
     pub problem: Option<Box<Problem>>,
     /// What the attempt before failed by, when this one waits.
@@ -62,22 +58,28 @@ impl Evidence {
                 let order = snapshot.order.as_ref().filter(failed_now);
                 Self {
                     order: order.filter(|_| trouble.is_none()).cloned().map(Box::new),
-                    reports: snapshot.run.reports.clone(),
                     problem: trouble.and_then(|error| error.problem.clone()),
                     ..known
                 }
             }
-            Ending::Pending { .. } => Self {
-                order: snapshot.current_order().cloned().map(Box::new),
-                reports: snapshot.run.reports.clone(),
-                ..known
-            },
+            Ending::Pending { .. } => {
+                Self { order: snapshot.current_order().cloned().map(Box::new), ..known }
+            }
             Ending::Deferred { .. } => Self { last_failure: record.last_failure.clone(), ..known },
             Ending::Unchanged { .. }
             | Ending::Issued(_)
             | Ending::Locked { .. }
             | Ending::Interrupted { .. } => known,
         }
+    }
+}
+
+impl Evidence {
+    /// What the last self-check of each challenge saw, a line for each place asked.
+    pub fn checks(&self) -> String {
+        let challenges = self.order.iter().flat_map(|order| &order.challenges);
+        let checks = challenges.filter_map(|challenge| challenge.check.as_deref());
+        checks.map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -140,8 +142,6 @@ pub enum Ending {
         since: Timestamp,
         /// What is waited for.
         why: String,
-        /// The self-checks' reports, a line for each place asked.
-        report: String,
         /// Whether it has waited so long, or the live certificate is so near its end, or who keeps
         /// the DNS refuses so firmly, that this counts as a validation failure.
         overdue: bool,

@@ -13,9 +13,6 @@
 //! name servers of the solver's own, or with the recursive ones only, those are asked instead,
 //! every one of them.
 
-mod report;
-mod table;
-
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -24,12 +21,11 @@ use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{RData, RecordType};
 use tokio::time::{Instant, timeout_at};
 
-pub use report::{AnswerReport, Dns01Report, NameServerReport, Said};
-
 use super::locate::{challenge_name, follow};
 use super::query::{Answer, DnsServer, code, query};
 use super::recursive::{Recursive, alias, encode, normal, text};
-use super::{Aliases, DnsError, Fault, LookupError, Resolver, doh};
+use super::{DnsError, Fault, LookupError, Resolver, doh};
+use crate::resource::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
 
 /// What is looked for, and who is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +85,7 @@ pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Re
     let asked = stream::iter(targets).map(async |target| {
         let mut answers = Vec::new();
         if timeout_at(deadline, question.ask(&target, &mut answers)).await.is_err() {
-            answers.push(AnswerReport::nowhere(Said::Silent { why: out_of_time(request) }));
+            answers.push(AnswerReport::nowhere(ServerAnswer::Silent { why: out_of_time(request) }));
         }
         NameServerReport { server: target.server, answers }
     });
@@ -219,8 +215,8 @@ impl Question<'_> {
         }
     }
 
-    async fn addresses(&self, server: &str) -> Result<Vec<DnsServer>, Said> {
-        let failed = |error: &dyn ToString| Said::LookupFailed { why: error.to_string() };
+    async fn addresses(&self, server: &str) -> Result<Vec<DnsServer>, ServerAnswer> {
+        let failed = |error: &dyn ToString| ServerAnswer::LookupFailed { why: error.to_string() };
         // A and AAAA.
         self.recursive.spend(2).map_err(|error| failed(&error))?;
         let resolver = self.recursive.resolver();
@@ -228,7 +224,7 @@ impl Question<'_> {
         match resolver.addresses(server).await {
             Ok(found) => Ok(found.iter().map(|ip| SocketAddr::new(ip, port).into()).collect()),
             Err(error @ (DnsError::NxDomain { .. } | DnsError::NoAddress { .. })) => {
-                Err(Said::NoAddress { why: error.to_string() })
+                Err(ServerAnswer::NoAddress { why: error.to_string() })
             }
             Err(error @ (DnsError::Failed { .. } | DnsError::BadName { .. })) => {
                 Err(failed(&error))
@@ -236,35 +232,35 @@ impl Question<'_> {
         }
     }
 
-    async fn ask_address(&self, server: &DnsServer, is_authority: bool) -> Said {
-        let failed = |error: LookupError| Said::LookupFailed { why: error.to_string() };
+    async fn ask_address(&self, server: &DnsServer, is_authority: bool) -> ServerAnswer {
+        let failed = |error: LookupError| ServerAnswer::LookupFailed { why: error.to_string() };
         let name = match self.recursive.spend(1).and_then(|()| encode(&self.name)) {
             Ok(name) => name,
             Err(error) => return failed(error),
         };
         match query(self.recursive.resolver(), server, &name, RecordType::TXT).await {
             Ok(answer) => self.read(&answer, is_authority),
-            Err(Fault::NoRoute(why)) => Said::NoRoute { why },
-            Err(Fault::Timeout) => Said::Silent { why: "no answer in time".to_owned() },
-            Err(Fault::Unusable(why) | Fault::Code(why)) => Said::Silent { why },
+            Err(Fault::NoRoute(why)) => ServerAnswer::NoRoute { why },
+            Err(Fault::Timeout) => ServerAnswer::Silent { why: "no answer in time".to_owned() },
+            Err(Fault::Unusable(why) | Fault::Code(why)) => ServerAnswer::Silent { why },
         }
     }
 
-    fn read(&self, answer: &Answer, is_authority: bool) -> Said {
+    fn read(&self, answer: &Answer, is_authority: bool) -> ServerAnswer {
         if answer.code == ResponseCode::NXDomain {
-            return Said::NxDomain;
+            return ServerAnswer::NxDomain;
         } else if answer.code != ResponseCode::NoError {
-            return Said::Code { code: code(answer.code) };
+            return ServerAnswer::Code { code: code(answer.code) };
         }
         let found = texts(answer, &self.name);
         let is_value = |text: &[u8]| !text.is_empty() && text == self.value.as_bytes();
         let has_value = found.iter().any(|(text, _)| is_value(text));
         let is_authoritative = !is_authority || answer.is_authoritative;
         if !is_authoritative && !has_value {
-            return Said::Lame;
+            return ServerAnswer::Lame;
         }
         let others = found.iter().filter(|(text, _)| !is_value(text));
-        Said::Records {
+        ServerAnswer::Records {
             has_value,
             other_count: others.clone().count(),
             others: others.take(MAX_SHOWN).map(|(text, _)| shorten(text)).collect(),

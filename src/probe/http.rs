@@ -13,10 +13,10 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use reqwest::Url;
 
+use super::Resolver;
 use super::exchange::{Answer, MAX_BODY_BYTES, NoAnswer};
 use super::fetch::{Trail, fetch};
-use super::{AddressReport, Outcome, Report, Resolver};
-use crate::resource::Identifier;
+use crate::resource::{AddressAnswer, AddressReport, Http01Report, Identifier};
 use crate::solver::http01::{CHALLENGE_PATH, Token};
 
 /// How a self-check asks.
@@ -41,10 +41,10 @@ pub async fn check_http01(
     token: &Token,
     key_authorization: &str,
     options: CheckOptions,
-) -> Report {
+) -> Http01Report {
     let url = url(identifier, token, options.port);
     let report = |addresses, dns| {
-        Report::judge(identifier.clone(), url.clone(), key_authorization, addresses, dns)
+        Http01Report::judge(identifier.clone(), url.clone(), key_authorization, addresses, dns)
     };
     let (ips, dns) = match identifier {
         Identifier::Ip(ip) => (vec![*ip], None),
@@ -86,29 +86,29 @@ async fn check_address(
         tokio::time::timeout(options.timeout, fetch(resolver, url, address, &ports, &mut trail));
     let outcome = match fetched.await {
         Ok(Ok(answer)) => compare(&answer, key_authorization),
-        Ok(Err(NoAnswer::Unreachable(why))) => Outcome::Unreachable { why },
-        Ok(Err(NoAnswer::Garbled(why))) => Outcome::Broken { why },
+        Ok(Err(NoAnswer::Unreachable(why))) => AddressAnswer::Unreachable { why },
+        Ok(Err(NoAnswer::Garbled(why))) => AddressAnswer::Broken { why },
         Err(_) => {
             let why = format!("no answer in {} s", options.timeout.as_secs_f32());
             if trail.redirects.is_empty() {
-                Outcome::Unreachable { why }
+                AddressAnswer::Unreachable { why }
             } else {
-                Outcome::Broken { why }
+                AddressAnswer::Broken { why }
             }
         }
     };
     AddressReport { address, outcome, redirects: trail.redirects, warnings: trail.warnings }
 }
 
-fn compare(answer: &Answer, key_authorization: &str) -> Outcome {
+fn compare(answer: &Answer, key_authorization: &str) -> AddressAnswer {
     let is_right = answer.status == 200
         && answer.body.len() <= MAX_BODY_BYTES
         && answer.body.trim_ascii_end() == key_authorization.as_bytes();
     if is_right {
-        return Outcome::Correct;
+        return AddressAnswer::Correct;
     }
     let first_bytes = answer.body.escape_ascii().take(MAX_SHOWN_CHARS).map(char::from).collect();
-    Outcome::Wrong { status: answer.status, first_bytes, remote: answer.remote }
+    AddressAnswer::Wrong { status: answer.status, first_bytes, remote: answer.remote }
 }
 
 const HTTP_PORT: u16 = 80;

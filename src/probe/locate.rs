@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::query::Answer;
 use super::recursive::{Recursive, alias, normal, text};
 use super::{LookupError, Resolver};
-use crate::resource::CnameStrategy;
+use crate::resource::{Aliases, CnameStrategy};
 
 /// Where a TXT record belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,19 +19,6 @@ pub struct Located {
     pub zone: String,
     /// The CNAMEs that were seen.
     pub aliases: Aliases,
-}
-
-/// The CNAMEs of `_acme-challenge.<domain>`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Aliases {
-    /// The targets, in their order; the last one is where they lead.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub chain: Vec<String>,
-    /// Whether they exist only because `*.<domain>` has a CNAME, which ends to count for a name as
-    /// soon as a record is written at it (RFC 4592 section 2.2.1): then they are not followed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_wildcard: bool,
 }
 
 /// Finds where the TXT record for `domain` (without `*.`) belongs.

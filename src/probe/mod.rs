@@ -1,7 +1,7 @@
 //! Probes: looking from outside, as a CA would, before the CA is told to look.
 //!
 //! Every lookup goes through one [`Resolver`]; neither the system's resolver nor its hosts file is
-//! ever asked. A probe changes nothing and decides nothing beyond its own [`Report`].
+//! ever asked. A probe changes nothing and decides nothing beyond its own report.
 
 mod caa;
 mod dns;
@@ -14,7 +14,6 @@ mod http;
 mod locate;
 mod query;
 mod recursive;
-mod report;
 
 #[cfg(test)]
 pub(crate) mod lab;
@@ -26,8 +25,7 @@ mod web_server;
 pub use caa::{Caa, CaaRecord, caa};
 pub use dns::{Addresses, Resolver, ResolverOptions};
 pub use dns_error::{DnsError, Fault, LookupError, ResolverError, ServerFault};
-pub use dns01::{AnswerReport, Dns01Report, Dns01Request, NameServerReport, Said, check_dns01};
+pub use dns01::{Dns01Request, check_dns01};
 pub use http::{CheckOptions, check_http01};
-pub use locate::{Aliases, Located, locate, zone_of};
+pub use locate::{Located, locate, zone_of};
 pub use query::DnsServer;
-pub use report::{AddressReport, Outcome, Report, Verdict};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorizationState, Identifier, Problem, Solver};
+use super::{AuthorizationState, CheckReport, Identifier, Problem, Solver};
 
 /// One challenge of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct Challenge {
     /// The CA's problem document, when it sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
+    /// What the last self-check saw, until the name is proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<CheckReport>>,
     /// When it was last presented.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presented_at: Option<Timestamp>,

@@ -7,6 +7,7 @@ mod account;
 mod certificate;
 mod certificate_request;
 mod challenge;
+mod check;
 mod condition;
 mod deployment;
 mod dns01;
@@ -37,6 +38,10 @@ pub use certificate::{
 };
 pub use certificate_request::{CertificateRequest, CertificateRequestSpec};
 pub use challenge::{Challenge, ChallengeSpec, ChallengeType, CleanUp, Dns01Target, Phase};
+pub use check::{
+    AddressAnswer, AddressReport, Aliases, AnswerReport, CheckReport, Dns01Report, Http01Report,
+    NameServerReport, ServerAnswer, Verdict,
+};
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use deployment::{DeployStep, Deployment};
 pub use dns01::{

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use certctl::controller::{AuthorizationSeen, ChallengeSeen, CheckSeen, Deferral, Effect, Outcome};
+use certctl::controller::{AuthorizationSeen, ChallengeSeen, Deferral, Effect, Outcome};
 use certctl::resource::{
-    Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CleanUp, Deed,
-    Dns01Target, GoDuration, Identifier, OrderState, Phase,
+    Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CheckReport,
+    CleanUp, Deed, Dns01Target, GoDuration, Http01Report, Identifier, OrderState, Phase, Verdict,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -174,9 +174,17 @@ fn worked(value: &Value, outcome: Outcome) -> Option<Outcome> {
 }
 
 fn checked(value: &Value) -> Option<Outcome> {
-    let summary = value.as_str()?;
-    let (passed, report) = (summary == "ok", summary.to_owned());
-    Some(Outcome::Checked(CheckSeen { passed, summary: summary.to_owned(), report }))
+    let verdict = match value.as_str()? {
+        "ok" => Verdict::Passed,
+        reason => Verdict::Failed { reason: reason.to_owned() },
+    };
+    Some(Outcome::Checked(Box::new(CheckReport::Http01(Http01Report {
+        identifier: name(),
+        url: String::new(),
+        addresses: Vec::new(),
+        dns: None,
+        verdict,
+    }))))
 }
 
 fn authorization(word: &str, with_ours: bool) -> Outcome {
@@ -216,6 +224,7 @@ fn on_stage(given: &Value) -> Stage {
             solver,
         }),
         phase: phase(given, &known),
+        check: None,
         presented_at: presented_at(given),
         target: None,
         clean_up: match given["finalizer"].as_bool() {

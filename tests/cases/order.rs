@@ -167,6 +167,7 @@ fn challenge(
         state: known,
         reason: String::new(),
         problem: None,
+        check: None,
         presented_at: None,
         target: None,
         clean_up: CleanUp::NotOwed,

@@ -26,9 +26,23 @@ fn what_status_prints_fits_the_schemas_of_cert_manager() {
         let found = objects(&world.run(&["status", noun, "-o", "yaml"]).ends_in(0).stdout);
         assert_eq!(found.len(), count, "{noun}: {found:?}");
         assert!(found.iter().all(|object| object["kind"] == kind), "{found:?}");
+        if let "order" | "challenge" = noun {
+            let checks: Vec<_> = found.iter().filter_map(check_of).collect();
+            assert_eq!(checks, [json!("correct")], "of the name that was not proven: {found:?}");
+        }
         let faults: Vec<String> = found.iter().filter_map(|one| crds.fault(one)).collect();
         assert_eq!(faults, Vec::<String>::new());
     }
+}
+
+/// What the first address answered our own look: an Order has a list of looks, a Challenge one.
+fn check_of(object: &Value) -> Option<Value> {
+    let annotations = &object["metadata"]["annotations"];
+    let json = |name: &str| Some(annotations.get(name)?.as_str()?.parse::<Value>().unwrap());
+    let looks = json("status.certctl.io/checks");
+    let check = looks.map(|looks| looks[0]["check"].clone());
+    let check = check.or_else(|| json("status.certctl.io/check"))?;
+    Some(check["http01"]["addresses"][0]["outcome"].clone())
 }
 
 #[test]

@@ -7,15 +7,15 @@ use std::rc::Rc;
 
 use base64::Engine as _;
 use certctl::controller::{
-    CheckSeen, DeedError, DeedErrorKind, Effect, Outcome, Secret, Snapshot, account, formats,
+    DeedError, DeedErrorKind, Effect, Outcome, Secret, Snapshot, account, formats,
 };
 use certctl::engine::inputs::account_id;
 use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
-    Challenge, ChallengeType, CleanUp, Deed, Dns01Target, KeyAlgorithm, LeafFacts, NamespacedName,
-    Order, Phase, PublicKeyDigest,
+    Challenge, ChallengeType, CheckReport, CleanUp, Deed, Dns01Target, Http01Report, KeyAlgorithm,
+    LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest, Verdict,
 };
 use certctl::store::Records;
 use jiff::Timestamp;
@@ -67,6 +67,18 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// What a look from outside sees.
+    fn checked(&self, challenge: &Challenge) -> Outcome {
+        let failed = || Verdict::Failed { reason: "looked".to_owned() };
+        Outcome::Checked(Box::new(CheckReport::Http01(Http01Report {
+            identifier: challenge.spec.identifier.clone(),
+            url: String::new(),
+            addresses: Vec::new(),
+            dns: None,
+            verdict: if self.is_answered(challenge) { Verdict::Passed } else { failed() },
+        })))
+    }
+
     async fn do_it(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
         let name = snapshot.certificate.metadata.key();
         let records = Records::new(&self.disk);
@@ -104,11 +116,7 @@ impl World {
                 self.put_out(&challenge(snapshot, url));
                 Ok(Outcome::Presented)
             }
-            Effect::SelfCheck { url } => Ok(Outcome::Checked(CheckSeen {
-                passed: self.is_answered(&challenge(snapshot, url)),
-                summary: "looked".to_owned(),
-                report: "looked".to_owned(),
-            })),
+            Effect::SelfCheck { url } => Ok(self.checked(&challenge(snapshot, url))),
             Effect::CleanUp { order, url } => {
                 let mut orders = snapshot.retired.iter().chain(&snapshot.order);
                 let order = orders.rfind(|o| o.name == *order).unwrap();

@@ -15,10 +15,8 @@ use crate::cli::args::CheckDnsArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::{on_one_thread, resolver};
-use crate::probe::{
-    Caa, Dns01Report, Dns01Request, LookupError, NameServerReport, Resolver, Said, caa, check_dns01,
-};
-use crate::resource::{DnsName, FailureClass};
+use crate::probe::{Caa, Dns01Request, LookupError, Resolver, caa, check_dns01};
+use crate::resource::{Dns01Report, DnsName, FailureClass, NameServerReport, ServerAnswer};
 
 /// `certctl check dns`.
 pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -126,14 +124,14 @@ impl Findings {
 /// Whether a name server could never give the answer: none of its addresses speaks for the name. One
 /// that this host cannot reach by family says nothing.
 fn is_broken(server: &NameServerReport) -> bool {
-    let speaks = |said: &Said| match said {
-        Said::Records { is_authoritative, .. } => *is_authoritative,
-        Said::NxDomain | Said::NoRoute { .. } => true,
-        Said::Code { .. }
-        | Said::Lame
-        | Said::Silent { .. }
-        | Said::NoAddress { .. }
-        | Said::LookupFailed { .. } => false,
+    let speaks = |said: &ServerAnswer| match said {
+        ServerAnswer::Records { is_authoritative, .. } => *is_authoritative,
+        ServerAnswer::NxDomain | ServerAnswer::NoRoute { .. } => true,
+        ServerAnswer::Code { .. }
+        | ServerAnswer::Lame
+        | ServerAnswer::Silent { .. }
+        | ServerAnswer::NoAddress { .. }
+        | ServerAnswer::LookupFailed { .. } => false,
     };
     !server.answers.is_empty() && !server.answers.iter().any(|answer| speaks(&answer.said))
 }

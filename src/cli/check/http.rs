@@ -19,8 +19,8 @@ use crate::cli::exit::ExitCode;
 use crate::cli::run::{on_one_thread, resolver};
 use crate::cli::scratch::Scratch;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::probe::{CheckOptions, Outcome, Report, Resolver, check_http01};
-use crate::resource::{DnsName, FailureClass, Identifier, Settings};
+use crate::probe::{CheckOptions, Resolver, check_http01};
+use crate::resource::{AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Settings};
 use crate::solver::http01::{Hits, Listener, Token, TokenFolder, Webroot};
 
 /// `certctl check http`.
@@ -61,7 +61,7 @@ struct Findings {
     webroot: Option<(String, Result<(), String>)>,
     /// Whether the token was served.
     serves: bool,
-    report: Report,
+    report: Http01Report,
 }
 
 impl Findings {
@@ -139,8 +139,8 @@ impl Findings {
     /// be served is not judged, as long as something does.
     fn troubles(&self) -> Vec<FailureClass> {
         let is_answered = self.report.addresses.iter().any(|report| match report.outcome {
-            Outcome::Correct | Outcome::Wrong { .. } => true,
-            Outcome::Broken { .. } | Outcome::Unreachable { .. } => false,
+            AddressAnswer::Correct | AddressAnswer::Wrong { .. } => true,
+            AddressAnswer::Broken { .. } | AddressAnswer::Unreachable { .. } => false,
         });
         let mut troubles = Vec::new();
         let is_unusable = match &self.webroot {

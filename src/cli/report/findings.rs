@@ -75,7 +75,11 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
     if group.len() > 1 {
         found.rows.extend(Row::new("names", few(group)));
     }
-    found.seen(first, evidence);
+    let is_in_title = match first.phase {
+        Phase::SelfChecking | Phase::Queued | Phase::Requeued => true,
+        Phase::Presenting | Phase::Accepting | Phase::Accepted | Phase::Final => false,
+    };
+    found.seen(first, is_in_title);
     for other in others.iter().take(MOST_OTHERS) {
         if let Some(challenge) = other.first() {
             let text = format!("{}: {}", few(other), challenge.reason);
@@ -115,7 +119,7 @@ fn of_challenges(
     if refused > 1 {
         found.rows.extend(Row::new("names", few(group)));
     }
-    found.seen(first, evidence);
+    found.seen(first, false);
     let subject = Subject {
         certificate,
         issuer: &evidence.issuer,
@@ -200,19 +204,16 @@ impl Findings {
     }
 
     /// What was asked for the challenge from here, and what answered.
-    fn seen(&mut self, challenge: &Challenge, evidence: &Evidence) {
-        let report = evidence.reports.get(&challenge.spec.url).map_or("", String::as_str);
-        let (head, rest) = report.split_once('\n').unwrap_or((report, ""));
-        // The reason is in the title, or the CA's own is what counts.
-        let asked = head.split_once(": ").map_or(head, |(asked, _)| asked);
-        let said = head.strip_prefix(asked).and_then(|rest| rest.strip_prefix(": "));
-        let asked = if asked.is_empty() { place_of(challenge) } else { asked.to_owned() };
-        self.rows.extend(Row::new("asked", asked));
-        let is_told = said.is_none_or(|said| self.title.ends_with(said));
-        let said = said.filter(|_| !is_told).unwrap_or_default();
-        let inner = rest.lines().map(|line| line.strip_prefix("  ").unwrap_or(line));
-        let lines = [said].into_iter().chain(inner).filter(|line| !line.is_empty());
-        let lines = lines.take(MOST_LINES);
+    /// The verdict is left out where the title says it.
+    fn seen(&mut self, challenge: &Challenge, is_in_title: bool) {
+        let Some(report) = challenge.check.as_deref() else {
+            self.rows.extend(Row::new("asked", place_of(challenge)));
+            return;
+        };
+        self.rows.extend(Row::new("asked", report.asked()));
+        let verdict = report.reason().unwrap_or("passed").to_owned();
+        let verdict = (!is_in_title).then_some(verdict);
+        let lines = verdict.into_iter().chain(report.details()).take(MOST_LINES);
         self.rows.extend(Row::new("our look", lines.collect::<Vec<_>>().join("\n")));
     }
 }

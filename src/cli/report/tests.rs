@@ -86,33 +86,34 @@ fn failed(class: FailureClass, message: &str, attempts: Option<u32>, evidence: E
     ended(Ending::Failed { failure, attempts, next_attempt }, evidence)
 }
 
-fn with(order: Order, reports: &[(&str, &str)]) -> Evidence {
-    let url = |name: &str| format!("https://ca.test/chall/{name}");
-    let reports = reports.iter().map(|(name, report)| (url(name), (*report).to_owned()));
-    Evidence { order: Some(Box::new(order)), reports: reports.collect(), ..Evidence::default() }
+fn with(order: Order) -> Evidence {
+    Evidence { order: Some(Box::new(order)), ..Evidence::default() }
 }
 
-fn pending(order: Order, reports: &[(&str, &str)], overdue: bool) -> Ended {
+fn pending(order: Order, overdue: bool) -> Ended {
     let (name, since) = (order.name.clone(), order.creation_timestamp);
     let ending = Ending::Pending {
         order: name,
         since,
         why: "the CA says the order is pending".into(),
-        report: String::new(),
         overdue,
     };
     let not_after = overdue.then(|| at("2026-11-22T03:12:09Z"));
-    ended(ending, Evidence { not_after, ..with(order, reports) })
+    ended(ending, Evidence { not_after, ..with(order) })
 }
 
 /// A name that was refused, with what the self-check saw of it before.
 fn one_name() -> Ended {
     let detail = "192.0.2.7: Invalid response from \
                   http://www.example.com/.well-known/acme-challenge/tok: 404\u{1b}[2J\nsecond";
-    let order = order(&[refused("http-01", "www.example.com", "unauthorized", detail)], &json!({}));
-    let report = "http://www.example.com/.well-known/acme-challenge/tok: passed\n  \
-                  192.0.2.7: correct";
-    let evidence = with(order, &[("www.example.com", report)]);
+    let mut refused = refused("http-01", "www.example.com", "unauthorized", detail);
+    refused["check"] = json!({ "http01": {
+        "identifier": { "dns": "www.example.com" },
+        "url": "http://www.example.com/.well-known/acme-challenge/tok",
+        "addresses": [{ "address": "192.0.2.7", "outcome": "correct" }],
+        "verdict": "passed",
+    } });
+    let evidence = with(order(&[refused], &json!({})));
     let message = "www.example.com: Error accepting authorization: 403 …";
     failed(FailureClass::Validation, message, Some(2), evidence)
 }
@@ -133,7 +134,7 @@ fn forty_names() -> Ended {
         "y.example.com",
         &json!({ "reason": "the CA says expired", "state": "expired" }),
     ));
-    let evidence = with(order(&all, &json!({})), &[]);
+    let evidence = with(order(&all, &json!({})));
     failed(FailureClass::Validation, "n1.example.com: …", Some(1), evidence)
 }
 
@@ -150,7 +151,7 @@ fn rate_limited() -> Ended {
         "Failed to wait for order resource \"web-1-1\" to become ready: order is in \"errored\" \
          state: {reason}"
     );
-    failed(FailureClass::Ca, &message, Some(3), with(order(&[], &rest), &[]))
+    failed(FailureClass::Ca, &message, Some(3), with(order(&[], &rest)))
 }
 
 fn rejected_names() -> Ended {
@@ -169,7 +170,7 @@ fn rejected_names() -> Ended {
         crate::acme::escape(&shown)
     );
     let rest = json!({ "state": "errored", "reason": reason, "problem": problem });
-    failed(FailureClass::Ca, &reason, Some(1), with(order(&[], &rest), &[]))
+    failed(FailureClass::Ca, &reason, Some(1), with(order(&[], &rest)))
 }
 
 /// An account that the CA wants to be bound; no order was made.
@@ -189,18 +190,30 @@ fn dns_table() -> Ended {
     let waits = json!({
         "phase": "selfChecking", "state": "pending",
         "reason": format!("Waiting for DNS-01 challenge propagation: {reason}"),
+        "check": { "dns01": {
+            "domain": "www.example.com", "name": "acme.example.net",
+            "aliases": { "chain": ["acme.example.net"] }, "zone": "example.net",
+            "servers": [
+                { "server": "ns1.example.net", "answers": [{
+                    "address": "192.0.2.1:53",
+                    "said": { "records": {
+                        "hasValue": true, "otherCount": 0, "others": [], "ttl": 300,
+                        "isAuthoritative": true,
+                    } },
+                }] },
+                { "server": "ns2.example.net", "answers": [{
+                    "address": "[2001:db8::3]:53",
+                    "said": { "silent": { "why": "no answer in time" } },
+                }] },
+            ],
+            "verdict": { "failed": { "reason": reason } },
+        } },
     });
     let order = order(
         &[challenge("dns-01", "www.example.com", &waits)],
         &json!({ "state": "pending", "deed": "solve" }),
     );
-    let report = format!(
-        "TXT acme.example.net: {reason}\n  CNAME to acme.example.net\n  zone example.net\n  \
-         NAME SERVER      ADDRESS          ANSWER     TTL  ERROR\n  \
-         ns1.example.net  192.0.2.1:53     the value  300\n  \
-         ns2.example.net  [2001:db8::3]:53  -          -    no answer in time"
-    );
-    pending(order, &[("www.example.com", &report)], false)
+    pending(order, false)
 }
 
 fn forty_waits() -> Ended {
@@ -226,7 +239,7 @@ fn forty_waits() -> Ended {
         "z.example.com",
         &json!({ "phase": "queued", "state": "pending" }),
     ));
-    pending(order(&all, &json!({ "state": "pending", "deed": "solve" })), &[], true)
+    pending(order(&all, &json!({ "state": "pending", "deed": "solve" })), true)
 }
 
 fn deferred(urgent: Option<FailureClass>) -> Ended {

@@ -150,7 +150,9 @@ pub(super) fn order(order: &Order) -> Value {
         | OrderState::Expired
         | OrderState::Errored => (Some(order.state.as_str()), None),
     };
-    json!({
+    let checks = order.challenges.iter().filter(|challenge| challenge.check.is_some());
+    let checks: Vec<Value> = checks.map(checked).collect();
+    let mut object = json!({
         "apiVersion": ACME,
         "kind": "Order",
         "metadata": owned(&order.name, &spec.certificate, spec.revision, order.creation_timestamp),
@@ -170,7 +172,30 @@ pub(super) fn order(order: &Order) -> Value {
             "certificate": order.certificate.as_ref().map(|pem| STANDARD.encode(pem)),
             "failureTime": order.failure_time.map(rfc3339),
         })),
+    });
+    if !checks.is_empty() {
+        annotate(&mut object, "checks", &Value::from(checks));
+    }
+    object
+}
+
+/// What the last self-check of a challenge saw, and which challenge that is.
+fn checked(challenge: &Challenge) -> Value {
+    let Challenge { spec, check, .. } = challenge;
+    json!({
+        "identifier": spec.identifier.to_string(),
+        "type": spec.kind.as_str().to_uppercase(),
+        "wildcard": spec.wildcard,
+        "check": check,
     })
+}
+
+/// Adds what cert-manager's schema has no field for, as JSON in an annotation.
+fn annotate(object: &mut Value, name: &str, value: &Value) {
+    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    if let Some(annotations) = annotations {
+        annotations.insert(format!("status.certctl.io/{name}"), value.to_string().into());
+    }
 }
 
 /// A Challenge: number `index` of its order.
@@ -189,7 +214,7 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> V
         | AuthorizationState::Expired
         | AuthorizationState::Errored => None,
     };
-    json!({
+    let mut object = json!({
         "apiVersion": ACME,
         "kind": "Challenge",
         "metadata": owned(
@@ -213,7 +238,11 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> V
             "reason": reason_or(&plain_reason(challenge), foreign),
             "state": state_word(&challenge.state),
         })),
-    })
+    });
+    if challenge.check.is_some() {
+        annotate(&mut object, "check", &json!(challenge.check));
+    }
+    object
 }
 
 /// An Issuer or ClusterIssuer.

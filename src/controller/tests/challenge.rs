@@ -5,12 +5,12 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::fixture::{
-    after, authorization_seen, authorization_url, challenge, challenge_url, error, now, problem,
-    solving, written_order,
+    after, authorization_seen, authorization_url, challenge, challenge_url, check, error, now,
+    problem, solving, written_order,
 };
 use crate::controller::{
-    ChallengeSeen, CheckSeen, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake,
-    absorb, challenge as room,
+    ChallengeSeen, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake, absorb,
+    challenge as room,
 };
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, CleanUp, GoDuration, Order, Phase, Reason,
@@ -138,20 +138,13 @@ fn what_an_earlier_run_was_at_work_on_waits_for_a_slot_of_this_one() {
 fn a_check_that_failed_is_repeated_after_the_interval() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let effect = Effect::SelfCheck { url: challenge_url(0) };
-    let checked = |passed| {
-        Outcome::Checked(CheckSeen {
-            passed,
-            summary: "connection refused".to_owned(),
-            report: "a report".to_owned(),
-        })
-    };
+    let checked = |passed: bool| Outcome::Checked(check((!passed).then_some("connection refused")));
     snapshot.run.note(&effect, &checked(false), snapshot.intervals, now());
     let Step::Wait { until, wake: Wake::Time, .. } = room::decide(&snapshot, now()) else {
         panic!()
     };
     assert_eq!(until, Some(after(seconds(10))));
     assert_eq!(room::decide(&snapshot, after(seconds(10))), Step::Act(vec![effect.clone()]));
-    assert_eq!(snapshot.run.reports[&challenge_url(0)], "a report");
 
     let reason = |passed| {
         let record = absorb(&snapshot, &effect, checked(passed), now()).unwrap();
@@ -160,7 +153,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     };
     let waiting = "Waiting for HTTP-01 challenge propagation: connection refused".to_owned();
     assert_eq!(reason(false), (Phase::SelfChecking, waiting));
-    assert_eq!(reason(true), (Phase::Accepting, "connection refused".to_owned()));
+    assert_eq!(reason(true), (Phase::Accepting, String::new()));
 }
 
 #[test]
@@ -279,10 +272,7 @@ fn a_slot_is_held_from_presenting_to_the_verdict() {
 
 #[test]
 fn an_outcome_that_comes_too_late_changes_nothing() {
-    let checked = || {
-        let text = String::new;
-        Outcome::Checked(CheckSeen { passed: true, summary: text(), report: text() })
-    };
+    let checked = || Outcome::Checked(check(None));
     for phase in [Phase::Final, Phase::Queued, Phase::Requeued] {
         let snapshot = solving(&[phase]);
         for outcome in [checked(), Outcome::Presented] {

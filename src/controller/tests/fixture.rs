@@ -13,10 +13,10 @@ use crate::controller::{
 use crate::resource::{
     Account, AccountDeed, Acme, Authorization, AuthorizationState, Certificate, CertificateRecord,
     CertificateRequest, CertificateRequestSpec, CertificateSpec, CertificateStatus, Challenge,
-    ChallengeSpec, ChallengeType, CleanUp, Deed, DnsName, Http01, Identifier, Issuer, IssuerKind,
-    IssuerRef, KeyAlgorithm, KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order, OrderSpec,
-    OrderState, Origin, Phase, PrivateKeySpec, Problem, PublicKeyDigest, Reason, SecretKeySelector,
-    Settings, Solver, SolverKind,
+    ChallengeSpec, ChallengeType, CheckReport, CleanUp, Deed, DnsName, Http01, Http01Report,
+    Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm, KeyFacts, LeafFacts, Metadata,
+    OfferedChallenge, Order, OrderSpec, OrderState, Origin, Phase, PrivateKeySpec, Problem,
+    PublicKeyDigest, Reason, SecretKeySelector, Settings, Solver, SolverKind, Verdict,
 };
 
 pub(super) const SERVER: &str = "https://ca.test/directory";
@@ -293,6 +293,7 @@ pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
         state: AuthorizationState::Pending,
         reason: String::new(),
         problem: None,
+        check: None,
         presented_at: is_out.then(now),
         target: None,
         clean_up: match phase {
@@ -413,4 +414,19 @@ fn acme() -> Acme {
         renewal_information_source: None,
         solvers: vec![solver()],
     }
+}
+
+/// What a self-check of the first challenge saw: `Some` is why it failed.
+pub(super) fn check(reason: Option<&str>) -> Box<CheckReport> {
+    let verdict = match reason {
+        None => Verdict::Passed,
+        Some(reason) => Verdict::Failed { reason: reason.to_owned() },
+    };
+    Box::new(CheckReport::Http01(Http01Report {
+        identifier: identifier(0),
+        url: "http://a.example.com/.well-known/acme-challenge/token-0".to_owned(),
+        addresses: Vec::new(),
+        dns: None,
+        verdict,
+    }))
 }

@@ -72,7 +72,6 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let now = self.engine.clock.now();
         let is_refused = self.is_refused_for_good();
         let run = self.session.snapshot.run.clone();
-        let report = run.reports.values().cloned().collect::<Vec<_>>().join("\n");
         let order = self.session.snapshot.current_order().cloned();
         self.park().await;
         self.flush().await?;
@@ -99,7 +98,6 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             overdue: is_old || is_urgent || is_refused,
             order: order.name,
             why,
-            report,
         })
     }
 

@@ -8,7 +8,6 @@ use aws_lc_rs::digest;
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use jiff::SignedDuration;
 
-use super::local::seen;
 use super::{ProviderAccess, World, trouble};
 use crate::acme;
 use crate::controller::{DeedError, DeedErrorKind, Outcome, Snapshot};
@@ -16,8 +15,8 @@ use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store};
 use crate::probe::{self, Dns01Request, Resolver};
 use crate::resource::{
-    Challenge, ChallengeSpec, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
-    SolverKind,
+    Challenge, ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target,
+    Identifier, SolverKind,
 };
 use crate::solver::dns01::{Api, DnsProvider, ProviderError, TxtRecord, entry_of};
 
@@ -140,7 +139,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let target = challenge.target.as_ref().filter(|target| !target.zone.is_empty());
         request.written = target.map(|target| target.name.clone());
         let report = probe::check_dns01(self.zone_resolver(), &request).await;
-        Ok(seen(report.reason(), &report.warnings(), report.to_string()))
+        Ok(Outcome::Checked(Box::new(CheckReport::Dns01(report))))
     }
 
     /// Takes the value back, by the solver of the issuer that has the settings it was written

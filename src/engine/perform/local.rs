@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{World, trouble};
-use crate::controller::{CheckSeen, DeedError, Outcome, Secret, Snapshot};
+use crate::controller::{DeedError, Outcome, Secret, Snapshot};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
 use crate::pki;
 use crate::probe::check_http01;
-use crate::resource::{Challenge, ChallengeType, KeyAlgorithm, SolverKind};
+use crate::resource::{Challenge, ChallengeType, CheckReport, KeyAlgorithm, SolverKind};
 use crate::solver::http01::{Listener, Token, Webroot};
 use crate::store::Records;
 
@@ -155,7 +155,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
         let report =
             check_http01(&self.resolver, &spec.identifier, &token, &spec.key, options).await;
-        Ok(seen(report.reason(), &report.warnings(), report.to_string()))
+        Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
     }
 
     pub(super) async fn clean_up(
@@ -181,12 +181,6 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.hits.forget(&token);
         Ok(Outcome::CleanedUp)
     }
-}
-
-/// What a self-check saw: it has passed when there is no reason why not.
-pub(super) fn seen(reason: Option<&str>, warnings: &[String], report: String) -> Outcome {
-    let summary = reason.map_or_else(|| warnings.join("; "), ToOwned::to_owned);
-    Outcome::Checked(CheckSeen { passed: reason.is_none(), summary, report })
 }
 
 pub(super) fn challenge_of<'a>(

@@ -8,9 +8,10 @@ use hickory_proto::op::ResponseCode;
 use jiff::Timestamp;
 
 use super::*;
+use crate::probe::ResolverOptions;
 use crate::probe::name_server::{NameServer, Reply};
 use crate::probe::web_server::WebServer;
-use crate::probe::{ResolverOptions, Verdict};
+use crate::resource::Verdict;
 use crate::solver::http01::{Hits, Listener, TokenFolder};
 
 const KEY: &str = "tok.abc";
@@ -41,7 +42,7 @@ async fn resolver(ips: &[&str]) -> (NameServer, Resolver) {
     (server, Resolver::new(options).unwrap())
 }
 
-async fn check(ips: &[&str], port: u16) -> Report {
+async fn check(ips: &[&str], port: u16) -> Http01Report {
     let (_server, resolver) = resolver(ips).await;
     let name = Identifier::Dns(NAME.parse().unwrap());
     let options = CheckOptions { port, ..CheckOptions::default() };
@@ -67,11 +68,11 @@ async fn every_address_must_answer_rightly_trailing_white_space_aside() {
     let report = check(&["127.0.0.1", "::1"], port).await;
     let correct = |ip: &str| AddressReport {
         address: ip.parse().unwrap(),
-        outcome: Outcome::Correct,
+        outcome: AddressAnswer::Correct,
         redirects: vec![],
         warnings: vec![],
     };
-    let expected = Report {
+    let expected = Http01Report {
         identifier: Identifier::Dns(NAME.parse().unwrap()),
         url: format!("http://{NAME}:{port}{PATH}"),
         addresses: vec![correct("127.0.0.1"), correct("::1")],
@@ -92,7 +93,7 @@ async fn an_address_that_cannot_be_reached_warns_until_none_can() {
     let port = server.address.port();
     let report = check(&["127.0.0.1", "::1"], port).await;
     assert!(report.has_passed(), "{report}");
-    assert!(matches!(report.addresses[1].outcome, Outcome::Unreachable { .. }), "{report}");
+    assert!(matches!(report.addresses[1].outcome, AddressAnswer::Unreachable { .. }), "{report}");
     let [warning] = report.warnings().try_into().unwrap();
     assert!(warning.starts_with("::1 cannot be reached: "), "{warning}");
     let report = check(&["::1"], port).await;
@@ -118,7 +119,8 @@ async fn wrong_answers_block_and_are_shown_escaped() {
         let server = WebServer::start(move |_| Some(answer.clone())).await;
         let report = check(&["127.0.0.1"], server.address.port()).await;
         let first_bytes = first_bytes.clone();
-        let expected = Outcome::Wrong { status: *status, first_bytes, remote: server.address };
+        let expected =
+            AddressAnswer::Wrong { status: *status, first_bytes, remote: server.address };
         assert_eq!(report.addresses[0].outcome, expected);
         let reason = match status {
             200 => "did not get expected response \"tok.abc\" when querying endpoint \
@@ -139,7 +141,7 @@ async fn a_body_without_end_is_cut_off() {
     .await;
     let report = check(&["127.0.0.1"], server.address.port()).await;
     let first_bytes = "x".repeat(120);
-    let expected = Outcome::Wrong { status: 200, first_bytes, remote: server.address };
+    let expected = AddressAnswer::Wrong { status: 200, first_bytes, remote: server.address };
     assert_eq!(report.addresses[0].outcome, expected);
 }
 
@@ -147,12 +149,12 @@ async fn a_body_without_end_is_cut_off() {
 async fn what_speaks_no_http_blocks_and_silence_does_not_hang() {
     let server = WebServer::start(|_| Some("SSH-2.0-OpenSSH_9.2\r\n".to_owned())).await;
     let report = check(&["127.0.0.1"], server.address.port()).await;
-    let Outcome::Broken { why } = &report.addresses[0].outcome else { panic!("{report}") };
+    let AddressAnswer::Broken { why } = &report.addresses[0].outcome else { panic!("{report}") };
     assert!(why.starts_with("it does not speak HTTP: "), "{why}");
     let short = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ntok.abc";
     let server = WebServer::start(move |_| Some(short.to_owned())).await;
     let report = check(&["127.0.0.1"], server.address.port()).await;
-    let Outcome::Broken { why } = &report.addresses[0].outcome else { panic!("{report}") };
+    let AddressAnswer::Broken { why } = &report.addresses[0].outcome else { panic!("{report}") };
     assert!(why.starts_with("the body broke off: "), "{why}");
     let server = WebServer::start(|_| None).await;
     let (_server, resolver) = resolver(&["127.0.0.1"]).await;
@@ -160,7 +162,7 @@ async fn what_speaks_no_http_blocks_and_silence_does_not_hang() {
     let port = server.address.port();
     let options = CheckOptions { port, timeout: Duration::from_millis(50) };
     let report = check_http01(&resolver, &name, &"tok".parse().unwrap(), KEY, options).await;
-    let expected = Outcome::Unreachable { why: "no answer in 0.05 s".to_owned() };
+    let expected = AddressAnswer::Unreachable { why: "no answer in 0.05 s".to_owned() };
     assert_eq!(report.addresses[0].outcome, expected);
 }
 
@@ -208,7 +210,9 @@ async fn redirects_that_lead_nowhere_block() {
     for (target, why_part) in cases {
         let server = WebServer::start(move |_| Some(moved(target))).await;
         let report = check(&["127.0.0.1"], server.address.port()).await;
-        let Outcome::Broken { why } = &report.addresses[0].outcome else { panic!("{report}") };
+        let AddressAnswer::Broken { why } = &report.addresses[0].outcome else {
+            panic!("{report}")
+        };
         assert!(why.contains(why_part), "{target}: {why}");
         assert!(!report.has_passed());
     }
@@ -231,7 +235,7 @@ async fn a_wrong_answer_behind_a_redirect_names_who_gave_it() {
     );
     assert_eq!(report.to_string(), expected);
     let stored = serde_json::to_string(&report).unwrap();
-    assert_eq!(serde_json::from_str::<Report>(&stored).unwrap(), report);
+    assert_eq!(serde_json::from_str::<Http01Report>(&stored).unwrap(), report);
 }
 
 #[tokio::test]
@@ -244,7 +248,8 @@ async fn a_name_without_addresses_fails_with_what_the_server_said() {
     let dns = format!("gone.example.com does not exist (NXDOMAIN from {})", server.address);
     let reason = format!("failed to perform self check GET request '{url}': {dns}");
     let verdict = Verdict::Failed { reason };
-    let expected = Report { identifier: name, url, addresses: vec![], dns: Some(dns), verdict };
+    let expected =
+        Http01Report { identifier: name, url, addresses: vec![], dns: Some(dns), verdict };
     assert_eq!(report, expected);
 }
 

@@ -6,10 +6,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
 
 use super::*;
-use crate::probe::{
-    Addresses, Aliases, DnsError, Located, Resolver as Asking, ResolverOptions, locate,
-};
-use crate::resource::CnameStrategy;
+use crate::probe::{Addresses, DnsError, Located, Resolver as Asking, ResolverOptions, locate};
+use crate::resource::{Aliases, CnameStrategy};
 
 fn ips(texts: &[&str]) -> Vec<IpAddr> {
     texts.iter().map(|text| text.parse().unwrap()).collect()

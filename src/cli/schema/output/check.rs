@@ -51,7 +51,12 @@ fn acme() -> Value {
     ])
 }
 
-fn dns() -> Vec<(&'static str, Value)> {
+fn aliases() -> Value {
+    object(&[("chain?", list_of(text())), ("isWildcard?", boolean())])
+}
+
+/// What a name server answered.
+fn name_server() -> Value {
     let records = object(&[
         ("hasValue", boolean()),
         ("otherCount", integer()),
@@ -64,9 +69,15 @@ fn dns() -> Vec<(&'static str, Value)> {
         object(&[("records", records)]),
         object(&[("code", object(&[("code", text())]))]),
         object(&[("silent", object(&[("why", text())]))]),
+        object(&[("noRoute", object(&[("why", text())]))]),
+        object(&[("noAddress", object(&[("why", text())]))]),
+        object(&[("lookupFailed", object(&[("why", text())]))]),
     ] });
     let answer = object(&[("address?", text()), ("said", said)]);
-    let server = object(&[("server", text()), ("answers?", list_of(answer))]);
+    object(&[("server", text()), ("answers?", list_of(answer))])
+}
+
+fn dns() -> Vec<(&'static str, Value)> {
     let record = object(&[("isCritical", boolean()), ("tag", text()), ("value", text())]);
     let caa = json!({ "anyOf": [
         object(&[("name?", text()), ("records?", list_of(record))]),
@@ -83,9 +94,9 @@ fn dns() -> Vec<(&'static str, Value)> {
     vec![
         ("domain", text()),
         ("name", text()),
-        ("aliases", object(&[("chain?", list_of(text())), ("isWildcard?", boolean())])),
+        ("aliases", aliases()),
         ("zone", or_null(text())),
-        ("servers", list_of(server)),
+        ("servers", list_of(name_server())),
         ("warnings", list_of(text())),
         ("trouble", or_null(text())),
         ("caa", caa),
@@ -93,8 +104,8 @@ fn dns() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn http() -> Vec<(&'static str, Value)> {
-    let listener = object(&[("addresses", or_null(list_of(text()))), ("trouble", or_null(text()))]);
+/// A self-check of an HTTP-01 challenge.
+fn http01_report() -> Value {
     let wrong = object(&[("status", integer()), ("firstBytes", text()), ("remote", text())]);
     let why = object(&[("why", text())]);
     let outcome = json!({ "anyOf": [
@@ -110,17 +121,24 @@ fn http() -> Vec<(&'static str, Value)> {
         ("warnings?", list_of(text())),
     ]);
     let identifier = json!({ "anyOf": [object(&[("dns", text())]), object(&[("ip", text())])] });
-    let verdict = json!({ "anyOf": [
-        word(&["passed"]),
-        object(&[("failed", object(&[("reason", text())]))]),
-    ] });
-    let report = object(&[
+    object(&[
         ("identifier", identifier),
         ("url", text()),
         ("addresses", list_of(address)),
         ("dns?", text()),
-        ("verdict", verdict),
-    ]);
+        ("verdict", verdict()),
+    ])
+}
+
+fn verdict() -> Value {
+    json!({ "anyOf": [
+        word(&["passed"]),
+        object(&[("failed", object(&[("reason", text())]))]),
+    ] })
+}
+
+fn http() -> Vec<(&'static str, Value)> {
+    let listener = object(&[("addresses", or_null(list_of(text()))), ("trouble", or_null(text()))]);
     vec![
         ("name", text()),
         ("addresses", or_null(list_of(text()))),
@@ -129,6 +147,6 @@ fn http() -> Vec<(&'static str, Value)> {
         ("webroot", or_null(object(&[("path", text()), ("trouble", or_null(text()))]))),
         ("served", boolean()),
         ("passed", boolean()),
-        ("report", report),
+        ("report", http01_report()),
     ]
 }

@@ -155,9 +155,13 @@ fn solver() -> Value {
 
 /// The metadata of what belongs to a certificate.
 fn owned() -> Value {
+    let check = "What the last self-check of the challenge saw, in JSON.";
+    let checks = "What the last self-check of each challenge saw, in JSON.";
     let annotations = object(&[
         ("cert-manager.io/certificate-name", text()),
         ("cert-manager.io/certificate-revision", text()),
+        ("status.certctl.io/check?", described(text(), check)),
+        ("status.certctl.io/checks?", described(text(), checks)),
     ]);
     object(&[
         ("name", text()),

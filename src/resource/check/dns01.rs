@@ -1,8 +1,10 @@
 //! What a DNS-01 self-check saw, server by server, and what follows from it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::probe::{Aliases, Verdict};
+use super::Verdict;
 
 /// What one pass of the DNS-01 self-check saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +33,19 @@ pub struct Dns01Report {
     pub verdict: Verdict,
 }
 
+/// The CNAMEs of `_acme-challenge.<domain>`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Aliases {
+    /// The targets, in their order; the last one is where they lead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<String>,
+    /// Whether they exist only because `*.<domain>` has a CNAME, which ends to count for a name as
+    /// soon as a record is written at it (RFC 4592 section 2.2.1): then they are not followed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_wildcard: bool,
+}
+
 /// What one name server said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -50,13 +65,13 @@ pub struct AnswerReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// What came of it.
-    pub said: Said,
+    pub said: ServerAnswer,
 }
 
 /// What came of asking one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-pub enum Said {
+pub enum ServerAnswer {
     /// The name exists; with TXT records or without.
     Records {
         /// Whether the expected value is among them.
@@ -102,9 +117,9 @@ pub enum Said {
     },
 }
 
-impl Said {
+impl ServerAnswer {
     /// Whether the address answered, so that no other of the same server needs to be asked.
-    pub(super) fn is_answer(&self) -> bool {
+    pub(crate) fn is_answer(&self) -> bool {
         match self {
             Self::Records { .. } | Self::NxDomain | Self::Code { .. } | Self::Lame => true,
             Self::Silent { .. }
@@ -126,7 +141,7 @@ enum Standing {
 
 impl AnswerReport {
     /// Nobody could be asked.
-    pub(super) fn nowhere(said: Said) -> Self {
+    pub(crate) fn nowhere(said: ServerAnswer) -> Self {
         Self { address: None, said }
     }
 }
@@ -141,17 +156,21 @@ impl NameServerReport {
                 Some(_) | None => why.to_owned(),
             };
             match said {
-                Said::Records { has_value: true, .. } => return Standing::HasValue,
-                Said::Records { .. } | Said::NxDomain => return Standing::Lacks,
-                Said::Code { code } => {
+                ServerAnswer::Records { has_value: true, .. } => return Standing::HasValue,
+                ServerAnswer::Records { .. } | ServerAnswer::NxDomain => return Standing::Lacks,
+                ServerAnswer::Code { code } => {
                     return Standing::Broken(format!("NS {server} returned {code} for {name}"));
                 }
-                Said::Lame => {
+                ServerAnswer::Lame => {
                     let what = format!("NS {server} is not authoritative for {name}");
                     return Standing::Broken(what);
                 }
-                Said::Silent { why } | Said::LookupFailed { why } => faults.push(at(why)),
-                Said::NoRoute { why } | Said::NoAddress { why } => skipped.push(at(why)),
+                ServerAnswer::Silent { why } | ServerAnswer::LookupFailed { why } => {
+                    faults.push(at(why));
+                }
+                ServerAnswer::NoRoute { why } | ServerAnswer::NoAddress { why } => {
+                    skipped.push(at(why));
+                }
             }
         }
         if !faults.is_empty() {
@@ -165,7 +184,7 @@ impl NameServerReport {
 
 impl Dns01Report {
     /// Nothing known yet.
-    pub(super) fn blank(domain: String, name: String, written: Option<String>) -> Self {
+    pub(crate) fn blank(domain: String, name: String, written: Option<String>) -> Self {
         Self {
             domain,
             name,
@@ -179,13 +198,13 @@ impl Dns01Report {
     }
 
     /// Ends before any server was asked.
-    pub(super) fn failed(mut self, reason: String) -> Self {
+    pub(crate) fn failed(mut self, reason: String) -> Self {
         self.verdict = Verdict::Failed { reason };
         self
     }
 
     /// Judges what the servers said.
-    pub(super) fn judged(mut self) -> Self {
+    pub(crate) fn judged(mut self) -> Self {
         self.verdict = match self.blocking() {
             None => Verdict::Passed,
             Some(reason) => Verdict::Failed { reason: reason + &self.detour() },
@@ -218,10 +237,10 @@ impl Dns01Report {
             for AnswerReport { address, said } in &report.answers {
                 let address = address.as_deref().unwrap_or(server);
                 match said {
-                    Said::Silent { why } if matches!(standing, Standing::HasValue) => {
+                    ServerAnswer::Silent { why } if matches!(standing, Standing::HasValue) => {
                         all.push(format!("NS {server} does not answer at {address}: {why}"));
                     }
-                    Said::Records { has_value, other_count, is_authoritative, .. } => {
+                    ServerAnswer::Records { has_value, other_count, is_authoritative, .. } => {
                         if *has_value && !is_authoritative {
                             all.push(format!(
                                 "NS {server} has the value and is not authoritative for {}",
@@ -236,13 +255,13 @@ impl Dns01Report {
                             ));
                         }
                     }
-                    Said::NxDomain
-                    | Said::Code { .. }
-                    | Said::Lame
-                    | Said::Silent { .. }
-                    | Said::NoRoute { .. }
-                    | Said::NoAddress { .. }
-                    | Said::LookupFailed { .. } => {}
+                    ServerAnswer::NxDomain
+                    | ServerAnswer::Code { .. }
+                    | ServerAnswer::Lame
+                    | ServerAnswer::Silent { .. }
+                    | ServerAnswer::NoRoute { .. }
+                    | ServerAnswer::NoAddress { .. }
+                    | ServerAnswer::LookupFailed { .. } => {}
                 }
             }
         }
@@ -295,5 +314,99 @@ impl Dns01Report {
     }
 }
 
+impl fmt::Display for Dns01Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.verdict {
+            Verdict::Passed => write!(f, "TXT {}: passed", self.name)?,
+            Verdict::Failed { reason } => write!(f, "TXT {}: {reason}", self.name)?,
+        }
+        self.details().iter().try_for_each(|line| write!(f, "\n  {line}"))
+    }
+}
+
+/// Server, address, answer, TTL, error.
+type Row = [String; 5];
+
+impl Dns01Report {
+    /// The CNAMEs, the zone and what each name server answered, a line each.
+    pub fn details(&self) -> Vec<String> {
+        let aliases = self.aliases.chain.iter().map(|target| format!("CNAME to {target}"));
+        let zone = self.zone.iter().map(|zone| format!("zone {zone}"));
+        let table = self.table();
+        let rows = table.lines().map(|line| line.strip_prefix("  ").unwrap_or(line).to_owned());
+        aliases.chain(zone).chain(rows).collect()
+    }
+
+    /// The name servers, a line for each address that was asked, below a line of headings; empty
+    /// when there are none.
+    pub fn table(&self) -> String {
+        let rows = self.rows();
+        if rows.is_empty() {
+            return String::new();
+        }
+        let head = HEAD.map(ToOwned::to_owned);
+        let rows: Vec<&Row> = std::iter::once(&head).chain(&rows).collect();
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+        };
+        let line = |row: &&Row| {
+            let pad = |(column, cell)| format!("  {cell:<width$}", width = width(column));
+            let cells: Vec<String> = row.iter().enumerate().map(pad).collect();
+            cells.concat().trim_end().to_owned()
+        };
+        let lines: Vec<String> = rows.iter().map(line).collect();
+        lines.join("\n")
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for report in &self.servers {
+            let nothing =
+                AnswerReport::nowhere(ServerAnswer::NoAddress { why: "no address".to_owned() });
+            let answers = if report.answers.is_empty() {
+                std::slice::from_ref(&nothing)
+            } else {
+                &report.answers
+            };
+            for AnswerReport { address, said } in answers {
+                let address = address.as_deref().unwrap_or("-").to_owned();
+                let (answer, ttl, error) = cells(said);
+                rows.push([report.server.clone(), address, answer, ttl, error]);
+            }
+        }
+        rows
+    }
+}
+
+fn cells(said: &ServerAnswer) -> (String, String, String) {
+    let dash = || "-".to_owned();
+    match said {
+        ServerAnswer::Records { has_value, other_count, others, ttl, is_authoritative } => {
+            let mut values: Vec<String> = Vec::new();
+            if *has_value {
+                values.push("the value".to_owned());
+            }
+            values.extend(others.iter().map(|other| format!("\"{other}\"")));
+            let more = other_count.saturating_sub(others.len());
+            if more > 0 {
+                values.push(format!("{more} more"));
+            }
+            let answer = if values.is_empty() { "no TXT".to_owned() } else { values.join(", ") };
+            let ttl = ttl.map_or_else(dash, |ttl| ttl.to_string());
+            let error = if *is_authoritative { "" } else { "not authoritative" };
+            (answer, ttl, error.to_owned())
+        }
+        ServerAnswer::NxDomain => ("no such name".to_owned(), dash(), String::new()),
+        ServerAnswer::Code { code } => (dash(), dash(), code.clone()),
+        ServerAnswer::Lame => (dash(), dash(), "not authoritative".to_owned()),
+        ServerAnswer::Silent { why }
+        | ServerAnswer::NoRoute { why }
+        | ServerAnswer::NoAddress { why }
+        | ServerAnswer::LookupFailed { why } => (dash(), dash(), why.clone()),
+    }
+}
+
+const HEAD: [&str; 5] = ["NAME SERVER", "ADDRESS", "ANSWER", "TTL", "ERROR"];
 /// Above it, answers grow so long that CAs have trouble with them.
 const MANY_OTHERS: usize = 20;

@@ -1,16 +1,17 @@
-//! Report: what a self-check saw, address by address, and what follows from it.
+//! What an HTTP-01 self-check saw, address by address, and what follows from it.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use super::Verdict;
 use crate::resource::Identifier;
 
 /// What one pass of the HTTP-01 self-check saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Report {
+pub struct Http01Report {
     /// The name or address that is to be proven.
     pub identifier: Identifier,
     /// What was asked for.
@@ -31,7 +32,7 @@ pub struct AddressReport {
     /// The address that was asked first.
     pub address: IpAddr,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: AddressAnswer,
     /// The targets of the redirects that were followed, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirects: Vec<String>,
@@ -43,7 +44,7 @@ pub struct AddressReport {
 /// What came of asking one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-pub enum Outcome {
+pub enum AddressAnswer {
     /// The key authorization, with status 200.
     Correct,
     /// Another answer: blocks.
@@ -68,20 +69,7 @@ pub enum Outcome {
     },
 }
 
-/// What follows from a pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-pub enum Verdict {
-    /// The CA may be told to look.
-    Passed,
-    /// The CA would fail.
-    Failed {
-        /// One line, in cert-manager's words where it has any.
-        reason: String,
-    },
-}
-
-impl Report {
+impl Http01Report {
     /// Whether the CA may be told to look.
     pub fn has_passed(&self) -> bool {
         self.verdict == Verdict::Passed
@@ -103,7 +91,7 @@ impl Report {
         }
         for report in &self.addresses {
             let address = report.address;
-            if let Outcome::Unreachable { why } = &report.outcome {
+            if let AddressAnswer::Unreachable { why } = &report.outcome {
                 all.push(format!("{address} cannot be reached: {why}"));
             }
             all.extend(report.warnings.iter().map(|warning| format!("{address}: {warning}")));
@@ -112,7 +100,7 @@ impl Report {
     }
 
     /// Puts the parts together and judges them.
-    pub(super) fn judge(
+    pub(crate) fn judge(
         identifier: Identifier,
         url: String,
         key_authorization: &str,
@@ -126,8 +114,8 @@ impl Report {
 
 fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Verdict {
     let blocking = |report: &&AddressReport| match report.outcome {
-        Outcome::Wrong { .. } | Outcome::Broken { .. } => true,
-        Outcome::Correct | Outcome::Unreachable { .. } => false,
+        AddressAnswer::Wrong { .. } | AddressAnswer::Broken { .. } => true,
+        AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => false,
     };
     if let Some(first) = addresses.iter().find(blocking) {
         let count = addresses.iter().filter(blocking).count();
@@ -138,12 +126,12 @@ fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&
         let what = describe(&first.outcome, url, expected);
         return Verdict::Failed { reason: format!("{what} ({}{of})", first.address) };
     }
-    if addresses.iter().any(|report| report.outcome == Outcome::Correct) {
+    if addresses.iter().any(|report| report.outcome == AddressAnswer::Correct) {
         return Verdict::Passed;
     }
     let mut whys: Vec<String> = Vec::new();
     for report in addresses {
-        if let Outcome::Unreachable { why } = &report.outcome {
+        if let AddressAnswer::Unreachable { why } = &report.outcome {
             whys.push(format!("{}: {why}", report.address));
         }
     }
@@ -154,32 +142,36 @@ fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&
     Verdict::Failed { reason: format!("failed to perform self check GET request '{url}': {whys}") }
 }
 
-fn describe(outcome: &Outcome, url: &str, expected: &str) -> String {
+fn describe(outcome: &AddressAnswer, url: &str, expected: &str) -> String {
     match outcome {
-        Outcome::Correct => "correct".to_owned(),
-        Outcome::Wrong { status: 200, .. } => {
+        AddressAnswer::Correct => "correct".to_owned(),
+        AddressAnswer::Wrong { status: 200, .. } => {
             format!("did not get expected response {expected:?} when querying endpoint")
         }
-        Outcome::Wrong { status, .. } => format!("wrong status code '{status}', expected '200'"),
-        Outcome::Broken { why } | Outcome::Unreachable { why } => {
+        AddressAnswer::Wrong { status, .. } => {
+            format!("wrong status code '{status}', expected '200'")
+        }
+        AddressAnswer::Broken { why } | AddressAnswer::Unreachable { why } => {
             format!("failed to perform self check GET request '{url}': {why}")
         }
     }
 }
 
-impl fmt::Display for Report {
+impl Http01Report {
+    /// What the lookup and each address answered, a line each.
+    pub fn details(&self) -> Vec<String> {
+        let dns = self.dns.iter().map(|dns| format!("DNS: {dns}"));
+        dns.chain(self.addresses.iter().map(ToString::to_string)).collect()
+    }
+}
+
+impl fmt::Display for Http01Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.verdict {
             Verdict::Passed => write!(f, "{}: passed", self.url)?,
             Verdict::Failed { reason } => write!(f, "{}: {reason}", self.url)?,
         }
-        if let Some(dns) = &self.dns {
-            write!(f, "\n  DNS: {dns}")?;
-        }
-        for report in &self.addresses {
-            write!(f, "\n  {report}")?;
-        }
-        Ok(())
+        self.details().iter().try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
 
@@ -187,12 +179,12 @@ impl fmt::Display for AddressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.address)?;
         match &self.outcome {
-            Outcome::Correct => write!(f, "correct")?,
-            Outcome::Wrong { status, first_bytes, remote } => {
+            AddressAnswer::Correct => write!(f, "correct")?,
+            AddressAnswer::Wrong { status, first_bytes, remote } => {
                 write!(f, "wrong, status {status}, body \"{first_bytes}\" from {remote}")?;
             }
-            Outcome::Broken { why } => write!(f, "wrong, {why}")?,
-            Outcome::Unreachable { why } => write!(f, "cannot be reached: {why}")?,
+            AddressAnswer::Broken { why } => write!(f, "wrong, {why}")?,
+            AddressAnswer::Unreachable { why } => write!(f, "cannot be reached: {why}")?,
         }
         for redirect in &self.redirects {
             write!(f, ", redirected to {redirect}")?;
@@ -210,29 +202,29 @@ mod tests {
 
     #[test]
     fn one_wrong_address_blocks_and_an_unreachable_one_does_not() {
-        let wrong = |status| Outcome::Wrong {
+        let wrong = |status| AddressAnswer::Wrong {
             status,
             first_bytes: String::new(),
             remote: "192.0.2.9:80".parse().unwrap(),
         };
-        let broken = || Outcome::Broken { why: "a circle".to_owned() };
-        let gone = || Outcome::Unreachable { why: "refused".to_owned() };
+        let broken = || AddressAnswer::Broken { why: "a circle".to_owned() };
+        let gone = || AddressAnswer::Unreachable { why: "refused".to_owned() };
         let get = "failed to perform self check GET request 'u'";
         let unexpected = "did not get expected response \"key\" when querying endpoint";
         let cases = [
-            (vec![Outcome::Correct], None, None),
-            (vec![gone(), Outcome::Correct], None, None),
-            (vec![Outcome::Correct], Some("AAAA: SERVFAIL"), None),
+            (vec![AddressAnswer::Correct], None, None),
+            (vec![gone(), AddressAnswer::Correct], None, None),
+            (vec![AddressAnswer::Correct], Some("AAAA: SERVFAIL"), None),
             (vec![wrong(200)], None, Some(format!("{unexpected} (192.0.2.0)"))),
             (
-                vec![gone(), wrong(404), Outcome::Correct],
+                vec![gone(), wrong(404), AddressAnswer::Correct],
                 None,
                 Some(
                     "wrong status code '404', expected '200' (192.0.2.1; 1 of 3 addresses)".into(),
                 ),
             ),
             (
-                vec![Outcome::Correct, broken()],
+                vec![AddressAnswer::Correct, broken()],
                 None,
                 Some(format!("{get}: a circle (192.0.2.1; 1 of 2 addresses)")),
             ),

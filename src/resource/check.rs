@@ -1,0 +1,89 @@
+//! What a self-check saw: the report of one pass, by the challenge's type.
+
+mod dns01;
+mod http01;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use dns01::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
+pub use http01::{AddressAnswer, AddressReport, Http01Report};
+
+/// The report of one pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckReport {
+    /// Of an HTTP-01 challenge (RFC 8555 section 8.3).
+    Http01(Http01Report),
+    /// Of a DNS-01 challenge (RFC 8555 section 8.4).
+    Dns01(Dns01Report),
+}
+
+impl CheckReport {
+    /// Whether the CA may be told to look.
+    pub fn has_passed(&self) -> bool {
+        *self.verdict() == Verdict::Passed
+    }
+
+    /// Why it failed, in one line; `None` when it passed.
+    pub fn reason(&self) -> Option<&str> {
+        match self.verdict() {
+            Verdict::Passed => None,
+            Verdict::Failed { reason } => Some(reason),
+        }
+    }
+
+    /// What does not block and is worth knowing, a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            Self::Http01(report) => report.warnings(),
+            Self::Dns01(report) => report.warnings(),
+        }
+    }
+
+    /// What was asked for: a URL, or the name of a TXT record.
+    pub fn asked(&self) -> String {
+        match self {
+            Self::Http01(report) => report.url.clone(),
+            Self::Dns01(report) => format!("TXT {}", report.name),
+        }
+    }
+
+    /// What each place answered, a line each.
+    pub fn details(&self) -> Vec<String> {
+        match self {
+            Self::Http01(report) => report.details(),
+            Self::Dns01(report) => report.details(),
+        }
+    }
+
+    fn verdict(&self) -> &Verdict {
+        match self {
+            Self::Http01(report) => &report.verdict,
+            Self::Dns01(report) => &report.verdict,
+        }
+    }
+}
+
+impl fmt::Display for CheckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Http01(report) => report.fmt(f),
+            Self::Dns01(report) => report.fmt(f),
+        }
+    }
+}
+
+/// What follows from a pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Verdict {
+    /// The CA may be told to look.
+    Passed,
+    /// The CA would fail.
+    Failed {
+        /// One line, in cert-manager's words where it has any.
+        reason: String,
+    },
+}
