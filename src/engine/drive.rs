@@ -98,6 +98,7 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         lease = engine.store.lock(&lock, engine.options.lock_timeout) => lease?,
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
+    session.bring_up_to_date().await?;
     let now = engine.clock.now();
     for event in rollback::finish(engine.store, &mut session, task, intervals, now).await? {
         engine.observer.event(&session.name, &event);

@@ -66,6 +66,8 @@ pub(crate) struct Session<'a, S: Store> {
     pub(crate) name: NamespacedName,
     pub(crate) snapshot: Snapshot,
     stored: HashMap<Key, Revision>,
+    /// What an older certctl wrote, in this one's format.
+    outdated: Vec<Change>,
     /// The orders as they are on disk, by revision and number.
     stored_orders: HashMap<(u32, u32), Kept<Order>>,
     pending: Vec<Change>,
@@ -85,8 +87,12 @@ impl<'a, S: Store> Session<'a, S> {
         let name = task.certificate.metadata.key();
         let records = Records::new(store);
         let mut stored = HashMap::new();
+        let mut outdated = Vec::new();
         let stored_record = records.certificate(&name).await?.map(|kept| {
             stored.insert(Key::Certificate(name.clone()), kept.revision);
+            if kept.is_outdated {
+                outdated.push(Change::Certificate(Box::new(kept.value.clone())));
+            }
             kept.value
         });
         let record = brought_up_to_date(stored_record.clone(), task, now);
@@ -94,10 +100,19 @@ impl<'a, S: Store> Session<'a, S> {
         let next = record.next_revision();
         let mut current_request = None;
         if let Some(revision) = current {
-            current_request = records.request(&name, revision).await?.map(|kept| kept.value);
+            current_request = records.request(&name, revision).await?.map(|kept| {
+                stored.insert(Key::Request(name.clone(), revision), kept.revision);
+                if kept.is_outdated {
+                    outdated.push(Change::Request(Box::new(kept.value.clone())));
+                }
+                kept.value
+            });
         }
         let next_request = records.request(&name, next).await?.map(|kept| {
             stored.insert(Key::Request(name.clone(), next), kept.revision);
+            if kept.is_outdated {
+                outdated.push(Change::Request(Box::new(kept.value.clone())));
+            }
             kept.value
         });
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
@@ -127,6 +142,7 @@ impl<'a, S: Store> Session<'a, S> {
                 run: Run::default(),
             },
             stored,
+            outdated,
             stored_orders: HashMap::new(),
             pending: Vec::new(),
             events: Vec::new(),
@@ -142,6 +158,9 @@ impl<'a, S: Store> Session<'a, S> {
         for ((revision, number), kept) in self.records().all_orders(&self.name).await? {
             let kept = kept?;
             let order = kept.value.clone();
+            if kept.is_outdated {
+                self.outdated.push(Change::Order(Box::new(order.clone())));
+            }
             self.stored_orders.insert((revision, number), kept);
             let newer = revision == next && number > self.snapshot.order_count;
             let displaced = if newer {
@@ -227,6 +246,20 @@ impl<'a, S: Store> Session<'a, S> {
         } else if record != self.snapshot.record {
             self.apply(Record::of(Change::Certificate(Box::new(record))));
         }
+    }
+
+    /// Whether an older certctl wrote some of it.
+    pub(crate) fn is_outdated(&self) -> bool {
+        !self.outdated.is_empty()
+    }
+
+    /// Writes what an older certctl wrote in this one's format, once, under the lock. Each document
+    /// is replaced in one rename: the old one is there until the new one is durable.
+    pub(crate) async fn bring_up_to_date(&mut self) -> Result<(), StoreError> {
+        for change in std::mem::take(&mut self.outdated) {
+            self.write(change).await?;
+        }
+        Ok(())
     }
 
     /// Whether the record in memory says something that the one on disk does not.
@@ -326,7 +359,8 @@ impl<'a, S: Store> Session<'a, S> {
                 let (of, number) = (order.spec.revision, number_of(&order));
                 let old = self.stored_orders.get(&(of, number));
                 let revision = self.records().put_order(&name, of, number, &order, old).await?;
-                self.stored_orders.insert((of, number), Kept { value: *order, revision });
+                self.stored_orders
+                    .insert((of, number), Kept { value: *order, revision, is_outdated: false });
             }
             Change::NextKey(pem, _) => {
                 self.records().create_next_key(&name, pem.0.as_bytes()).await?;

@@ -1,50 +1,63 @@
 //! How a JSON document is written down: `{"version":1,"kind":"Order","document":{…}}`.
 //!
-//! Contract: the version is looked at before anything else, so a file of a newer certctl is told
-//! from a damaged one. An unknown field, a second `version` and anything after the end are damage.
+//! Contract: each kind has a version of its own, which any added field raises. The version is
+//! looked at before anything else: a newer document is refused as newer and left alone, an older
+//! one is brought up to date as it is read. An unknown field, a second `version` and anything
+//! after the end are damage.
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::resource::{Account, BannedKeys, CertificateRecord, CertificateRequest, Order, Queue};
-
-/// The version that is written, and the only one that is read.
-pub(super) const VERSION: u64 = 1;
 
 /// A noun that is stored as JSON.
 pub(super) trait Document: Serialize + DeserializeOwned {
     /// Its name in the file.
     const KIND: &'static str;
+    /// The version that is written. Older ones, from 1 on, are read.
+    const VERSION: u64;
+
+    /// Changes the JSON of an older version into that of this one. Fields that were only added,
+    /// each with a default, need nothing.
+    fn upgrade(_from: u64, _document: &mut Value) {}
 }
 
 impl Document for CertificateRecord {
     const KIND: &'static str = "Certificate";
+    const VERSION: u64 = 1;
 }
 
 impl Document for CertificateRequest {
     const KIND: &'static str = "CertificateRequest";
+    const VERSION: u64 = 1;
 }
 
+/// 2: a challenge has the report of its last self-check.
 impl Document for Order {
     const KIND: &'static str = "Order";
+    const VERSION: u64 = 2;
 }
 
 impl Document for Account {
     const KIND: &'static str = "Account";
+    const VERSION: u64 = 1;
 }
 
 impl Document for BannedKeys {
     const KIND: &'static str = "BannedKeys";
+    const VERSION: u64 = 1;
 }
 
 impl Document for Queue {
     const KIND: &'static str = "Queue";
+    const VERSION: u64 = 1;
 }
 
 /// Why a document cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// It is of another version.
+    /// It is of a newer version, or of none that ever was.
     Version(u64),
     /// It is damaged, and how.
     Damaged(String),
@@ -52,25 +65,37 @@ pub(super) enum Unreadable {
 
 /// Writes a document.
 pub(super) fn seal<T: Document>(document: &T) -> Result<Vec<u8>, serde_json::Error> {
-    let envelope = Sealed { version: VERSION, kind: T::KIND, document };
+    let envelope = Sealed { version: T::VERSION, kind: T::KIND, document };
     let mut bytes = serde_json::to_vec_pretty(&envelope)?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
-/// Reads a document.
-pub(super) fn open<T: Document>(bytes: &[u8]) -> Result<T, Unreadable> {
+/// Reads a document, and says which version it was of.
+pub(super) fn open<T: Document>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
     let damaged = |error: serde_json::Error| Unreadable::Damaged(one_line(&error.to_string()));
     let label: Label = serde_json::from_slice(bytes).map_err(damaged)?;
-    if label.version != VERSION {
-        return Err(Unreadable::Version(label.version));
+    let version = label.version;
+    if version == T::VERSION {
+        let envelope: Envelope<T> = serde_json::from_slice(bytes).map_err(damaged)?;
+        return of_kind::<T, T>(envelope).map(|document| (document, version));
     }
-    let envelope: Envelope<T> = serde_json::from_slice(bytes).map_err(damaged)?;
-    if envelope.kind != T::KIND {
-        let why = format!("it is of kind {:?}, not {:?}", one_line(&envelope.kind), T::KIND);
-        return Err(Unreadable::Damaged(why));
+    if version == 0 || version > T::VERSION {
+        return Err(Unreadable::Version(version));
     }
-    Ok(envelope.document)
+    let envelope: Envelope<Value> = serde_json::from_slice(bytes).map_err(damaged)?;
+    let mut document = of_kind::<T, Value>(envelope)?;
+    T::upgrade(version, &mut document);
+    let document = serde_json::from_value(document).map_err(damaged)?;
+    Ok((document, version))
+}
+
+fn of_kind<T: Document, D>(envelope: Envelope<D>) -> Result<D, Unreadable> {
+    if envelope.kind == T::KIND {
+        return Ok(envelope.document);
+    }
+    let why = format!("it is of kind {:?}, not {:?}", one_line(&envelope.kind), T::KIND);
+    Err(Unreadable::Damaged(why))
 }
 
 #[derive(Serialize)]
@@ -111,17 +136,20 @@ mod tests {
 
     fn check_damages<T: Document + Clone + PartialEq + Debug>(document: &T) {
         let good = seal(document).unwrap();
-        assert_eq!(open::<T>(&good).as_ref(), Ok(document));
+        assert_eq!(open::<T>(&good), Ok((document.clone(), T::VERSION)));
         // The last byte is the newline: without it the document is whole.
         let mut damages: Vec<_> = (0..good.len() - 1).map(|end| good[..end].to_vec()).collect();
         let text = String::from_utf8(good.clone()).unwrap();
+        let version = format!("\"version\": {}", T::VERSION);
+        let twice = format!("{version}, {version}");
+        let (extra, comma) = (format!("{version}, \"extra\": 1"), format!("{version},"));
         let edits = [
-            ("\"version\": 1", "\"version\": -1"),
-            ("\"version\": 1", "\"version\": 1.0"),
-            ("\"version\": 1", "\"version\": 99999999999999999999"),
-            ("\"version\": 1", "\"version\": 1, \"version\": 1"),
-            ("\"version\": 1", "\"version\": 1, \"extra\": 1"),
-            ("\"version\": 1,", ""),
+            (version.as_str(), "\"version\": -1"),
+            (&version, "\"version\": 1.0"),
+            (&version, "\"version\": 99999999999999999999"),
+            (&version, &twice),
+            (&version, &extra),
+            (&comma, ""),
             ("\"document\": {", "\"document\": {\"ext\\u001bra\": 1,"),
             ("\"document\": {", "\"document\": {}, \"document\": {"),
             ("\"kind\": \"", "\"kind\": \"\\u001b"),
@@ -161,13 +189,33 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_told_from_damage() {
+    fn a_newer_version_is_told_from_damage() {
         for (text, version) in [
-            ("{\"version\":2,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 2),
+            ("{\"version\":3,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 3),
             ("{\"version\":0}", 0),
             ("{\"sum\":[[]],\"version\":18446744073709551615}", u64::MAX),
         ] {
             assert_eq!(open::<Order>(text.as_bytes()), Err(Unreadable::Version(version)), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_older_version_is_read_and_damage_in_it_is_damage() {
+        let order = samples::order();
+        let now = String::from_utf8(seal(&order).unwrap()).unwrap();
+        let old = now.replacen("\"version\": 2", "\"version\": 1", 1);
+        assert_eq!(open::<Order>(old.as_bytes()), Ok((order, 1)));
+        for (from, to) in [
+            ("\"document\": {", "\"document\": {\"extra\": 1,"),
+            ("\"kind\": \"Order\"", "\"kind\": \"Account\""),
+            ("\"deed\": ", "\"deed\": 7, \"d\": "),
+        ] {
+            let damage = old.replacen(from, to, 1);
+            assert_ne!(damage, old, "{from}");
+            assert!(
+                matches!(open::<Order>(damage.as_bytes()), Err(Unreadable::Damaged(_))),
+                "{to}"
+            );
         }
     }
 

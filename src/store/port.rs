@@ -205,7 +205,9 @@ pub enum StoreError {
         kept_as: String,
     },
     /// A file of a newer certctl.
-    #[error("{path}: has format version {found}, this certctl knows {known}")]
+    #[error(
+        "{path}: was written by a newer certctl: its format is version {found}, this certctl knows versions up to {known}; it is left as it is"
+    )]
     Version {
         /// The file.
         path: String,

@@ -1,6 +1,6 @@
 //! The documents with their types, over any [`Store`].
 //!
-//! Contract: a document of another version is refused and left alone. One that cannot be
+//! Contract: a document of a newer version is refused and left alone. One that cannot be
 //! understood is set aside by [`Store::quarantine`] and reported as [`StoreError::Corrupt`]; the
 //! reader decides what can be made up for it. Keys are bytes here, and never set aside. Reads
 //! that lead to a write are made under the lock of the certificate or account.
@@ -9,7 +9,7 @@ mod shared;
 
 use zeroize::Zeroizing;
 
-use super::envelope::{self, Document, Unreadable, VERSION};
+use super::envelope::{self, Document, Unreadable};
 use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
 use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
@@ -22,6 +22,8 @@ pub struct Kept<T> {
     pub value: T,
     /// For the next write of it.
     pub revision: Revision,
+    /// Whether it was written by an older certctl, and is to be written again.
+    pub is_outdated: bool,
 }
 
 /// A document of a list, by what identifies it in there: one that cannot be read hides no other.
@@ -306,9 +308,12 @@ impl<'a, S: Store> Records<'a, S> {
     fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Kept<T>, StoreError> {
         let path = || self.store.place(key);
         match envelope::open(&stored.bytes) {
-            Ok(value) => Ok(Kept { value, revision: stored.revision.clone() }),
+            Ok((value, version)) => {
+                let (revision, is_outdated) = (stored.revision.clone(), version < T::VERSION);
+                Ok(Kept { value, revision, is_outdated })
+            }
             Err(Unreadable::Version(found)) => {
-                Err(StoreError::Version { path: path(), found, known: VERSION })
+                Err(StoreError::Version { path: path(), found, known: T::VERSION })
             }
             Err(Unreadable::Damaged(why)) => {
                 Err(StoreError::Corrupt { path: path(), why, kept_as: path() })
@@ -391,7 +396,7 @@ mod tests {
         let newer = br#"{"version":2,"kind":"Cert","digest":"ab","document":[1]}"#;
         let key = Key::Certificate(web());
         let revision = state.create(&key, newer).await.unwrap();
-        let refused = |error| matches!(error, StoreError::Version { found: 2, known: VERSION, .. });
+        let refused = |error| matches!(error, StoreError::Version { found: 2, known: 1, .. });
         assert!(refused(records.certificate(&web()).await.unwrap_err()));
         let put = records.put_certificate(&web(), &samples::record(), Some(&revision)).await;
         assert!(refused(put.unwrap_err()));
@@ -440,10 +445,10 @@ mod tests {
         let records = Records::new(&state);
         assert_eq!(records.next_order_number(&web(), 7).await.unwrap(), 1);
         let revision = records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
-        let first = Kept { value: samples::order(), revision };
+        let first = Kept { value: samples::order(), revision, is_outdated: false };
         let later = Order { reason: "later".into(), ..samples::order() };
         let revision = records.put_order(&web(), 7, 1, &later, Some(&first)).await.unwrap();
-        let second = Kept { value: later.clone(), revision };
+        let second = Kept { value: later.clone(), revision, is_outdated: false };
         let outdated = records.put_order(&web(), 7, 1, &samples::order(), Some(&first)).await;
         assert!(matches!(outdated, Err(StoreError::Conflict { .. })));
         let other = Order { url: None, ..later.clone() };

@@ -72,4 +72,6 @@ mod temporary;
 #[cfg(test)]
 mod troubled_ca;
 #[cfg(test)]
+mod versions;
+#[cfg(test)]
 mod wrong_certificates;

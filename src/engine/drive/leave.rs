@@ -243,6 +243,7 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
         || goes_back
         || !session.is_known()
         || session.is_unsaved()
+        || session.is_outdated()
         || deploy::owed(snapshot).is_some()
     {
         return None;
