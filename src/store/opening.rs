@@ -15,13 +15,17 @@ const LEAST_SPACE: u64 = 1 << 20;
 
 /// Makes a folder and the missing ones above it, with mode 0700, durably.
 pub(super) fn make_folders(path: &Path) -> Result<(), StoreError> {
-    match rustix::fs::mkdir(path, Mode::RWXU) {
-        Ok(()) => {}
-        Err(Errno::EXIST) => return Ok(()),
+    let made = match rustix::fs::mkdir(path, Mode::RWXU) {
         Err(Errno::NOENT) if above(path) != path => {
             make_folders(above(path))?;
-            return make_folders(path);
+            // Once only: in `/proc` and below a dangling link, this is ENOENT for ever.
+            rustix::fs::mkdir(path, Mode::RWXU)
         }
+        made => made,
+    };
+    match made {
+        Ok(()) => {}
+        Err(Errno::EXIST) => return Ok(()),
         Err(error) => return Err(io_error(path, "create", error)),
     }
     // The umask can only have taken bits away; they are given back when it did.
@@ -59,4 +63,44 @@ pub(super) fn check_space(folder: &Folder) -> Result<(), StoreError> {
         return Err(io_error(folder.path(), "write", why));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn missing_folders_are_made_from_the_top_and_private() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("a/b/../c/d");
+        fs::create_dir_all(scratch.path().join("a/b")).unwrap();
+        make_folders(&path).unwrap();
+        make_folders(&path).unwrap();
+        for folder in ["a/c", "a/c/d"] {
+            let mode = fs::metadata(scratch.path().join(folder)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o7777, 0o700, "{folder}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_an_error_with_its_path() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path();
+        symlink("nowhere", root.join("dangling")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        for (path, place, error) in [
+            ("dangling/state", "dangling/state", Errno::NOENT),
+            ("dangling/a/b/state", "dangling/a", Errno::NOENT),
+            ("loop/state", "loop/state", Errno::LOOP),
+            ("file/a/state", "file/a/state", Errno::NOTDIR),
+        ] {
+            let expected = io_error(&root.join(place), "create", error);
+            let failed = make_folders(&root.join(path)).unwrap_err();
+            assert_eq!(failed.to_string(), expected.to_string());
+        }
+    }
 }
