@@ -37,7 +37,7 @@ fn other_than(own: &str, holders: Vec<Holder>) -> Option<Holder> {
 mod found {
     use std::collections::BTreeSet;
     use std::fs::{self, File};
-    use std::io::{self, BufRead, BufReader, Read};
+    use std::io::{BufRead, BufReader};
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
     use std::path::Path;
 
@@ -51,9 +51,7 @@ mod found {
         let inodes: BTreeSet<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
             .into_iter()
             .filter_map(|table| File::open(table).ok())
-            .flat_map(|table| {
-                listening_inodes(BufReader::new(Table { table, at_end: false }), address)
-            })
+            .flat_map(|table| listening_inodes(BufReader::new(table), address))
             .collect();
         if inodes.is_empty() {
             return Vec::new();
@@ -72,27 +70,6 @@ mod found {
         holders.sort_by_key(|holder| holder.pid);
         holders
     }
-
-    /// A table of the kernel, which gives as many lines as have room. Where one more would have
-    /// had, the end is reached: to ask for it would take the kernel through all sockets again.
-    struct Table {
-        table: File,
-        at_end: bool,
-    }
-
-    impl Read for Table {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            if self.at_end {
-                return Ok(0);
-            }
-            let read = self.table.read(buffer)?;
-            self.at_end = buffer.len().saturating_sub(read) > LONGEST_LINE;
-            Ok(read)
-        }
-    }
-
-    /// In bytes; they have 150 (`tcp`) and some 180 (`tcp6`).
-    const LONGEST_LINE: usize = 512;
 
     fn name_of(process: &Path) -> Option<String> {
         let name = fs::read_to_string(process.join("comm")).ok()?;
@@ -225,6 +202,21 @@ mod tests {
         let name = found::own_name().unwrap();
         assert_eq!(holder_of(address), Some(Holder { name, pid: std::process::id() }));
         assert_eq!(stranger_on(address), None);
+    }
+
+    #[test]
+    fn the_holder_is_found_among_hundreds_of_listening_sockets() {
+        let name = found::own_name().unwrap();
+        let us = Holder { name, pid: std::process::id() };
+        for host in ["127.0.0.1:0", "[::1]:0"] {
+            // One read of the kernel's table has some 27 of them.
+            let sockets: Vec<_> =
+                (0..200).map_while(|_| std::net::TcpListener::bind(host).ok()).collect();
+            for socket in sockets.iter().step_by(20) {
+                let address = socket.local_addr().unwrap();
+                assert_eq!(holder_of(address).as_ref(), Some(&us), "{address}");
+            }
+        }
     }
 
     #[test]
