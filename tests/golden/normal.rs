@@ -68,7 +68,8 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r"\b[0-9]{36,39}\b", |_, _| Some("<decimal serial>".to_owned())),
     (r"[A-Za-z0-9+/]{200,}={0,2}", |_, _| Some("<base64>".to_owned())),
     (r"[A-Za-z0-9+/]{43}=", |_, _| Some("<digest>".to_owned())),
-    (r"\b[A-Za-z0-9_-]{43}\.[A-Za-z0-9_-]{43}", |_, _| Some("<key authorization>".to_owned())),
+    // Without `\b`: a token may begin with `-`, which is no character of a word.
+    (r"[A-Za-z0-9_-]{43}\.[A-Za-z0-9_-]{43}", |_, _| Some("<key authorization>".to_owned())),
     (r#"(/acme-challenge/|Token: |token |"token": ")[A-Za-z0-9_-]{43}"#, token),
     (r"\b127\.0\.0\.1:[0-9]{4,5}\b", |_, _| Some("127.0.0.1:<port>".to_owned())),
 ];
@@ -139,6 +140,10 @@ fn date(text: &str, _: Timestamp) -> Option<String> {
 mod tests {
     use super::*;
 
+    const A: &str = "dm_-j5dhgbXuKzZpK2WqPxhb2GNn_WuoqSOom_9UmYU";
+    /// One less: with a `-` before or after it, a token or a thumbprint.
+    const B: &str = "m_-j5dhgbXuKzZpK2WqPxhb2GNn_WuoqSOom_9UmYU";
+
     #[test]
     fn what_is_replaced_is_well_formed_and_the_rest_stays() {
         let now: Timestamp = "2026-11-21T03:12:09.5Z".parse().unwrap();
@@ -168,6 +173,16 @@ mod tests {
             ("  Normal  Issuing  12m  certctl  x", "  Normal  Issuing  12m  certctl  x"),
             ("Token: dm_-j5dhgbXuKzZpK2WqPxhb2GNn_WuoqSOom_9UmYU, x", "Token: <token>, x"),
             ("Token: dm_-j5dhgbXuKz", "Token: dm_-j5dhgbXuKz"),
+            (format!("Token: -{B},").as_str(), "Token: <token>,"),
+            (format!("/acme-challenge/-{B}").as_str(), "/acme-challenge/<token>"),
+            (format!("Key: {A}.{A}, x").as_str(), "Key: <key authorization>, x"),
+            (format!("Key: -{B}.{A}, x").as_str(), "Key: <key authorization>, x"),
+            (
+                format!("domain   -{B}.-{B}   https").as_str(),
+                "domain   <key authorization>   https",
+            ),
+            (format!("\"-{B}.{B}-\"").as_str(), "\"<key authorization>\""),
+            (format!("Key: {A}.-{B}").as_str(), "Key: <key authorization>"),
             ("serial 00112233445566778899aabbccddeeff", "serial <serial>"),
             ("/tmp/x/state at 127.0.0.1:4711", "<folder>/state at 127.0.0.1:<port>"),
         ] {
