@@ -20,7 +20,6 @@ mod fuse;
 #[expect(dead_code, reason = "nothing wrong is issued here")]
 mod issuance;
 #[path = "resume/scene.rs"]
-#[expect(dead_code, reason = "one run at a time is enough here")]
 mod scene;
 #[path = "resume/stories.rs"]
 mod stories;

@@ -9,18 +9,20 @@
 //! | SelfChecking | look from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
 //! | Accepting | tell the CA; when unsure whether it knows, read the authorization | Accepted |
 //! | Accepted | nothing: the order's room looks; read the authorization, when others queue | Final |
+//! | Accepting, Accepted | the CA looked in vain: it calls the challenge pending, with an `error` | SelfChecking, or Presenting when nothing in this run answers; not before the pause since the last accept is over |
 //! | Final | take the answer back, when one is owed | |
 //!
 //! Presenting and SelfChecking become Requeued when the turn is over: the answer stays out.
 //! Everything that can move moves in one step: one record, then all deeds side by side.
 
 mod between_runs;
+mod left_pending;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect,
-    IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
+    IllegalOutcome, Outcome, Record, Run, Snapshot, Step, Wake,
 };
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Order, OrderState,
@@ -59,7 +61,11 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         if snapshot.run.without_slot.contains(&url) && !snapshot.run.unsure.contains(&url) {
             continue;
         }
-        let waits = [not_before(snapshot, challenge, queued), wait_ends(challenge)];
+        let waits = [
+            not_before(snapshot, challenge, queued),
+            wait_ends(challenge),
+            accept_waits(challenge, now),
+        ];
         if let Some(time) = waits.into_iter().flatten().find(|time| *time > now) {
             until = Some(until.map_or(time, |earlier| earlier.min(time)));
             continue;
@@ -211,8 +217,15 @@ fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
     challenge.presented_at?.checked_add(wait.0).ok()
 }
 
+/// When a challenge that the CA looked at in vain is looked at, and the CA told, once more.
+fn accept_waits(challenge: &Challenge, now: Timestamp) -> Option<Timestamp> {
+    let may_wait = matches!(challenge.phase, Phase::SelfChecking | Phase::Accepting);
+    may_wait.then(|| left_pending::not_before(challenge, now)).flatten()
+}
+
 fn waited_instead(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
     !snapshot.run.without_slot.contains(&challenge.spec.url)
+        && accept_waits(challenge, now).is_none_or(|time| time <= now)
         && wait_ends(challenge).is_some_and(|time| time <= now)
 }
 
@@ -223,7 +236,8 @@ fn waiting_for(order: &Order, now: Timestamp) -> String {
             format!("{} is queued for a free slot", challenge.spec.identifier)
         }
         Some(challenge) => {
-            let left = wait_ends(challenge).map(|ends| GoDuration(now.duration_until(ends)));
+            let ends = wait_ends(challenge).filter(|ends| *ends > now);
+            let left = ends.map(|ends| GoDuration(now.duration_until(ends)));
             let reason = left.map(|left| waiting_instead(challenge, left));
             let reason = reason.as_ref().unwrap_or(&challenge.reason);
             format!("{}: {reason}", challenge.spec.identifier)
@@ -273,13 +287,15 @@ pub fn absorb(
     if is_denied && challenge.phase == Phase::Presenting && !snapshot.run.may_be_out.contains(url) {
         challenge.clean_up = CleanUp::NotOwed;
     }
-    let record = absorb_one(challenge, outcome, now)?;
+    let is_out = snapshot.run.presented.contains(url);
+    let record = absorb_one(challenge, outcome, is_out, now)?;
     Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
 }
 
 fn absorb_one(
     challenge: &mut Challenge,
     outcome: Outcome,
+    is_out: bool,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     let kind = challenge.spec.kind.as_str().to_uppercase();
@@ -295,10 +311,11 @@ fn absorb_one(
         (Phase::Presenting, Outcome::Presented) => {
             challenge.phase = Phase::SelfChecking;
             challenge.presented_at = Some(now);
-            challenge.reason = match challenge.spec.solver.wait_instead_of_self_check {
+            let reason = match challenge.spec.solver.wait_instead_of_self_check {
                 Some(wait) => waiting_instead(challenge, wait),
                 None => format!("Waiting for {kind} challenge propagation"),
             };
+            challenge.reason = left_pending::reason_unless_it_fails(challenge, reason);
             let message =
                 format!("Presented challenge using {kind} challenge mechanism ({identifier})");
             Ok(quiet.normal(now, Reason::Presented, message))
@@ -313,28 +330,35 @@ fn absorb_one(
             Ok(quiet.warning(now, Reason::PresentError, message))
         }
         (Phase::SelfChecking, Outcome::Checked(report)) => {
-            challenge.reason = match report.reason() {
-                None => report.warnings().join("; "),
-                Some(reason) => format!("Waiting for {kind} challenge propagation: {reason}"),
-            };
-            if report.has_passed() {
+            if let Some(reason) = report.reason() {
+                let reason = format!("Waiting for {kind} challenge propagation: {reason}");
+                challenge.reason = left_pending::reason(challenge, reason);
+            } else {
                 challenge.phase = Phase::Accepting;
+                let warnings = report.warnings().join("; ");
+                challenge.reason = left_pending::reason_unless_it_fails(challenge, warnings);
             }
             challenge.check = Some(report);
             Ok(quiet)
         }
         (Phase::SelfChecking, Outcome::Failed(error)) => {
-            challenge.reason = format!("Waiting for {kind} challenge propagation: {error}");
+            let reason = format!("Waiting for {kind} challenge propagation: {error}");
+            challenge.reason = left_pending::reason(challenge, reason);
             Ok(quiet)
         }
         (Phase::Accepting, Outcome::Accepted(seen)) => {
             challenge.phase = Phase::Accepted;
             "Waiting for the CA to look".clone_into(&mut challenge.reason);
-            Ok(settle(challenge, &seen, now))
+            left_pending::told(challenge, now);
+            if seen.state == AuthorizationState::Valid || seen.state.is_failure() {
+                return Ok(settle(challenge, &seen, now));
+            }
+            Ok(left_pending::absorb(challenge, &seen, is_out, now))
         }
         (Phase::Accepting, Outcome::Failed(error)) => {
             // Whatever was answered: what the CA knows is read from the CA.
             challenge.reason = format!("Error accepting challenge: {error}");
+            left_pending::told(challenge, now);
             Ok(quiet)
         }
         // The turn was over while this deed was in flight.
@@ -348,7 +372,7 @@ fn absorb_one(
     }
 }
 
-/// Copies a verdict, when the CA has reached one.
+/// Copies a verdict.
 fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Record {
     let identifier = challenge.spec.identifier.clone();
     let kind = challenge.spec.kind.as_str().to_uppercase();
@@ -356,9 +380,6 @@ fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Re
         verified(challenge);
         let message = format!("Domain \"{identifier}\" verified with \"{kind}\" validation");
         return Record::default().normal(now, Reason::DomainVerified, message);
-    }
-    if !seen.state.is_failure() {
-        return Record::default();
     }
     challenge.phase = Phase::Final;
     challenge.state = seen.state.clone();
@@ -379,6 +400,7 @@ pub(super) fn verified(challenge: &mut Challenge) -> String {
     challenge.state = AuthorizationState::Valid;
     // What is proven needs no explanation any more.
     challenge.check = None;
+    challenge.problem = None;
     "Successfully authorized domain".clone_into(&mut challenge.reason);
     challenge.spec.identifier.to_string()
 }
@@ -418,6 +440,7 @@ pub(super) fn authorization_refused(order: &mut Order, authorization_url: &str, 
 /// What an authorization says of the challenge that answers it. The state kept is the
 /// authorization's, the error the challenge's own.
 pub(super) fn authorization_seen(
+    run: &Run,
     order: &mut Order,
     authorization_url: &str,
     seen: &AuthorizationSeen,
@@ -436,9 +459,23 @@ pub(super) fn authorization_seen(
         return settle(challenge, &ChallengeSeen { state, problem }, now);
     }
     challenge.state = state;
+    let url = &challenge.spec.url;
+    let (is_out, is_counted) = (run.presented.contains(url), run.accept_tries.contains_key(url));
+    let mut record = Record::default();
     match (challenge.phase, own) {
         (Phase::Accepting, Some(own)) if own.state != AuthorizationState::Pending => {
             challenge.phase = Phase::Accepted;
+            record = left_pending::absorb(challenge, own, is_out, now);
+        }
+        (Phase::Accepting, Some(own)) if own.problem.is_some() => {
+            // An earlier run told the CA, and was cut off before it could count that.
+            if !is_counted {
+                left_pending::told(challenge, now);
+            }
+            record = left_pending::absorb(challenge, own, is_out, now);
+        }
+        (Phase::Accepted, Some(own)) => {
+            record = left_pending::absorb(challenge, own, is_out, now);
         }
         // Asking again would be answered in the same way, at once and for ever.
         (Phase::Accepting, None) => {
@@ -459,7 +496,7 @@ pub(super) fn authorization_seen(
         // Another name of the same order was refused; this one was not looked at to the end.
         challenge.phase = Phase::Final;
     }
-    Record::default()
+    record
 }
 
 /// A clean-up that is done, or one that is left to the next run, with a warning that names it.

@@ -7,7 +7,7 @@
 //! | any, found from an earlier run | read the order first | as the CA says |
 //! | Authorize | read each authorization not read yet | all read → Solve |
 //! | Solve, challenges at work | settled: the challenges' room acts | |
-//! | Solve, all accepted | read the order, 5 ms after the last hit, then ×2 | ready → Finalize |
+//! | Solve, all accepted | read the order, 5 ms after the last hit, then ×2; when it stays pending, authorizations beside it | ready → Finalize |
 //! | Solve, order invalid | read the authorizations, to learn why | failed |
 //! | Finalize | POST the CSR | processing → Await; valid → Download; refused → Await |
 //! | Await | read the order | valid → Download; ready → Finalize |
@@ -31,7 +31,11 @@ use crate::resource::{
     OrderState, Phase, Reason, SolverKind, pick_solver,
 };
 
-/// After this many looks at an order that stays pending, the authorizations are read too.
+/// After this many looks at an order that stays pending, each look reads an authorization too, one
+/// after the other: the pause between two looks has grown to more than a second, and most CAs have
+/// had their verdict before. One that has looked in vain and left a challenge pending says so there.
+const FIRST_DOUBT: u32 = 8;
+/// After this many looks, all authorizations are read with each fourth one.
 const PATIENCE: u32 = 12;
 
 /// See the table above.
@@ -266,9 +270,19 @@ fn solve(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
     let beside = if looks >= PATIENCE && looks.is_multiple_of(4) {
         authorizations_of(undecided())
     } else {
-        Vec::new()
+        authorizations_of(one_in_doubt(undecided(), looks).into_iter())
     };
     look(snapshot, now, Wake::ChallengeHit, beside)
+}
+
+/// The challenge whose authorization is read beside this look at the order: each in its turn.
+fn one_in_doubt<'a>(
+    undecided: impl Iterator<Item = &'a Challenge>,
+    looks: u32,
+) -> Option<&'a Challenge> {
+    let undecided: Vec<_> = undecided.collect();
+    let turn = usize::try_from(looks.checked_sub(FIRST_DOUBT)?).ok()?;
+    undecided.get(turn.checked_rem(undecided.len())?).copied()
 }
 
 fn authorizations_of<'a>(challenges: impl Iterator<Item = &'a Challenge>) -> Vec<Effect> {

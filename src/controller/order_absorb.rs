@@ -298,7 +298,7 @@ pub fn absorb_authorization(
             Ok(record)
         }
         (_, Outcome::Authorization(seen)) => {
-            let record = challenge::authorization_seen(&mut order, url, &seen, now);
+            let record = challenge::authorization_seen(&snapshot.run, &mut order, url, &seen, now);
             let all_final = order.challenges.iter().all(|c| c.phase == Phase::Final);
             if order.state == OrderState::Invalid && all_final {
                 order.deed = Deed::Nothing;
@@ -396,6 +396,7 @@ fn new_challenge(
         reason: String::new(),
         problem: None,
         check: None,
+        accepts: None,
         presented_at: None,
         target: None,
         clean_up: CleanUp::NotOwed,

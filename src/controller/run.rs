@@ -10,7 +10,7 @@ pub(super) use sorts::acts_for_the_account;
 use sorts::{is_for_the_order, is_our_own};
 
 use super::order_absorb::doing;
-use super::{DeedError, DeedErrorKind, Effect, Intervals, Outcome};
+use super::{ChallengeSeen, DeedError, DeedErrorKind, Effect, Intervals, Outcome};
 use crate::resource::{AuthorizationState, DeployStep, OrderState};
 
 /// What has happened in this run. Gone when it ends.
@@ -79,6 +79,8 @@ pub struct Run {
     pub denials: BTreeMap<String, u32>,
     /// Challenges, by URL, whose answer may be out: who was to take it was not heard, or took it.
     pub may_be_out: BTreeSet<String>,
+    /// Challenges, by URL, whose answer this run has put out.
+    pub presented: BTreeSet<String>,
     /// Challenges, by URL, for which it is not known whether the CA has been told to look.
     pub unsure: BTreeSet<String>,
     /// Challenges, by URL, that an earlier run presented, and that the CA may have looked at when
@@ -189,8 +191,12 @@ impl Run {
             Effect::Accept { url } => {
                 self.unsure.remove(url);
                 self.cut_off.remove(url);
+                self.accept_tries.remove(url);
                 self.accepted.insert(url.clone(), now);
                 self.poll = Poll::default();
+                if let Outcome::Accepted(seen) = outcome {
+                    self.note_left_pending(url, seen);
+                }
             }
             Effect::ReadAuthorization { url } => {
                 self.looked.insert(url.clone(), now);
@@ -200,9 +206,11 @@ impl Run {
             Effect::Present { url } => {
                 self.denials.remove(url);
                 self.may_be_out.insert(url.clone());
+                self.presented.insert(url.clone());
             }
             Effect::CleanUp { url, .. } => {
                 self.may_be_out.remove(url);
+                self.presented.remove(url);
             }
             Effect::GenerateKey { .. }
             | Effect::ReuseKey
@@ -293,6 +301,16 @@ impl Run {
             if self.unsure.remove(url) && challenge.state != AuthorizationState::Pending {
                 self.accept_tries.remove(url);
             }
+            self.note_left_pending(url, challenge);
+        }
+    }
+
+    /// The CA has looked in vain: what it fetched until now says nothing of its next look.
+    fn note_left_pending(&mut self, url: &str, seen: &ChallengeSeen) {
+        if seen.state == AuthorizationState::Pending && seen.problem.is_some() {
+            self.hits.remove(url);
+            self.telling.remove(url);
+            self.accepted.remove(url);
         }
     }
 

@@ -169,16 +169,14 @@ impl Authorization {
 
     fn to_json(&self, shared: &Shared, id: u64) -> Value {
         // Only the challenge that was tried is listed once the authorization is decided.
-        let decided = self
-            .challenges
-            .iter()
-            .any(|challenge| challenge.validated.is_some() || challenge.error.is_some());
+        let was_tried =
+            |challenge: &Challenge| challenge.validated.is_some() || challenge.error.is_some();
+        let decided =
+            self.status != AuthorizationStatus::Pending && self.challenges.iter().any(was_tried);
         let challenges: Value = self
             .challenges
             .iter()
-            .filter(|challenge| {
-                !decided || challenge.validated.is_some() || challenge.error.is_some()
-            })
+            .filter(|challenge| !decided || was_tried(challenge))
             .map(|challenge| challenge.to_json(shared, id))
             .collect();
         let mut document = json!({

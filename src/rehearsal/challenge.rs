@@ -20,7 +20,8 @@ use super::world::World;
 struct Empty {}
 
 /// The challenge. An accepted one is looked at once: a second accept while the first is at work
-/// changes nothing, and one after the verdict is refused, as public CAs do.
+/// changes nothing, and one after the verdict is refused, as public CAs do. A failed look is a
+/// verdict, unless the CA leaves such challenges pending.
 pub(super) fn challenge(
     shared: &Arc<Shared>,
     world: &mut World,
@@ -78,11 +79,19 @@ fn absorb(shared: &Shared, attempt: &Attempt, verdict: Verdict) {
     let mut world = lock(&shared.world);
     let Some(authorization) = world.authorizations.get_mut(&attempt.authorization) else { return };
     let valid = verdict.result.is_ok();
+    let stays_pending = !valid && shared.options.leaves_pending;
     if let Some(challenge) = authorization.challenge(attempt.kind) {
         challenge.records = verdict.records;
-        challenge.validated = Some(now);
+        challenge.validated = Some(now).filter(|_| !stays_pending);
         challenge.error = verdict.result.err();
-        challenge.status = if valid { ChallengeStatus::Valid } else { ChallengeStatus::Invalid };
+        challenge.status = match (valid, stays_pending) {
+            (true, _) => ChallengeStatus::Valid,
+            (false, true) => ChallengeStatus::Pending,
+            (false, false) => ChallengeStatus::Invalid,
+        };
+    }
+    if stays_pending {
+        return;
     }
     // One failed challenge decides the authorization (RFC 8555 section 7.1.6), unless it was
     // given back in the meantime.

@@ -48,6 +48,9 @@ pub struct CaOptions {
     pub finalize_delay: Duration,
     /// Retry-After on what is pending or processing, as given.
     pub retry_after: Option<String>,
+    /// Whether a challenge whose validation fails stays pending with its `error`, and is validated
+    /// again when it is accepted again, as step-ca and Caddy do.
+    pub leaves_pending: bool,
     /// How many orders, and how many accounts, are held before more are refused.
     pub max_orders: usize,
     /// Misbehaviour; the clone kept by the caller changes it later.
@@ -74,6 +77,7 @@ impl CaOptions {
             alternate_root: false,
             finalize_delay: Duration::ZERO,
             retry_after: None,
+            leaves_pending: false,
             max_orders: 8192,
             faults: Faults::default(),
         }

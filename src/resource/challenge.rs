@@ -21,12 +21,16 @@ pub struct Challenge {
     /// Why it is in this state, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The CA's problem document, when it sent one.
+    /// The CA's problem document, when it sent one: of a failure, or of a challenge that it left
+    /// pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
     /// What the last self-check saw, until the name is proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Box<CheckReport>>,
+    /// How often the CA was told to look, over all runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepts: Option<Accepts>,
     /// When it was last presented.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presented_at: Option<Timestamp>,
@@ -36,6 +40,16 @@ pub struct Challenge {
     pub target: Option<Dns01Target>,
     /// Whether something of ours may be out in the world.
     pub clean_up: CleanUp,
+}
+
+/// How often the CA was told to look at a challenge, and when last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Accepts {
+    /// How often; at least once.
+    pub count: u32,
+    /// When last.
+    pub last: Timestamp,
 }
 
 /// The place of a DNS-01 answer: enough to take it back, once the credentials are there. Names are

@@ -37,7 +37,9 @@ pub use certificate::{
     RenewalWindow, RotationPolicy, SecretTemplate, Subject,
 };
 pub use certificate_request::{CertificateRequest, CertificateRequestSpec};
-pub use challenge::{Challenge, ChallengeSpec, ChallengeType, CleanUp, Dns01Target, Phase};
+pub use challenge::{
+    Accepts, Challenge, ChallengeSpec, ChallengeType, CleanUp, Dns01Target, Phase,
+};
 pub use check::{
     AddressAnswer, AddressReport, Aliases, AnswerReport, CheckReport, Dns01Report, Http01Report,
     NameServerReport, ServerAnswer, Verdict,

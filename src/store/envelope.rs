@@ -33,7 +33,7 @@ impl Document for CertificateRequest {
     const VERSION: u64 = 1;
 }
 
-/// 2: a challenge has the report of its last self-check.
+/// 2: a challenge has the report of its last self-check, and how often the CA was told to look.
 impl Document for Order {
     const KIND: &'static str = "Order";
     const VERSION: u64 = 2;

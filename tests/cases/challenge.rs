@@ -236,6 +236,7 @@ fn on_stage(given: &Value) -> Stage {
         state: known,
         reason: String::new(),
         problem: None,
+        accepts: None,
     };
     if given["processing"] == true {
         stage.snapshot.run.granted.insert(CHALLENGE.to_owned());

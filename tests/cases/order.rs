@@ -168,6 +168,7 @@ fn challenge(
         reason: String::new(),
         problem: None,
         check: None,
+        accepts: None,
         presented_at: None,
         target: None,
         clean_up: CleanUp::NotOwed,

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use certctl::rehearsal::{Fault, RequestKind, Rule};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{CertificateYaml, WebServer, World, finish, until};
+use crate::support::{CertificateYaml, Port, WebServer, World, finish, until};
 
 fn here() -> Vec<std::net::IpAddr> {
     vec!["127.0.0.1".parse().unwrap()]
@@ -157,4 +157,35 @@ fn a_token_that_is_not_one_leads_nowhere() {
         assert!(!strange, "{token:?}");
         assert!(world.state().tokens().is_empty(), "{token:?}");
     }
+}
+
+/// The CA validates when it is told to and leaves the challenge pending when that fails, as step-ca
+/// does: the listener is reached from here at once, and by the CA only later.
+#[test]
+fn a_listener_that_the_ca_reaches_late_is_issued_for_in_the_same_run() {
+    let closed = Port::take();
+    let world = World::with(|options| {
+        options.leaves_pending = true;
+        options.http01_port = closed.number();
+    });
+    world.prepare(&[CertificateYaml::new("web")]);
+    let child = world.start_certctl(&["issue"]);
+    let left = || world.state().orders("web").pop()?.challenges.pop()?.problem;
+    until("the CA has looked in vain", || left().is_some());
+    let said = "The CA could not validate the challenge and left it pending: \
+                urn:ietf:params:acme:error:connection: ";
+    let status = world.run(&["status", "web"]).ends_in(0);
+    assert!(status.stdout.contains(said), "{}", status.stdout);
+    let status = world.run(&["status", "challenge", "-o", "json"]).ends_in(0);
+    assert!(status.stdout.contains(&format!("\"reason\": \"{said}")), "{}", status.stdout);
+    world.ca.set_http01_port(world.port.number());
+    finish(child).ends_in(0);
+    world.state().published("web");
+    assert_eq!(
+        (world.sent(RequestKind::Challenge), world.ca.created(RequestKind::NewOrder)),
+        (2, 1)
+    );
+    let journal = world.state().path("certificates/default/web/events.jsonl");
+    let journal = std::fs::read_to_string(journal).unwrap();
+    assert_eq!(journal.matches(said).count(), 1, "{journal}");
 }

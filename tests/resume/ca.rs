@@ -27,6 +27,10 @@ pub(crate) struct Ca {
     pub(crate) names_no_authorizations: bool,
     /// It looks for an answer a moment after it was told to.
     pub(crate) looks_late: bool,
+    /// At how many more accepts it looks in vain and leaves the challenge pending, with an error.
+    pub(crate) looks_in_vain: usize,
+    /// When it was told to look.
+    pub(crate) told: Vec<Timestamp>,
     /// Names that it never believes.
     pub(crate) refused: BTreeSet<Identifier>,
     /// How long an order that is not finalized lives; `None`: for ever.
@@ -80,6 +84,8 @@ impl Ca {
             is_slow: false,
             names_no_authorizations: false,
             looks_late: false,
+            looks_in_vain: 0,
+            told: Vec::new(),
             refused: BTreeSet::new(),
             lifetime: None,
             too_old: TooOld::Gone,
@@ -157,6 +163,15 @@ impl Ca {
         if authorization.state != AuthorizationState::Pending {
             return Err(refusal("malformed", 400));
         }
+        if let Some(left) = self.looks_in_vain.checked_sub(1) {
+            self.looks_in_vain = left;
+            authorization.problem = Some(problem("connection", 400));
+            return Ok(Outcome::Accepted(ChallengeSeen {
+                state: AuthorizationState::Pending,
+                problem: authorization.problem.clone(),
+            }));
+        }
+        authorization.problem = None;
         authorization.state = AuthorizationState::Processing;
         authorization.verdict = Some(answered && !self.refused.contains(&authorization.identifier));
         Ok(Outcome::Accepted(ChallengeSeen {

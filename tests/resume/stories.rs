@@ -1,17 +1,17 @@
 //! Runs that end in another way than by being killed: by a signal, by the deadline, by a failure or
 //! in front of an edited manifest; and the runs that follow them.
 
-use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;
-use certctl::resource::Phase;
+use certctl::engine::{Ending, Options};
+use certctl::resource::{Accepts, Phase};
 use jiff::SignedDuration;
 
 use super::fuse::Fuse;
-use super::scene::Scene;
+use super::scene::{Scene, options};
 use super::world::{DEED, Trouble};
 use super::{
     all_names_proven, due_for_renewal, issued, one_name, one_of_three_proven, refused, settle,
-    three_names, two_names_over_dns, undisturbed,
+    sweep, three_names, two_names_over_dns, undisturbed,
 };
 
 #[test]
@@ -65,6 +65,84 @@ fn a_challenge_that_nobody_can_reach_is_left_for_the_next_run() {
     settle(&scene);
     issued(1, &scene.state());
     assert_eq!(scene.ca.borrow().orders.len(), 1);
+}
+
+/// The seconds between two times that the CA was told to look.
+fn pauses(scene: &Scene) -> Vec<i64> {
+    let ca = scene.ca.borrow();
+    ca.told.windows(2).map(|two| two[0].duration_until(two[1]).as_secs()).collect()
+}
+
+#[test]
+fn a_ca_that_looks_only_when_told_is_told_again_with_growing_pauses() {
+    for begin in [one_name, || Scene::over_dns(&["a.example"])] {
+        let scene = begin();
+        scene.ca.borrow_mut().looks_in_vain = 7;
+        let ending = scene.run_freely();
+        assert!(matches!(ending, Ending::Issued(_)), "{ending:?}");
+        assert_eq!(pauses(&scene), [5, 10, 20, 40, 60, 60, 60]);
+        settle(&scene);
+        issued(1, &scene.state());
+        let order = scene.orders().pop().unwrap();
+        let left: Vec<_> = order.challenges.iter().map(|c| (&c.problem, c.accepts)).collect();
+        let last = *scene.ca.borrow().told.last().unwrap();
+        assert_eq!(left, [(&None, Some(Accepts { count: 8, last }))]);
+        assert_eq!(scene.ca.borrow().orders.len(), 1);
+    }
+}
+
+/// Runs of 20 seconds each: what one has begun to wait for the next ones wait for to its end.
+#[test]
+fn the_pauses_go_on_across_runs_with_the_same_order() {
+    let scene = one_name();
+    scene.ca.borrow_mut().looks_in_vain = 6;
+    let short = Options { timeout: SignedDuration::from_secs(20), ..options() };
+    let tasks = [scene.task.clone()];
+    let mut why = Vec::new();
+    for _ in 0..13 {
+        let mut ended = scene.run_together(&[&tasks], short, Trouble::default);
+        match ended.pop().unwrap().pop().unwrap().ending {
+            Ending::Pending { why: told, .. } => why.push(told),
+            Ending::Issued(_) => break,
+            ending => panic!("{ending:?}"),
+        }
+    }
+    assert_eq!(pauses(&scene), [5, 10, 20, 40, 60, 60]);
+    let said = "a.example: The CA could not validate the challenge and left it pending: \
+                400 urn:ietf:params:acme:error:connection: no";
+    assert_eq!(why, vec![said; 9]);
+    settle(&scene);
+    issued(1, &scene.state());
+    assert_eq!(scene.ca.borrow().orders.len(), 1);
+}
+
+#[test]
+fn a_ca_that_left_a_challenge_pending_is_told_nothing_while_our_own_look_fails() {
+    let scene = one_name();
+    scene.ca.borrow_mut().looks_in_vain = 100;
+    assert!(matches!(scene.run_freely(), Ending::Pending { .. }));
+    let told = scene.ca.borrow().told.len();
+    probe_in_vain(&scene);
+    assert_eq!(scene.ca.borrow().told.len(), told);
+    let reason = scene.orders().pop().unwrap().challenges[0].reason.clone();
+    let said = "Waiting for HTTP-01 challenge propagation: looked. The CA could not validate the \
+                challenge and left it pending: 400 urn:ietf:params:acme:error:connection: no";
+    assert_eq!(reason, said);
+    scene.ca.borrow_mut().looks_in_vain = 0;
+    assert!(matches!(scene.run_freely(), Ending::Issued(_)));
+    assert_eq!(scene.ca.borrow().orders.len(), 1);
+}
+
+#[test]
+fn a_killed_run_of_a_ca_that_looks_only_when_told_is_followed_by_a_certificate() {
+    let begin = || {
+        let scene = one_name();
+        scene.ca.borrow_mut().looks_in_vain = 2;
+        scene
+    };
+    let (state, orders, _) = sweep(begin, 60);
+    issued(1, &state);
+    assert_eq!(orders, 1);
 }
 
 #[test]

@@ -204,6 +204,7 @@ impl World {
                     self.hits.borrow_mut().insert(token, self.clock.now());
                     self.hit.notify_waiters();
                 }
+                ca.told.push(self.clock.now());
                 ca.accept(url, answered)
             }
             Effect::Finalize => {

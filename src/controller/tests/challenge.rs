@@ -13,7 +13,8 @@ use crate::controller::{
     challenge as room,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeType, CleanUp, GoDuration, Order, Phase, Reason,
+    Accepts, AuthorizationState, Challenge, ChallengeType, CleanUp, GoDuration, Order, Phase,
+    Reason,
 };
 
 fn granted(mut snapshot: Snapshot, indexes: &[usize]) -> Snapshot {
@@ -252,6 +253,101 @@ fn what_accept_answers_is_waiting_or_a_verdict() {
     assert_eq!(answer(Other("thinking".to_owned())), waiting);
     assert_eq!(answer(Valid), (Phase::Final, Valid));
     assert_eq!(answer(Invalid), (Phase::Final, Invalid));
+}
+
+/// What the CA says of a challenge that it looked at in vain.
+fn left(state: AuthorizationState) -> ChallengeSeen {
+    ChallengeSeen { state, problem: Some(problem("connection")) }
+}
+
+#[test]
+fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_again() {
+    use AuthorizationState::{Pending, Processing};
+    let effect = Effect::Accept { url: challenge_url(0) };
+    let error = "403 urn:ietf:params:acme:error:connection: no";
+    let mut snapshot = solving(&[Phase::Accepting]);
+    for (is_out, kind, phase) in [
+        (false, ChallengeType::Http01, Phase::Presenting),
+        (true, ChallengeType::Http01, Phase::SelfChecking),
+        (false, ChallengeType::Dns01, Phase::SelfChecking),
+    ] {
+        snapshot.run.presented = is_out.then(|| challenge_url(0)).into_iter().collect();
+        snapshot.order = Some(of_type(kind, Phase::Accepting));
+        let before = snapshot.order.as_ref().unwrap().challenges[0].clone();
+        let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Pending)));
+        let expected = Challenge {
+            phase,
+            reason: format!("The CA could not validate the challenge and left it pending: {error}"),
+            problem: Some(problem("connection")),
+            accepts: Some(Accepts { count: 1, last: now() }),
+            ..before
+        };
+        assert_eq!((found, reasons), (expected, vec![Reason::Pending]));
+    }
+    // The CA goes on by itself.
+    let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Processing)));
+    let said = format!("The CA has not validated the challenge yet: {error}");
+    assert_eq!(
+        (found.phase, found.reason, reasons),
+        (Phase::Accepted, said, vec![Reason::Pending])
+    );
+    // The same again is no news.
+    snapshot.order.as_mut().unwrap().challenges[0].problem = Some(problem("connection"));
+    let (_, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Pending)));
+    assert_eq!(reasons, []);
+}
+
+#[test]
+fn the_pause_before_another_accept_holds_for_the_look_too_and_for_the_wait_in_its_place() {
+    let mut snapshot = solving(&[Phase::SelfChecking]);
+    let check = Effect::SelfCheck { url: challenge_url(0) };
+    for (count, pause) in [(1, 5), (2, 10), (3, 20), (4, 40), (5, 60), (6, 60), (u32::MAX, 60)] {
+        let left = &mut snapshot.order.as_mut().unwrap().challenges[0];
+        left.problem = Some(problem("connection"));
+        left.accepts = Some(Accepts { count, last: now() });
+        let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!("{count}") };
+        assert_eq!(until, Some(after(seconds(pause))), "{count}");
+        let later = room::decide(&snapshot, after(seconds(pause)));
+        assert_eq!(later, Step::Act(vec![check.clone()]), "{count}");
+        // The clock was put back since.
+        let earlier = room::decide(&snapshot, after(seconds(-1)));
+        assert_eq!(earlier, Step::Act(vec![check.clone()]), "{count}");
+    }
+    let spec = &mut snapshot.order.as_mut().unwrap().challenges[0].spec;
+    Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(30)));
+    let Step::Wait { until, .. } = room::decide(&snapshot, after(seconds(30))) else { panic!() };
+    assert_eq!(until, Some(after(seconds(60))));
+    assert!(matches!(room::decide(&snapshot, after(seconds(60))), Step::Record(_)));
+}
+
+#[test]
+fn an_authorization_tells_of_a_look_in_vain_and_what_was_fetched_for_it_is_forgotten() {
+    use AuthorizationState::Pending;
+    let read = Effect::ReadAuthorization { url: authorization_url(0) };
+    let mut seen = authorization_seen(0, Pending, Pending);
+    seen.seen[0].1 = left(Pending);
+    let outcome = Outcome::Authorization(Box::new(seen));
+    // An accept whose reply was lost is counted once, by this run or the one before.
+    let told = Some(Accepts { count: 1, last: now() });
+    for (phase, is_tried, accepts) in [
+        (Phase::Accepted, false, None),
+        (Phase::Accepting, true, None),
+        (Phase::Accepting, false, told),
+    ] {
+        let mut snapshot = solving(&[phase]);
+        let url = challenge_url(0);
+        snapshot.run.presented.insert(url.clone());
+        snapshot.run.note_begin(&Effect::Accept { url: url.clone() }, now());
+        snapshot.run.note_hit(&url, now());
+        snapshot.run.accept_tries.extend(is_tried.then_some((url, 1)));
+        snapshot.run.note(&read, &outcome, snapshot.intervals, now());
+        let (run, none) = (&snapshot.run, (true, true));
+        assert_eq!((run.hits.is_empty(), run.telling.is_empty()), none, "{phase:?}");
+        let (found, reasons) = absorbed(&snapshot, &read, outcome.clone());
+        let expected = (Phase::SelfChecking, Some(problem("connection")), accepts);
+        assert_eq!((found.phase, found.problem, found.accepts), expected, "{phase:?} {is_tried}");
+        assert_eq!(reasons, [Reason::Pending]);
+    }
 }
 
 #[test]

@@ -294,6 +294,7 @@ pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
         reason: String::new(),
         problem: None,
         check: None,
+        accepts: None,
         presented_at: is_out.then(now),
         target: None,
         clean_up: match phase {

@@ -7,8 +7,8 @@ use super::fixture::{
     unread_authorization, written_order,
 };
 use crate::controller::{
-    Change, DeedErrorKind, Deferral, Effect, OrderSeen, Outcome, Snapshot, Step, Wake, next_step,
-    order as room,
+    Change, DeedErrorKind, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
+    next_step, order as room,
 };
 use crate::resource::{
     AuthorizationState, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
@@ -187,6 +187,25 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
         pauses.push(now().duration_until(until(&snapshot)).as_millis());
     }
     assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000]);
+}
+
+#[test]
+fn authorizations_are_read_beside_an_order_that_stays_pending() {
+    let mut snapshot = solving(&[Phase::Accepted, Phase::Final, Phase::Accepted]);
+    let mut read = Vec::new();
+    for looks in 0..=16 {
+        snapshot.run.poll = Poll { looks, not_before: None };
+        let effects = acts(&snapshot);
+        assert_eq!(effects[0], Effect::ReadOrder);
+        let beside = effects[1..].iter().map(|effect| match effect {
+            Effect::ReadAuthorization { url } => url.rsplit('/').next().unwrap().to_owned(),
+            effect => panic!("{effect:?}"),
+        });
+        read.push(beside.collect::<String>());
+    }
+    let none = [""; 8];
+    assert_eq!(read[..8], none, "as long as it takes most CAs");
+    assert_eq!(read[8..], ["0", "2", "0", "2", "02", "2", "0", "2", "02"]);
 }
 
 #[test]
