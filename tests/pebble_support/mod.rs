@@ -22,7 +22,7 @@ pub(crate) use ca::{Ca, Options};
 pub(crate) use dns::Dns;
 pub(crate) use port::free_port;
 pub(crate) use server::Server;
-pub(crate) use tool::{installed, needed, not_tested};
+pub(crate) use tool::{find, installed, needed, not_tested};
 pub(crate) use work::{Issuer, Run, Work};
 
 use std::time::Duration;

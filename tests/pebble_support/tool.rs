@@ -25,7 +25,7 @@ pub(crate) fn not_tested(why: &str) {
 
 /// The path of a tool: in the folder that `CERTCTL_TEST_TOOLS` names, in `target/tools`, or on
 /// the search path.
-pub(super) fn find(tool: &str) -> Option<PathBuf> {
+pub(crate) fn find(tool: &str) -> Option<PathBuf> {
     let promised = std::env::var_os("CERTCTL_TEST_TOOLS").map(PathBuf::from);
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools");
     let path = std::env::var_os("PATH").unwrap_or_default();

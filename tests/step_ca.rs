@@ -1,0 +1,188 @@
+//! The binary against step-ca, which validates when a challenge is accepted and only then, and
+//! leaves the challenge pending when that fails.
+//!
+//! Where there is no Go to build step-ca with, the test says so on stderr.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
+
+#[expect(dead_code, unused_imports, reason = "step-ca takes Pebble's place")]
+mod pebble_support;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use serde_json::{Value, json};
+
+use certctl::rehearsal::NameServer;
+use pebble_support::{Server, block_on, client, find, free_port, not_tested};
+
+const NAME: &str = "web.example.test";
+
+/// A running step-ca with an ACME provisioner.
+struct StepCa {
+    port: u16,
+    /// The port it validates HTTP-01 on.
+    http_port: u16,
+    /// Its root, in PEM: made for this process alone, so that whoever shows a certificate of it on
+    /// the port is the process that was started.
+    root: String,
+    _folder: tempfile::TempDir,
+    server: Server,
+}
+
+impl StepCa {
+    /// Starts it and waits until it answers; other ports are tried when it does not get its own.
+    fn start(program: &Path, dns: &NameServer) -> Self {
+        (0..3).find_map(|_| Self::try_start(program, dns)).unwrap_or_else(|| panic!("no step-ca"))
+    }
+
+    fn try_start(program: &Path, dns: &NameServer) -> Option<Self> {
+        let (port, http_port) = (free_port(), free_port());
+        let folder = tempfile::tempdir().unwrap();
+        let root = write_hierarchy(folder.path());
+        let place = |name: &str| folder.path().join(name);
+        let config = json!({
+            "root": place("root.pem"),
+            "crt": place("intermediate.pem"),
+            "key": place("intermediate.key"),
+            "address": format!("127.0.0.1:{port}"),
+            "dnsNames": ["127.0.0.1"],
+            "logger": { "format": "text" },
+            "db": { "type": "bbolt", "dataSource": place("db") },
+            "authority": { "provisioners": [{ "type": "ACME", "name": "acme" }] },
+        });
+        write(&place("ca.json"), &config.to_string());
+        let mut command = Command::new(program);
+        command.arg(place("ca.json")).args([
+            "--resolver",
+            &dns.address().to_string(),
+            "--insecure",
+        ]);
+        command.args(["--acme-http-port", &http_port.to_string()]);
+        command.env_clear().env("HOME", folder.path()).env("STEPPATH", folder.path());
+        let server = Server::start(&mut command, &place("log"));
+        let mut ca = Self { port, http_port, root, _folder: folder, server };
+        block_on(ca.prove()).then_some(ca)
+    }
+
+    async fn prove(&mut self) -> bool {
+        for _ in 0..2000 {
+            if !self.server.runs() {
+                return false;
+            }
+            let answer = client(Some(&self.root)).get(self.directory_url()).send().await;
+            if answer.is_ok_and(|answer| answer.status().is_success()) {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("step-ca does not answer: {}", self.server.log());
+    }
+
+    fn directory_url(&self) -> String {
+        format!("https://127.0.0.1:{}/acme/acme/directory", self.port)
+    }
+}
+
+/// A root and an intermediate certificate with its key; the root is returned.
+fn write_hierarchy(folder: &Path) -> String {
+    let authority = |name: &str, constraints| {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(constraints);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        (params, KeyPair::generate().unwrap())
+    };
+    let (root, root_key) = authority("root of one test", BasicConstraints::Unconstrained);
+    let root_pem = root.self_signed(&root_key).unwrap().pem();
+    let (below, key) = authority("intermediate of one test", BasicConstraints::Constrained(0));
+    let below = below.signed_by(&key, &Issuer::new(root, root_key)).unwrap();
+    write(&folder.join("root.pem"), &root_pem);
+    write(&folder.join("intermediate.pem"), &below.pem());
+    write(&folder.join("intermediate.key"), &key.serialize_pem());
+    root_pem
+}
+
+fn write(path: &Path, text: &str) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options.open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+/// Starts `certctl issue` for the name, which asks this DNS server.
+fn issue(folder: &Path, ca: &StepCa, dns: &NameServer) -> Child {
+    let manifest = format!(
+        "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{ name: step }}\nspec:\n  acme:\n    \
+         server: {}\n    caBundle: {}\n    privateKeySecretRef: {{ name: account }}\n    \
+         solvers: [ http01: {{ ingress: {{}} }} ]\n---\napiVersion: cert-manager.io/v1\n\
+         kind: Certificate\nmetadata: {{ name: web }}\nspec:\n  secretName: web-tls\n  \
+         issuerRef: {{ name: step }}\n  privateKey: {{ algorithm: ECDSA, size: 256 }}\n  \
+         dnsNames: [ {NAME} ]\n",
+        ca.directory_url(),
+        STANDARD.encode(&ca.root),
+    );
+    write(&folder.join("web.yaml"), &manifest);
+    let port = ca.http_port;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
+    command.current_dir(folder).env_clear().env("HOME", folder);
+    command.args(["issue", "-v", "./web.yaml", "--state-dir", "state", "--config-dir", "config"]);
+    command.args(["--resolver", &dns.address().to_string(), "--timeout", "3m"]);
+    command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
+    command.args(["--http01-check-port", &port.to_string()]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// The challenge of the only order in the state, as it is on disk.
+fn challenge(folder: &Path) -> Option<Value> {
+    let orders = folder.join("state/certificates/default/web/orders");
+    let files = std::fs::read_dir(orders).ok()?.map(|entry| entry.unwrap().path());
+    let mut orders = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    let text = std::fs::read_to_string(orders.next()?).ok()?;
+    let order: Value = serde_json::from_str(&text).ok()?;
+    order.pointer("/document/challenges/0").cloned()
+}
+
+/// The CA is sent to an address where nobody listens, until it has looked there.
+#[test]
+fn a_listener_that_step_ca_finds_late_is_issued_for_in_the_same_run() {
+    let Some(program) = find("step-ca") else {
+        not_tested("there is no step-ca, which is built with Go");
+        return;
+    };
+    let leads_to = |last| {
+        let address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last));
+        NameServer::start(BTreeMap::from([(NAME.to_owned(), vec![address])])).unwrap()
+    };
+    let (its_dns, our_dns) = (leads_to(2), leads_to(1));
+    let ca = StepCa::start(&program, &its_dns);
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = issue(folder.path(), &ca, &our_dns);
+    let left = || challenge(folder.path())?.get("problem")?.get("detail").cloned();
+    let mut tries = 12_000;
+    while left().is_none() && child.try_wait().unwrap().is_none() && tries > 0 {
+        std::thread::park_timeout(Duration::from_millis(5));
+        tries -= 1;
+    }
+    its_dns.set(NAME, vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}\n{}", ca.server.log());
+    let accepts = challenge(folder.path()).unwrap().pointer("/accepts/count").cloned();
+    assert_eq!(accepts, Some(json!(2)), "{said}");
+    let journal = folder.path().join("state/certificates/default/web/events.jsonl");
+    let journal = std::fs::read_to_string(journal).unwrap();
+    assert_eq!(journal.matches("left it pending: urn:").count(), 1, "{journal}");
+    let chain = folder.path().join("state/secrets/default/web-tls/tls.crt");
+    let chain = std::fs::read_to_string(chain).unwrap();
+    let leaf = certctl::pki::Chain::from_pem(&chain).unwrap().leaf().clone();
+    assert_eq!(leaf.dns_names, [NAME]);
+}
