@@ -213,6 +213,7 @@ fn page(scene: &Scene) -> String {
         secret_path: "/etc/certctl/live/default/web-tls".into(),
         next_attempt: None,
         renewal_time: None,
+        links: None,
         mistake: None,
     };
     let look = status::Scene {

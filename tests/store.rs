@@ -99,7 +99,7 @@ async fn use_everything(state: &StateDirectory) {
     state.journal(&web(), &[event()]).await.unwrap();
     state.log_issuance("serial 01").await.unwrap();
     for revision in 1..=2 {
-        state.publish(&web(), revision, &pair(&revision.to_string())).await.unwrap();
+        state.publish(&web(), revision, &pair(&revision.to_string()), None).await.unwrap();
     }
     assert_eq!(state.published(&web()).await.unwrap(), Some(pair("2")));
     assert_eq!(state.events(&web(), 9).unwrap(), [event(), event()]);
@@ -189,7 +189,7 @@ fn a_reader_changes_nothing() {
             state.lock(&Lock::Certificate(web()), zero).await.unwrap_err(),
             state.journal(&web(), &[event()]).await.unwrap_err(),
             state.log_issuance("x").await.unwrap_err(),
-            state.publish(&web(), 9, &pair("9")).await.unwrap_err(),
+            state.publish(&web(), 9, &pair("9"), None).await.unwrap_err(),
             state.forget(&web(), None, zero).await.unwrap_err(),
         ];
         for error in refused {
@@ -361,7 +361,7 @@ fn a_forgotten_certificate_is_gone_and_its_secret_only_if_asked() {
 
 async fn use_everything_again(state: &StateDirectory) {
     state.create(&document(), b"{}").await.unwrap();
-    state.publish(&web(), 1, &pair("1")).await.unwrap();
+    state.publish(&web(), 1, &pair("1"), None).await.unwrap();
     assert_eq!(state.list(&Prefix::Certificates).await.unwrap(), [document()]);
 }
 
@@ -382,7 +382,7 @@ fn a_reader_beside_a_publisher_always_sees_one_pair() {
     let (_scratch, path) = scratch();
     let state = writer(&path);
     let folder = state.secret_path(&web()).unwrap();
-    futures(state.publish(&web(), 1, &pair("1"))).unwrap();
+    futures(state.publish(&web(), 1, &pair("1"), None)).unwrap();
     let published = Arc::new(AtomicU32::new(1));
     let done = Arc::new(AtomicBool::new(false));
     let reader = {
@@ -409,7 +409,7 @@ fn a_reader_beside_a_publisher_always_sees_one_pair() {
         })
     };
     for revision in 2..=200 {
-        futures(state.publish(&web(), revision, &pair(&revision.to_string()))).unwrap();
+        futures(state.publish(&web(), revision, &pair(&revision.to_string()), None)).unwrap();
         published.store(revision, Ordering::SeqCst);
     }
     done.store(true, Ordering::SeqCst);

@@ -207,7 +207,10 @@ impl Observer for Progress {
             EventType::Warning
                 if matches!(
                     event.reason,
-                    Reason::CleanUpError | Reason::PresentError | Reason::RollbackFailed
+                    Reason::CleanUpError
+                        | Reason::PresentError
+                        | Reason::RollbackFailed
+                        | Reason::LinksRestored
                 ) =>
             {
                 tracing::warn!(%certificate, reason, "{message}");

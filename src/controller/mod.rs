@@ -14,6 +14,7 @@ pub mod deploy;
 pub mod formats;
 pub mod issuing;
 pub mod keymanager;
+pub mod links;
 pub mod order;
 pub mod policy;
 pub mod readiness;

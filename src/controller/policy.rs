@@ -46,6 +46,7 @@ pub const TRIGGER: &[Check] = &[
 /// When a certificate is not ready. The first violation wins.
 pub const READINESS: &[Check] = &[
     secret_does_not_exist,
+    links_are_missing,
     secret_is_missing_data,
     key_and_certificate_do_not_match,
     key_is_banned,
@@ -108,6 +109,13 @@ fn secret_does_not_exist(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     s.secret.is_none().then(|| {
         violation(Reason::DoesNotExist, "Issuing certificate as Secret does not exist".to_owned())
     })
+}
+
+/// Of ours: the files are there, and servers do not find them.
+fn links_are_missing(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let what = &s.repair.as_ref()?.what;
+    let message = format!("{what}; certctl issue restores this without an order");
+    Some(violation(Reason::MissingLinks, message))
 }
 
 fn secret_is_missing_data(s: &Snapshot, _now: Timestamp) -> Option<Violation> {

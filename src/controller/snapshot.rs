@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::Run;
+use super::links::Repair;
 use crate::resource::{
     Account, BannedKeys, Certificate, CertificateRecord, CertificateRequest, ConditionStatus,
     ConditionType, Issuer, KeyFacts, Order, PublishedPair, Settings,
@@ -21,6 +22,8 @@ pub struct Snapshot {
     pub record: CertificateRecord,
     /// What is live; `None` when nothing was ever published.
     pub secret: Option<PublishedPair>,
+    /// What is wrong with the links to it, when they are to be put right.
+    pub repair: Option<Repair>,
     /// Digest of all live files; `None` when they were published in this run.
     pub files_digest: Option<String>,
     /// The request of the live revision.

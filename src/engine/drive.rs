@@ -26,7 +26,9 @@ pub(super) use deploy::{Reloads, reload};
 use leave::{deferred, nothing_to_do, state_failure, unchanged};
 use wait::Woken;
 
-use super::{Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, news, rollback};
+use super::{
+    Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, links, news, rollback,
+};
 use crate::controller::{
     Change, Deferral, Effect, Outcome, Record, Step, absorb, deploy as room, next_step,
 };
@@ -100,8 +102,10 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
     session.bring_up_to_date().await?;
     let now = engine.clock.now();
-    for event in rollback::finish(engine.store, &mut session, task, intervals, now).await? {
-        engine.observer.event(&session.name, &event);
+    let back = rollback::finish(engine.store, &mut session, task, intervals, now).await?;
+    let linked = links::put_right(engine.store, &mut session, task, intervals, now).await?;
+    for event in back.iter().chain(&linked) {
+        engine.observer.event(&session.name, event);
     }
     session.snapshot.run.deploy_now = task.only == Some(Only::Deploy);
     look_at_passwords(engine, &mut session);

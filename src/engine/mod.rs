@@ -11,6 +11,7 @@ mod ending;
 mod foresee;
 mod gather;
 pub mod inputs;
+mod links;
 mod news;
 mod perform;
 pub mod ports;
@@ -33,6 +34,7 @@ use crate::resource::{Event, NamespacedName};
 pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
 pub use foresee::{Foreseen, foresee};
 pub use gather::published_pair;
+pub use links::{LiveFiles, live_files};
 pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, StandIn, World, WorldOptions, dns_api,
 };

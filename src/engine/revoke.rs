@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
+use super::links;
 use super::perform::World;
 use super::ports::{Clock, Lock, Store, StoreError};
 use super::session::{Session, Task};
@@ -72,6 +73,7 @@ pub async fn ask_to_revoke<S: Store>(
     let certificate = task.certificate.metadata.key();
     let _lease = store.lock(&Lock::Certificate(certificate.clone()), lock_timeout).await?;
     let mut session = Session::load(store, task, no_intervals(), now).await?;
+    links::put_right(store, &mut session, task, no_intervals(), now).await?;
     let leaf = live(&session.snapshot).cloned();
     let live = leaf.as_ref().map_or("", |leaf| leaf.fingerprint.as_str());
     let known = &session.snapshot.record.revocations;

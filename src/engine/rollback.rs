@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
 use super::gather::published_pair;
+use super::links;
 use super::ports::{Clock, KeptSet, Lock, Store, StoreError};
 use super::session::{Session, Task};
 use crate::controller::policy::{TRIGGER, Violation, first_violation};
@@ -114,6 +115,7 @@ pub async fn roll_back<C: Clock, S: Store>(
     let intervals = Intervals { self_check: SignedDuration::ZERO };
     let mut session = Session::load(store, task, intervals, clock.now()).await?;
     finish(store, &mut session, task, intervals, clock.now()).await?;
+    links::put_right(store, &mut session, task, intervals, clock.now()).await?;
     let now = clock.now();
     if session.snapshot.secret.is_none() {
         return Err(BackError::Nothing { certificate });

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::gather;
 use super::inputs::{account_id, id_of, spec_digest};
 use super::ports::{Key, Revision, Store, StoreError};
+use super::{gather, links};
 use crate::controller::{
     Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, order, trigger,
 };
@@ -74,6 +74,8 @@ pub(crate) struct Session<'a, S: Store> {
     events: Vec<Event>,
     /// The record as it is on disk.
     stored_record: Option<CertificateRecord>,
+    /// Whether sets of files were found and none of them live: then nothing is pruned.
+    pub(super) is_lost: bool,
 }
 
 impl<'a, S: Store> Session<'a, S> {
@@ -117,7 +119,9 @@ impl<'a, S: Store> Session<'a, S> {
         });
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
         let banned = records.banned_keys().await?;
-        let files = store.published(&task.certificate.secret_key()).await?;
+        let secret = task.certificate.secret_key();
+        let live = links::live_files(store, &secret, stored_record.as_ref()).await?;
+        let links::LiveFiles { files, repair, is_lost } = live;
         let settings = task.certificate.settings.or(&task.issuer.settings);
         let mut session = Self {
             store,
@@ -129,6 +133,7 @@ impl<'a, S: Store> Session<'a, S> {
                 record,
                 files_digest: files.as_ref().map(gather::files_digest),
                 secret: files.map(|files| gather::published_pair(&files)),
+                repair,
                 current_request,
                 next_request,
                 next_key,
@@ -147,6 +152,7 @@ impl<'a, S: Store> Session<'a, S> {
             pending: Vec::new(),
             events: Vec::new(),
             stored_record,
+            is_lost,
         };
         session.load_orders(next).await?;
         session.load_account().await?;
@@ -398,6 +404,9 @@ impl<'a, S: Store> Session<'a, S> {
 
     /// Removes requests and orders that nobody needs any more.
     pub(crate) async fn prune(&self) -> Result<(), StoreError> {
+        if self.is_lost {
+            return Ok(());
+        }
         let limit = self.snapshot.certificate.spec.revision_history_limit.unwrap_or(1);
         let limit = usize::try_from(limit).unwrap_or(1);
         self.records().prune(&self.name, &self.snapshot.record, limit).await.map(drop)

@@ -78,6 +78,8 @@ pub enum Reason {
     RevocationFailed,
     RolledBack,
     RollbackFailed,
+    MissingLinks,
+    LinksRestored,
     SecretTemplateMismatch,
     AdditionalOutputFormatsMismatch,
     ACMEAccountRegistered,

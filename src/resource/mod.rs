@@ -67,7 +67,9 @@ pub use problem::{FailureClass, Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;
-pub use secret::{PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles};
+pub use secret::{
+    DataLink, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles, SecretLinks,
+};
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, LastFailure, Said};

@@ -31,6 +31,27 @@ impl PublishedPair {
     }
 }
 
+/// How the links of a Secret's folder are: `..data`, and the stable names through it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretLinks {
+    /// Where `..data` leads.
+    pub data: DataLink,
+    /// Files of the live set whose stable name is missing, or is something else than the link
+    /// through `..data`.
+    pub misplaced: Vec<String>,
+}
+
+/// Where `..data` leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DataLink {
+    /// To this set, which is there.
+    Set(String),
+    /// There is no such link, or it leads to nothing.
+    Missing,
+    /// It is a folder itself: something followed the link and copied what it found.
+    Folder,
+}
+
 /// The forms that a published pair is in, as far as the spec decides them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedFormats {

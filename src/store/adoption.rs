@@ -117,14 +117,37 @@ fn put_right(folder: &Folder, revision: u32, wanted: &SecretFiles) -> Result<(),
     // Which revision a flattened set was is not written in it. Revisions count from 1, so 0 says
     // "unknown", and is published anew when it is not what is wanted.
     let is_wanted = secret::read_all(&data).is_ok_and(|files| files == *wanted);
-    let revision = if is_wanted { revision } else { 0 };
+    keep_folder(folder, if is_wanted { revision } else { 0 })
+}
+
+/// Makes the folder `..data` a set of this revision, and `..data` the link to it.
+pub(super) fn keep_folder(folder: &Folder, revision: u32) -> Result<(), StoreError> {
+    change_places(folder, &format!("{REVISION_PREFIX}{revision}-"), None)
+}
+
+/// Makes `..data`, which is a folder, the link to a set. The folder stays: as another set of the
+/// same revision when it holds the same files, else as what certctl did not write.
+pub(super) fn replace_folder(folder: &Folder, set: &str, revision: u32) -> Result<(), StoreError> {
+    let files = |name| folder.child(name)?.map(|found| secret::read_all(&found)).transpose();
+    let (there, wanted) = (files(DATA), files(set)?);
+    if there.is_ok_and(|there| there.is_some() && there == wanted) {
+        change_places(folder, &format!("{REVISION_PREFIX}{revision}-"), Some(set))
+    } else {
+        change_places(folder, ADOPTED_PREFIX, Some(set))
+    }
+}
+
+/// The folder `..data` gets the first free name with this prefix, and in the same step a link to
+/// `target`, else to that name, takes its place.
+fn change_places(folder: &Folder, prefix: &str, target: Option<&str>) -> Result<(), StoreError> {
     let mut number: u64 = 0;
     loop {
-        // The link leads to its own name; after the exchange that name is the folder.
-        let name = format!("{REVISION_PREFIX}{revision}-{number}");
-        match rustix::fs::symlinkat(&name, folder, &name) {
+        // A link that leads to its own name: after the exchange that name is the folder.
+        let name = format!("{prefix}{number}");
+        let target = target.unwrap_or(&name);
+        match rustix::fs::symlinkat(target, folder, &name) {
             Ok(()) => {
-                exchange(folder, &name)?;
+                exchange(folder, &name, target)?;
                 return folder.sync();
             }
             Err(Errno::EXIST) => number = number.saturating_add(1),
@@ -133,7 +156,7 @@ fn put_right(folder: &Folder, revision: u32, wanted: &SecretFiles) -> Result<(),
     }
 }
 
-fn exchange(folder: &Folder, name: &str) -> Result<(), StoreError> {
+fn exchange(folder: &Folder, name: &str, target: &str) -> Result<(), StoreError> {
     let failed = |error| io_error(&folder.join(DATA), "rename", error);
     match rustix::fs::renameat_with(folder, name, folder, DATA, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(()),
@@ -141,7 +164,7 @@ fn exchange(folder: &Folder, name: &str) -> Result<(), StoreError> {
             // A file system without exchange: there is a gap between the two renames.
             folder.remove(name)?;
             rustix::fs::renameat(folder, DATA, folder, name).map_err(failed)?;
-            atomic::link(folder, name, DATA)
+            atomic::link(folder, target, DATA)
         }
         Err(error) => {
             folder.remove(name)?;

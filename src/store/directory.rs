@@ -14,8 +14,8 @@ use rustix::io::Errno;
 use super::folder::{Folder, Guard, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
-use super::{atomic, journal, opening, rollback, secret};
-use crate::resource::{Event, NamespacedName, SecretFiles};
+use super::{atomic, journal, links, opening, rollback, secret};
+use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks};
 use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
 
 /// What a state directory is opened for.
@@ -36,6 +36,9 @@ pub struct StateDirectory {
     root: Option<Folder>,
     /// The folders that this process knows to be durable.
     durable: Mutex<HashSet<PathBuf>>,
+    /// The Secrets of which this process found sets and none of them live: of those it removes
+    /// nothing.
+    lost: Mutex<HashSet<NamespacedName>>,
 }
 
 impl StateDirectory {
@@ -55,7 +58,13 @@ impl StateDirectory {
                 return Err(StoreError::ForeignOwner { path: text(path), owner: root.owner(), us });
             }
         }
-        let state = Self { path: path.to_owned(), mode, root, durable: Mutex::default() };
+        let state = Self {
+            path: path.to_owned(),
+            mode,
+            root,
+            durable: Mutex::default(),
+            lost: Mutex::default(),
+        };
         if mode == OpenMode::ReadWrite {
             state.prepare()?;
         }
@@ -176,6 +185,15 @@ impl StateDirectory {
         let Some(folder) = self.find(&place.folders)? else { return Ok(None) };
         let bytes = folder.read(&place.file, Guard::Document)?;
         Ok(bytes.map(|bytes| Stored { revision: revision_of(&bytes), bytes }))
+    }
+
+    /// Whether this process has found sets of this Secret and none of them live.
+    fn has_lost(&self, secret: &NamespacedName, folder: &Folder) -> Result<bool, StoreError> {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if secret::has_lost_live(folder)? {
+            lost.insert(secret.clone());
+        }
+        Ok(lost.contains(secret))
     }
 
     fn conflict(&self, place: &Place) -> StoreError {
@@ -324,8 +342,29 @@ impl Store for StateDirectory {
         secret: &NamespacedName,
         revision: u32,
         files: &SecretFiles,
+        last_good: Option<&str>,
     ) -> Result<(), StoreError> {
-        secret::publish(&self.make(&layout::secret(secret)?)?, revision, files)
+        let folder = self.make(&layout::secret(secret)?)?;
+        let everything = self.has_lost(secret, &folder)?;
+        secret::publish(&folder, revision, files, secret::Spared { everything, last_good })
+    }
+
+    async fn links(&self, secret: &NamespacedName) -> Result<SecretLinks, StoreError> {
+        match self.find(&layout::secret(secret)?)? {
+            Some(folder) => links::links(&folder),
+            None => Ok(SecretLinks { data: DataLink::Missing, misplaced: Vec::new() }),
+        }
+    }
+
+    async fn restore_links(
+        &self,
+        secret: &NamespacedName,
+        set: Option<&str>,
+        revision: u32,
+    ) -> Result<(), StoreError> {
+        let folder = self.make(&layout::secret(secret)?)?;
+        self.has_lost(secret, &folder)?;
+        links::restore(&folder, set, revision)
     }
 
     async fn sets(&self, secret: &NamespacedName) -> Result<Vec<KeptSet>, StoreError> {

@@ -49,6 +49,7 @@ mod folder;
 mod immutable;
 mod journal;
 mod layout;
+mod links;
 mod listing;
 mod lock;
 mod opening;

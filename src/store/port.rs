@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use thiserror::Error;
 
-use crate::resource::{Event, NamespacedName, SecretFiles};
+use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks};
 
 /// What a stored document is about. The store alone knows which file that is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,13 +142,36 @@ pub trait Store {
     fn log_issuance(&self, line: &str) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Puts a set of files live in one step (DESIGN section 3). Publishing what is live already
-    /// does nothing.
+    /// does nothing. Of the older sets, the one that was live before stays, and `last_good`. In a
+    /// run that found sets and none of them live, all stay.
     fn publish(
         &self,
         secret: &NamespacedName,
         revision: u32,
         files: &SecretFiles,
+        last_good: Option<&str>,
     ) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// How the links are by which servers reach the live files of a Secret.
+    fn links(
+        &self,
+        _secret: &NamespacedName,
+    ) -> impl Future<Output = Result<SecretLinks, StoreError>> {
+        let data = DataLink::Set(String::new());
+        std::future::ready(Ok(SecretLinks { data, misplaced: Vec::new() }))
+    }
+
+    /// Puts these links right, so that they lead to a set that is there; without one, the folder
+    /// that `..data` is becomes the set, of this revision. Nothing is lost.
+    fn restore_links(
+        &self,
+        secret: &NamespacedName,
+        _set: Option<&str>,
+        _revision: u32,
+    ) -> impl Future<Output = Result<(), StoreError>> {
+        let path = self.secret_place(secret);
+        std::future::ready(Err(StoreError::Conflict { path }))
+    }
 
     /// Where the files of a Secret are, for the operator's programs.
     fn secret_place(&self, secret: &NamespacedName) -> String {

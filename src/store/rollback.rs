@@ -30,6 +30,7 @@ pub(super) fn switch_back(folder: &Folder, set: &str) -> Result<(), StoreError> 
     let (revision, _) = parse(set).ok_or_else(missing)?;
     let files = secret::read_all(&folder.child(set)?.ok_or_else(missing)?)?;
     folder.sweep()?;
+    let had_live = secret::has_live(folder)?;
     adoption::settle(folder, revision, &files)?;
     secret::link_names(folder, &files)?;
     folder.sync()?;
@@ -37,7 +38,9 @@ pub(super) fn switch_back(folder: &Folder, set: &str) -> Result<(), StoreError> 
         atomic::link(folder, set, DATA)?;
         folder.sync()?;
     }
-    secret::remove_stale_names(folder, &files);
+    if had_live {
+        secret::remove_stale_names(folder, &files);
+    }
     Ok(())
 }
 
@@ -66,6 +69,10 @@ mod tests {
         SecretFiles(names.map(|name| ((*name).to_owned(), bytes.clone())).collect())
     }
 
+    fn publish(folder: &Folder, revision: u32, files: &SecretFiles) {
+        secret::publish(folder, revision, files, secret::Spared::default()).unwrap();
+    }
+
     fn found(folder: &Folder) -> Vec<(String, u32, bool)> {
         let sets = sets(folder).unwrap().into_iter();
         sets.map(|set| (set.name, set.revision, set.is_live)).collect()
@@ -79,8 +86,8 @@ mod tests {
     fn the_set_before_goes_live_again_with_its_names_and_nothing_is_lost() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = Folder::open(scratch.path()).unwrap().unwrap();
-        secret::publish(&folder, 9, &pair("9", &["key.der"])).unwrap();
-        secret::publish(&folder, 10, &pair("10", &["keystore.p12"])).unwrap();
+        publish(&folder, 9, &pair("9", &["key.der"]));
+        publish(&folder, 10, &pair("10", &["keystore.p12"]));
         let sets = [set("..revision-9-0", 9, false), set("..revision-10-0", 10, true)];
         assert_eq!(found(&folder), sets);
         for _ in 0..2 {
@@ -92,7 +99,7 @@ mod tests {
             assert_eq!(names, expected);
         }
         // What is published next leaves this one, and the one that was left goes.
-        secret::publish(&folder, 11, &pair("11", &[])).unwrap();
+        publish(&folder, 11, &pair("11", &[]));
         assert_eq!(
             found(&folder),
             [set("..revision-9-0", 9, false), set("..revision-11-0", 11, true)]
@@ -106,7 +113,7 @@ mod tests {
         for name in ["tls.crt", "tls.key"] {
             atomic::write(&scratch.path().join(name), b"mine", 0o600).unwrap();
         }
-        secret::publish(&folder, 1, &pair("1", &[])).unwrap();
+        publish(&folder, 1, &pair("1", &[]));
         fs::create_dir(scratch.path().join("..revision-x-0")).unwrap();
         let sets = [set("..adopted-0", 0, false), set("..revision-1-0", 1, true)];
         assert_eq!(found(&folder), sets);
@@ -118,7 +125,7 @@ mod tests {
     fn a_set_that_is_not_there_changes_nothing() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = Folder::open(scratch.path()).unwrap().unwrap();
-        secret::publish(&folder, 1, &pair("1", &[])).unwrap();
+        publish(&folder, 1, &pair("1", &[]));
         symlink("/", scratch.path().join("..revision-0-7")).unwrap();
         for name in ["..revision-0-0", "..revision-0-7", "..data", "tls.crt", "../x", ""] {
             assert!(switch_back(&folder, name).is_err(), "{name}");

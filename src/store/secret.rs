@@ -21,21 +21,32 @@ pub(super) const DATA: &str = "..data";
 pub(super) const REVISION_PREFIX: &str = "..revision-";
 
 /// Metadata of the Secret: published like any file, but under no stable name.
-const METADATA_FILE: &str = "metadata.json";
+pub(super) const METADATA_FILE: &str = "metadata.json";
 
 /// How often a reader looks again when publishes overtake it.
 const READ_TRIES: usize = 100;
 
-/// Puts a set of files live.
+/// What a publish does not remove, beside the set that was live before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spared<'a> {
+    /// Nothing is removed.
+    pub(super) everything: bool,
+    /// A set that stays.
+    pub(super) last_good: Option<&'a str>,
+}
+
+/// Puts a set of files live. Where no set was live before, nothing is removed.
 pub(super) fn publish(
     folder: &Folder,
     revision: u32,
     files: &SecretFiles,
+    spared: Spared<'_>,
 ) -> Result<(), StoreError> {
     for name in files.0.keys() {
         layout::check_secret_file(name)?;
     }
     folder.sweep()?;
+    let removes = !spared.everything && has_live(folder)?;
     adoption::settle(folder, revision, files)?;
     let live = live_name(folder)?;
     if let Some(live) = &live
@@ -45,7 +56,9 @@ pub(super) fn publish(
         // The run that made it live may have been killed before it was durable, or tidy.
         link_names(folder, files)?;
         folder.sync()?;
-        remove_stale_names(folder, files);
+        if removes {
+            remove_stale_names(folder, files);
+        }
         return Ok(());
     }
     let fresh = make_revision(folder, revision, files)?;
@@ -60,8 +73,10 @@ pub(super) fn publish(
         return Err(error);
     }
     folder.sync()?;
-    remove_stale_names(folder, files);
-    prune(folder, &fresh, live.as_deref());
+    if removes {
+        remove_stale_names(folder, files);
+        prune(folder, &[Some(&fresh), live.as_deref(), spared.last_good]);
+    }
     Ok(())
 }
 
@@ -124,6 +139,18 @@ pub(super) fn live_name(folder: &Folder) -> Result<Option<String>, StoreError> {
         return Err(StoreError::NotPlain { path, found, expected: "a link to a published set" });
     }
     Ok(Some(target))
+}
+
+/// Whether `..data` is a link to a set that is there.
+pub(super) fn has_live(folder: &Folder) -> Result<bool, StoreError> {
+    let is_link = folder.kind(DATA)? == Some(FileType::Symlink);
+    Ok(is_link && folder.linked_child(DATA)?.is_some())
+}
+
+/// Whether sets are there and none of them is live.
+pub(super) fn has_lost_live(folder: &Folder) -> Result<bool, StoreError> {
+    let is_set = |name: &String| name.starts_with(REVISION_PREFIX);
+    Ok(!has_live(folder)? && folder.entries()?.iter().any(is_set))
 }
 
 /// Whether these are the live files. Files that cannot be read are not.
@@ -201,11 +228,11 @@ pub(super) fn remove_stale_names(folder: &Folder, files: &SecretFiles) {
     }
 }
 
-/// Removes all sets but the live one and the one before.
-fn prune(folder: &Folder, live: &str, previous: Option<&str>) {
+/// Removes all sets but these.
+fn prune(folder: &Folder, kept: &[Option<&str>]) {
     let prune = || -> Result<(), StoreError> {
         for name in folder.entries()? {
-            if name.starts_with(REVISION_PREFIX) && name != live && Some(&*name) != previous {
+            if name.starts_with(REVISION_PREFIX) && !kept.contains(&Some(&*name)) {
                 folder.remove_any(&name)?;
             }
         }
@@ -245,6 +272,10 @@ mod tests {
 
     fn pair(text: &str) -> SecretFiles {
         files(&[("tls.crt", text), ("tls.key", text)])
+    }
+
+    fn publish(folder: &Folder, revision: u32, files: &SecretFiles) -> Result<(), StoreError> {
+        super::publish(folder, revision, files, Spared::default())
     }
 
     fn put(path: &Path, name: &str, text: &str) {
@@ -381,8 +412,9 @@ mod tests {
     fn a_flattened_backup_is_read_and_put_right() {
         for (revision, wanted, expected) in [
             // What is wanted already: nothing is published anew.
-            (7, pair("7"), ["..revision-7-0", "..revision-7-1"]),
-            (8, pair("8"), ["..revision-0-0", "..revision-8-0"]),
+            (7, pair("7"), &["..revision-7-0", "..revision-7-1"][..]),
+            // Nothing was live, so all that was there stays.
+            (8, pair("8"), &["..revision-0-0", "..revision-7-0", "..revision-8-0"]),
         ] {
             let scratch = tempfile::tempdir().unwrap();
             let folder = folder(&scratch);
@@ -395,8 +427,8 @@ mod tests {
             assert_eq!(published(&folder).unwrap(), Some(pair("7")));
             publish(&folder, revision, &wanted).unwrap();
             assert_eq!(published(&folder).unwrap(), Some(wanted));
-            assert_eq!(folder.link_target(DATA).unwrap().as_deref(), Some(expected[1]));
-            assert_eq!(folder.entries().unwrap()[1..3], expected);
+            assert_eq!(folder.link_target(DATA).unwrap().as_deref(), expected.last().copied());
+            assert_eq!(&folder.entries().unwrap()[1..=expected.len()], expected);
             let lines = tree(scratch.path());
             assert_eq!(lines[lines.len() - 2..], LINKS, "nothing to set aside: {lines:?}");
             assert!(!lines.iter().any(|line| line.starts_with("..adopted")), "{lines:?}");

@@ -60,6 +60,39 @@ impl Scene {
         Self { world, base, revision: 1, words: &["rollback", "web"] }
     }
 
+    /// The second pair is live, and its state came back without links.
+    fn without_links() -> Self {
+        let mut scene = Self { words: &["issue"], ..Self::renewed() };
+        scene.base.retain(|_, entry| !matches!(entry, Entry::Link(_)));
+        Self { revision: 2, ..scene }
+    }
+
+    /// The same, with the files that the links led to in their place.
+    fn followed_links() -> Self {
+        let mut scene = Self { words: &["issue"], revision: 2, ..Self::renewed() };
+        let folder = scene.world.path("state/secrets/default/web-tls");
+        let of = |name: &str, base: &BTreeMap<PathBuf, Entry>| {
+            base.iter()
+                .filter(|(path, _)| path.starts_with(folder.join("..revision-2-0")))
+                .map(|(path, entry)| {
+                    let below = path.strip_prefix(folder.join("..revision-2-0")).unwrap();
+                    (folder.join(name).join(below), entry.clone())
+                })
+                .collect::<Vec<_>>()
+        };
+        let copies: Vec<_> = of("..data", &scene.base)
+            .into_iter()
+            .map(|(path, entry)| (path.components().collect::<PathBuf>(), entry))
+            .collect();
+        let named = of("", &scene.base).into_iter().filter(|(path, entry)| {
+            matches!(entry, Entry::File(..)) && !path.ends_with("metadata.json")
+        });
+        let named: Vec<_> = named.collect();
+        scene.base.extend(copies);
+        scene.base.extend(named);
+        scene
+    }
+
     fn put_back(&self) {
         let state = self.world.path("state");
         if state.exists() {
@@ -218,6 +251,64 @@ fn killed_on_the_way_back(scene: &Scene, point: &Point) -> bool {
 fn failed_on_the_way_back(scene: &Scene, point: &Point) -> bool {
     let run = fail_at(&scene.world, scene.words, point, "EIO");
     stepped_back(scene, &run) && !run.stderr.contains("failed to wake I/O driver")
+}
+
+/// Wherever the links were being put right, no set is lost, and the next run has them right
+/// without an order.
+fn links_restored(scene: &Scene) {
+    let (world, state) = (&scene.world, scene.world.state());
+    let sets = |all: BTreeMap<PathBuf, Entry>| -> BTreeMap<PathBuf, Entry> {
+        let is_of_a_set = |path: &PathBuf| path.to_str().unwrap().contains("..revision-");
+        all.into_iter().filter(|(path, _)| is_of_a_set(path)).collect()
+    };
+    let before = sets(scene.base.clone());
+    let kept = || {
+        let mut now = sets(state.everything());
+        now.retain(|path, _| before.contains_key(path));
+        now
+    };
+    assert_eq!(kept(), before);
+    let orders = scene.made(RequestKind::NewOrder);
+    world.issue().ends_in(0);
+    assert_eq!(scene.made(RequestKind::NewOrder), orders);
+    assert_eq!(kept(), before);
+    let record = state.record("web");
+    assert_eq!(record.status.revision, Some(scene.revision));
+    assert_eq!(record.issued_fingerprint, Some(state.published("web").fingerprint));
+    let folder = world.path("state/secrets/default/web-tls");
+    for name in ["tls.crt", "tls.key"] {
+        let target = std::fs::read_link(folder.join(name)).unwrap();
+        assert_eq!(target, PathBuf::from("..data").join(name));
+    }
+    for path in state.everything().keys() {
+        let path = path.to_str().unwrap();
+        assert!(!path.contains(".tmp-") && !path.contains("..adopted"), "{path}");
+    }
+    world.issue().says_nothing();
+}
+
+fn killed_while_links_are_restored(scene: &Scene, point: &Point) -> bool {
+    let run = kill_at(&scene.world, scene.words, point);
+    links_restored(scene);
+    run.code.is_none()
+}
+
+fn failed_while_links_are_restored(scene: &Scene, point: &Point) -> bool {
+    let run = fail_at(&scene.world, scene.words, point, "EIO");
+    links_restored(scene);
+    !run.stderr.contains("failed to wake I/O driver")
+}
+
+#[test]
+fn links_being_restored_killed_at_any_call() {
+    sweep(Scene::without_links, 8, killed_while_links_are_restored);
+    sweep(Scene::followed_links, 8, killed_while_links_are_restored);
+}
+
+#[test]
+fn links_being_restored_while_any_call_fails() {
+    sweep(Scene::without_links, 8, failed_while_links_are_restored);
+    sweep(Scene::followed_links, 8, failed_while_links_are_restored);
 }
 
 #[test]

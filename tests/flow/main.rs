@@ -39,6 +39,8 @@ mod json;
 #[cfg(test)]
 mod json_log;
 #[cfg(test)]
+mod links;
+#[cfg(test)]
 mod lost_account;
 #[cfg(test)]
 mod lost_replies;

@@ -149,6 +149,7 @@ impl Store for Disk {
         secret: &NamespacedName,
         revision: u32,
         files: &SecretFiles,
+        _last_good: Option<&str>,
     ) -> Result<(), StoreError> {
         assert!(is_pair(files), "a pair that does not match goes live");
         self.fuse.pass("before publish".to_owned()).await;

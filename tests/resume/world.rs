@@ -164,7 +164,7 @@ impl World {
         let metadata = serde_json::json!({"annotations": annotations, "labels": labels});
         let metadata = metadata.to_string();
         files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
-        self.disk.publish(&secret(snapshot), revision, &files).await.unwrap();
+        self.disk.publish(&secret(snapshot), revision, &files, None).await.unwrap();
         chain.leaf().clone()
     }
 

@@ -8,8 +8,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::run::open_state;
 use crate::cli::target::{NameTarget, TargetError};
 use crate::cli::work::{Wanted, Work, gather, issuer_of, known};
-use crate::engine::ports::Store as _;
-use crate::engine::published_pair;
+use crate::engine::{live_files, published_pair};
 use crate::resource::{
     Certificate, CertificateRecord, Issuer, LeafFacts, NamespacedName, SecretFiles,
 };
@@ -20,6 +19,7 @@ pub(super) struct Known {
     state: Option<StateDirectory>,
     work: Option<Work>,
     owners: Vec<Owner>,
+    records: Vec<(NamespacedName, CertificateRecord)>,
 }
 
 /// A Certificate and the Secret it owns.
@@ -38,7 +38,7 @@ impl Known {
             Err(error) if is_needed => Err(error),
             Err(error) => {
                 tracing::debug!(error = %error.message, "nothing to compare with");
-                Ok(Self { state: None, work: None, owners: Vec::new() })
+                Ok(Self { state: None, work: None, owners: Vec::new(), records: Vec::new() })
             }
         }
     }
@@ -57,13 +57,11 @@ impl Known {
             })
             .collect();
         owners.extend(
-            records.into_iter().map(|(name, record): (_, CertificateRecord)| {
-                Owner::new(name, &record.secret_name)
-            }),
+            records.iter().map(|(name, record)| Owner::new(name.clone(), &record.secret_name)),
         );
         owners.sort_by_key(|owner| (owner.certificate.clone(), owner.secret.clone()));
         owners.dedup();
-        Ok(Self { state: Some(state), work: Some(work), owners })
+        Ok(Self { state: Some(state), work: Some(work), owners, records })
     }
 
     /// The manifest of a Certificate.
@@ -88,7 +86,13 @@ impl Known {
         secret: &NamespacedName,
     ) -> Result<Option<SecretFiles>, CliError> {
         match &self.state {
-            Some(state) => Ok(state.published(secret).await?),
+            Some(state) => {
+                let mut records = self.records.iter();
+                let record = records.find(|(name, record)| {
+                    name.namespace == secret.namespace && record.secret_name == secret.name
+                });
+                Ok(live_files(state, secret, record.map(|(_, record)| record)).await?.files)
+            }
             None => Ok(None),
         }
     }

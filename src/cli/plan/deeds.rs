@@ -27,8 +27,21 @@ enum Issuance {
 }
 
 impl Deeds {
-    /// What a run at `now` would do.
+    /// What a run at `now` would do. Links come first; where nothing bigger is due, they are what
+    /// the plan is about.
     pub(super) fn of(foreseen: &Foreseen, now: Timestamp) -> Self {
+        let mut deeds = Self::beside_links(foreseen, now);
+        let Some(repair) = &foreseen.snapshot.repair else { return deeds };
+        if matches!(deeds.action, Action::Nothing | Action::Rewrite | Action::Deploy) {
+            deeds.also.splice(..0, [deeds.action].into_iter().filter(|one| one.changes()));
+            let links = Self::new(Some(Reason::MissingLinks), repair.what.clone());
+            return Self { action: Action::Relink, also: deeds.also, ..links };
+        }
+        deeds.also.push(Action::Relink);
+        deeds
+    }
+
+    fn beside_links(foreseen: &Foreseen, now: Timestamp) -> Self {
         let snapshot = &foreseen.snapshot;
         let rewrites = matches!(formats::decide(snapshot, now), Step::Act(_));
         let owed = deploy::owed(snapshot);

@@ -78,6 +78,8 @@ pub(super) enum Action {
     Adopt,
     /// A revision that somebody asked for goes live again.
     Rollback,
+    /// The links to the live files are put right.
+    Relink,
     /// The same pair in the forms that the spec asks for now.
     Rewrite,
     /// Outputs and hooks.
@@ -96,6 +98,7 @@ impl Action {
             Self::Renew => "renew",
             Self::Adopt => "adopt",
             Self::Rollback => "rollback",
+            Self::Relink => "relink",
             Self::Rewrite => "rewrite",
             Self::Deploy => "deploy",
             Self::Wait => "wait",
@@ -110,6 +113,7 @@ impl Action {
             | Self::Renew
             | Self::Adopt
             | Self::Rollback
+            | Self::Relink
             | Self::Rewrite
             | Self::Deploy => true,
             Self::Wait | Self::Nothing => false,

@@ -52,6 +52,7 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
         | Action::Renew
         | Action::Adopt
         | Action::Rollback
+        | Action::Relink
         | Action::Rewrite
         | Action::Deploy => Paint::Warn,
     };
@@ -137,6 +138,7 @@ fn sum(items: &[Item]) -> String {
         (Action::Renew, "to renew"),
         (Action::Issue, "to issue"),
         (Action::Adopt, "to adopt"),
+        (Action::Relink, "to relink"),
         (Action::Rewrite, "to rewrite"),
         (Action::Deploy, "to deploy"),
         (Action::Wait, "waiting"),

@@ -175,7 +175,9 @@ fn diagnostic() -> Value {
 }
 
 fn plan_item() -> Value {
-    let actions = word(&["issue", "renew", "adopt", "rewrite", "deploy", "wait", "nothing"]);
+    let actions = word(&[
+        "issue", "renew", "adopt", "rollback", "relink", "rewrite", "deploy", "wait", "nothing",
+    ]);
     let name = object(&[
         ("name", text()),
         ("solver", word(&["http-01", "dns-01", "none"])),

@@ -143,6 +143,9 @@ fn secret(page: &mut Page, view: &CertificateView) {
     let name = view.spec().map(|spec| spec.secret_name.as_str()).or(recorded);
     page.line(1, "Name", name.unwrap_or(NONE));
     page.line(1, "Path", escape(&view.secret_path.to_string_lossy()));
+    if let Some(repair) = &view.links {
+        page.line(1, "Links", escape(&repair.what));
+    }
     match &view.leaf {
         None => page.line(1, "Certificate", "not issued yet"),
         Some(Err(why)) => page.line(1, "Certificate", format!("cannot be read: {}", escape(why))),

@@ -16,8 +16,8 @@ use crate::cli::time;
 use crate::cli::work::{Wanted, Work, gather, known};
 use crate::controller::{Intervals, backoff, readiness};
 use crate::engine::inputs::account_id;
-use crate::engine::ports::{Clock as _, Store as _, SystemClock};
-use crate::engine::{Task, look, published_pair};
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::{Task, live_files, look, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{Account, AccountIdentity, CertificateRecord, Issuer, NamespacedName, Order};
 use crate::store::{self, OpenMode, Records, StateDirectory};
@@ -144,12 +144,13 @@ async fn without_manifest(
     mistake: Option<Mistake>,
 ) -> Result<CertificateView, CliError> {
     let secret = NamespacedName::new(&key.namespace, &record.secret_name);
-    let files = state.published(&secret).await?;
+    let live = live_files(state, &secret, Some(&record)).await?;
     Ok(CertificateView {
         certificate: None,
         issuer: None,
         account: None,
-        leaf: files.and_then(|files| published_pair(&files).certificate),
+        leaf: live.files.and_then(|files| published_pair(&files).certificate),
+        links: live.repair,
         requests: requests(state, &key).await?,
         orders: orders(state, &key).await?,
         events: state.events(&key, EVENTS)?,
@@ -197,6 +198,7 @@ async fn with_manifest(
         renewal_time: record.status.renewal_time,
         record: (is_known || leaf.is_some()).then_some(record),
         leaf,
+        links: snapshot.repair,
         requests: requests(state, &key).await?,
         orders: orders(state, &key).await?,
         events: state.events(&key, EVENTS)?,

@@ -44,6 +44,7 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Value {
     note("verdict", Some(Verdict::of(view, now).word().to_owned()));
     note("next-attempt", view.next_attempt.map(rfc3339));
     note("secret-path", Some(view.secret_path.to_string_lossy().into_owned()));
+    note("links", view.links.as_ref().map(|repair| repair.what.clone()));
     note("temporary", view.is_temporary().then(|| "true".to_owned()));
     note("serial-number", leaf.map(|leaf| leaf.serial.clone()));
     note("fingerprint-sha256", leaf.map(|leaf| leaf.fingerprint.clone()));

@@ -8,6 +8,7 @@
 //! | NO MANIFEST | the state knows it, no manifest does |
 //! | EXPIRED | the certificate in place is past its end |
 //! | REVOKED | the CA has revoked the certificate in place |
+//! | LINKS MISSING | the files are in place, and the links by which servers reach them are not |
 //! | DEFERRED | an issuance is under way, and waits because the CA asked for it |
 //! | ISSUING, RENEWING | an issuance is under way, without or with a certificate that works |
 //! | FAILED | the last attempt failed |
@@ -34,6 +35,7 @@ pub enum Verdict {
     NoManifest,
     Expired,
     Revoked,
+    LinksMissing,
     Deferred,
     Issuing,
     Renewing,
@@ -55,6 +57,8 @@ impl Verdict {
             Self::Expired
         } else if view.revoked().is_some() {
             Self::Revoked
+        } else if view.links.is_some() {
+            Self::LinksMissing
         } else if view.is_issuing() && view.next_attempt.is_some_and(|at| at > now) {
             Self::Deferred
         } else if view.is_issuing() {
@@ -77,6 +81,7 @@ impl Verdict {
             Self::NoManifest => "NO MANIFEST",
             Self::Expired => "EXPIRED",
             Self::Revoked => "REVOKED",
+            Self::LinksMissing => "LINKS MISSING",
             Self::Deferred => "DEFERRED",
             Self::Issuing => "ISSUING",
             Self::Renewing => "RENEWING",
@@ -96,7 +101,11 @@ impl Verdict {
             | Self::PendingDeploy
             | Self::NoManifest
             | Self::Deferred => Paint::Warn,
-            Self::Expired | Self::Failed | Self::BrokenManifest | Self::Revoked => Paint::Bad,
+            Self::Expired
+            | Self::Failed
+            | Self::BrokenManifest
+            | Self::Revoked
+            | Self::LinksMissing => Paint::Bad,
         }
     }
 
@@ -108,6 +117,7 @@ impl Verdict {
             | Self::NoManifest
             | Self::Expired
             | Self::Revoked
+            | Self::LinksMissing
             | Self::Deferred
             | Self::Issuing
             | Self::Failed
@@ -123,6 +133,10 @@ impl Verdict {
         match self {
             Self::BrokenManifest => view.mistake.as_ref().map(mended).unwrap_or_default(),
             Self::Revoked => revoked(view, scene),
+            Self::LinksMissing => {
+                let what = view.links.as_ref().map_or("", |repair| repair.what.as_str());
+                format!("{}; certctl issue restores this without an order", escape(what))
+            }
             Self::Deferred => deferred(view, scene),
             Self::NoManifest => {
                 let path = view.record.as_ref().and_then(|record| record.manifest.as_ref());

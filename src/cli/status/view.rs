@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::controller::links::Repair;
 use crate::controller::{revocation, rollback};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
@@ -29,6 +30,8 @@ pub struct CertificateView {
     pub record: Option<CertificateRecord>,
     /// The leaf of tls.crt; `None` when there is none, `Some(Err)` when it cannot be read.
     pub leaf: Option<Result<LeafFacts, String>>,
+    /// What is wrong with the links by which servers reach the files.
+    pub links: Option<Repair>,
     /// The kept requests, by revision.
     pub requests: Vec<CertificateRequest>,
     /// The kept orders, oldest first.

@@ -47,6 +47,7 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         | Verdict::NoManifest
         | Verdict::Expired
         | Verdict::Revoked
+        | Verdict::LinksMissing
         | Verdict::Deferred
         | Verdict::Issuing
         | Verdict::Renewing

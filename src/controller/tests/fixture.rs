@@ -65,6 +65,7 @@ pub(super) fn fresh() -> Snapshot {
         settings: Settings::default(),
         record: record(),
         secret: None,
+        repair: None,
         files_digest: None,
         current_request: None,
         next_request: None,

@@ -15,6 +15,7 @@ mod fixture;
 mod formats;
 mod issuing;
 mod keymanager;
+mod links;
 mod order;
 mod order_absorb;
 mod policy;

@@ -25,7 +25,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let mut from = "found in the secret's folder";
         if let Some((pair, files)) = pair_of_the_manifests(&session.snapshot, task, now) {
             let secret = task.certificate.secret_key();
-            self.engine.store.publish(&secret, BEFORE_THE_FIRST, files).await?;
+            self.engine.store.publish(&secret, BEFORE_THE_FIRST, files, None).await?;
             session.snapshot.secret = Some(pair);
             from = "of the Secret in the manifests";
         }

@@ -241,6 +241,7 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     let goes_back = snapshot.record.rollback.as_ref().is_some_and(Rollback::is_owed);
     if asked
         || goes_back
+        || snapshot.repair.is_some()
         || !session.is_known()
         || session.is_unsaved()
         || session.is_outdated()

@@ -7,12 +7,14 @@ use zeroize::Zeroizing;
 
 use super::password::password;
 use super::{World, trouble};
+use crate::controller::links::{self, KeptPair};
 use crate::controller::{DeedError, Outcome, Snapshot, formats};
 use crate::engine::gather::{METADATA_FILE, SecretMetadata, salted_digest};
 use crate::engine::inputs::{digest_of, names_of};
+use crate::engine::links::decoded;
 use crate::engine::ports::{Clock, Store};
 use crate::pki::{self, KeystoreContents};
-use crate::resource::{LeafFacts, PublishedKeystore, SecretFiles};
+use crate::resource::{LeafFacts, NamespacedName, PublishedKeystore, SecretFiles};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Puts key, chain and what is known about them live, in one step.
@@ -25,7 +27,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let files = self.secret_files(snapshot, &key, &chain)?;
         let revision = snapshot.next_revision();
         let secret = snapshot.certificate.secret_key();
-        self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
+        self.put_live(&secret, revision, &files, chain.leaf()).await?;
         let line = self.issuance(snapshot, chain.leaf());
         self.store.log_issuance(&line).await.map_err(|e| trouble::state(&e))?;
         Ok(Outcome::Published(Box::new(chain.leaf().clone())))
@@ -44,7 +46,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let files = self.secret_files(snapshot, &key, &chain)?;
         let revision = snapshot.record.status.revision.unwrap_or(0);
         let secret = snapshot.certificate.secret_key();
-        self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
+        self.put_live(&secret, revision, &files, chain.leaf()).await?;
         Ok(Outcome::PublishedTemporary(Box::new(chain.leaf().clone())))
     }
 
@@ -62,8 +64,26 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let chain = pki::Chain::from_pem(&text("tls.crt")?).map_err(trouble::precondition)?;
         let files = self.secret_files(snapshot, &key, &chain)?;
         let revision = snapshot.record.status.revision.unwrap_or(0);
-        self.store.publish(&secret, revision, &files).await.map_err(|e| trouble::state(&e))?;
+        self.store
+            .publish(&secret, revision, &files, None)
+            .await
+            .map_err(|e| trouble::state(&e))?;
         Ok(Outcome::Rewritten)
+    }
+
+    /// Publishes, and lets the last good set stay when the live one is damaged.
+    async fn put_live(
+        &self,
+        secret: &NamespacedName,
+        revision: u32,
+        files: &SecretFiles,
+        leaf: &LeafFacts,
+    ) -> Result<(), DeedError> {
+        let sets = self.store.sets(secret).await.map_err(|e| trouble::state(&e))?;
+        let sets: Vec<KeptPair> = sets.iter().map(decoded).collect();
+        let last_good = links::last_good(&sets, &leaf.fingerprint);
+        let done = self.store.publish(secret, revision, files, last_good).await;
+        done.map_err(|e| trouble::state(&e))
     }
 
     /// What the formats need is there, found out before anything is asked of a CA.

@@ -57,6 +57,7 @@ fn notes() -> Map<String, Value> {
         ("verdict", verdicts),
         ("next-attempt", "RFC 3339."),
         ("secret-path", "The folder that servers read."),
+        ("links", "What is wrong with the links by which servers reach the files."),
         ("temporary", "\"true\" while a certificate of certctl's own stands in."),
         ("serial-number", "Lower-case hexadecimal."),
         ("fingerprint-sha256", "Of the leaf."),

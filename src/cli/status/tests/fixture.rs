@@ -188,6 +188,7 @@ fn view(name: &str, names: &[&str]) -> CertificateView {
         secret_path: format!("/var/lib/certctl/secrets/default/{name}-tls").into(),
         next_attempt: None,
         renewal_time: None,
+        links: None,
         mistake: None,
     }
 }

@@ -1,0 +1,121 @@
+//! Which kept set is live, or should be: the links of a Secret's folder, and the last good set.
+//!
+//! | `..data` | a complete set with the recorded certificate | step |
+//! | --- | --- | --- |
+//! | is the link to a set, a stable name is not our link | – | the stable names are linked again |
+//! | is missing | there is one | that set is linked again, the last one of several |
+//! | is a folder | there is one | likewise, and the folder stays as another set |
+//! | is a folder | the folder holds it | the folder becomes the set |
+//! | is missing, or is a folder | there is none | none: the trigger decides |
+//!
+//! None of that costs an order, and nothing is removed.
+
+use jiff::Timestamp;
+
+use super::Record;
+use crate::resource::{CertificateRecord, DataLink, PublishedPair, Reason, SecretLinks};
+
+/// The name of the one link that moves.
+const DATA: &str = "..data";
+
+/// One kept set, decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptPair {
+    /// Its folder's name.
+    pub name: String,
+    /// The revision it was published as; 0 when it was there before certctl.
+    pub revision: u32,
+    /// Whether it is the live one.
+    pub is_live: bool,
+    /// What is in it; `None` when that cannot be read.
+    pub pair: Option<PublishedPair>,
+}
+
+/// Links that are to be put right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// The set that `..data` is to lead to; `None` when `..data` is that set itself, as a folder.
+    pub set: Option<String>,
+    /// The revision of the set.
+    pub revision: u32,
+    /// What is missing or leads elsewhere, in words.
+    pub what: String,
+}
+
+/// See the table above. `sets` are by revision and age; `folder` is what `..data` holds when it is
+/// a folder itself.
+pub fn repair(
+    record: Option<&CertificateRecord>,
+    links: &SecretLinks,
+    sets: &[KeptPair],
+    folder: Option<&PublishedPair>,
+) -> Option<Repair> {
+    let what = match &links.data {
+        DataLink::Set(_) if links.misplaced.is_empty() => return None,
+        DataLink::Set(set) => {
+            let (count, names) = (links.misplaced.len(), links.misplaced.join(", "));
+            let what = if count == 1 {
+                format!("the link {names} is missing or leads elsewhere")
+            } else {
+                format!("the links {names} are missing or lead elsewhere")
+            };
+            return Some(Repair { set: Some(set.clone()), revision: 0, what });
+        }
+        DataLink::Missing => format!("the link {DATA} is missing"),
+        DataLink::Folder => format!("{DATA} is a folder, not a link"),
+    };
+    let record = record?;
+    let revision = record.status.revision.unwrap_or(0);
+    let is_meant = |pair: &PublishedPair| is_good(pair) && is_recorded(record, pair);
+    if let Some(found) = sets.iter().rfind(|set| set.pair.as_ref().is_some_and(is_meant)) {
+        let set = Some(found.name.clone());
+        return Some(Repair { set, revision: found.revision, what });
+    }
+    folder.filter(|pair| is_meant(pair)).map(|_| Repair { set: None, revision, what })
+}
+
+/// The set that must stay beside the live one when another pair is published: none when the live
+/// one is good, else the newest good one that is not of the certificate to be published.
+pub fn last_good<'a>(sets: &'a [KeptPair], fingerprint: &str) -> Option<&'a str> {
+    let good = |set: &&KeptPair| set.pair.as_ref().is_some_and(is_good);
+    if sets.iter().any(|set| set.is_live && good(&set)) {
+        return None;
+    }
+    // A publish that was cut off has left that one: it was never live.
+    let is_new = |set: &KeptPair| {
+        let leaf = set.pair.as_ref().and_then(|pair| pair.certificate.as_ref()?.as_ref().ok());
+        leaf.is_some_and(|leaf| leaf.fingerprint == fingerprint)
+    };
+    sets.iter().rfind(|set| good(set) && !is_new(set)).map(|set| set.name.as_str())
+}
+
+/// What is said once the links are right.
+pub fn restored(repair: &Repair, now: Timestamp) -> Record {
+    let live = repair.set.as_ref().map_or_else(String::new, |set| format!(", live set {set}"));
+    let message = format!("{}; restored without an order{live}", repair.what);
+    Record::default().warning(now, Reason::LinksRestored, message)
+}
+
+/// A key and its certificate, which is a real one.
+fn is_good(pair: &PublishedPair) -> bool {
+    match (&pair.key, &pair.certificate) {
+        (Some(Ok(key)), Some(Ok(leaf))) => {
+            key.public_key == leaf.public_key && !leaf.is_temporary()
+        }
+        (Some(_) | None, Some(_) | None) => false,
+    }
+}
+
+/// Whether it is the certificate that the record says is live. Of one that was there before
+/// certctl, the record knows the dates only.
+fn is_recorded(record: &CertificateRecord, pair: &PublishedPair) -> bool {
+    let Some(Ok(leaf)) = &pair.certificate else { return false };
+    match &record.issued_fingerprint {
+        Some(issued) => *issued == leaf.fingerprint,
+        None => {
+            record.status.revision.is_none()
+                && record.status.not_before == Some(leaf.not_before)
+                && record.status.not_after == Some(leaf.not_after)
+        }
+    }
+}

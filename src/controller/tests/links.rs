@@ -1,0 +1,138 @@
+//! Links that are gone: which set is linked again, and which one stays beside a damaged one.
+
+use super::fixture::{key, leaf, live, now};
+use crate::controller::links::{KeptPair, Repair, last_good, repair, restored};
+use crate::controller::policy::{READINESS, TRIGGER, first_violation};
+use crate::resource::{DataLink, EventType, LeafFacts, PublishedPair, Reason, SecretLinks};
+
+/// A pair; its key is another's when the digests differ.
+fn pair(of: &str, its_key: &str) -> PublishedPair {
+    PublishedPair {
+        key: Some(Ok(key(its_key))),
+        certificate: Some(Ok(leaf(of))),
+        ..live().secret.unwrap()
+    }
+}
+
+fn set(name: &str, revision: u32, pair: Option<PublishedPair>) -> KeptPair {
+    KeptPair { name: name.to_owned(), revision, is_live: false, pair }
+}
+
+fn links(data: DataLink, misplaced: &[&str]) -> SecretLinks {
+    SecretLinks { data, misplaced: misplaced.iter().map(|name| (*name).to_owned()).collect() }
+}
+
+fn found(set: Option<&str>, revision: u32, what: &str) -> Option<Repair> {
+    Some(Repair { set: set.map(str::to_owned), revision, what: what.to_owned() })
+}
+
+#[test]
+fn the_last_complete_set_of_the_recorded_certificate_is_linked_again() {
+    let record = live().record;
+    let missing = links(DataLink::Missing, &[]);
+    let good = || Some(pair("live", "live"));
+    let sets = [
+        set("..revision-1-0", 1, good()),
+        set("..revision-1-1", 1, good()),
+        set("..revision-1-2", 1, Some(pair("live", "other"))),
+        set("..revision-1-3", 1, Some(PublishedPair { key: None, ..pair("live", "live") })),
+        set("..revision-1-4", 1, None),
+        set("..revision-2-0", 2, Some(pair("newer", "newer"))),
+    ];
+    let what = "the link ..data is missing";
+    let wanted = found(Some("..revision-1-1"), 1, what);
+    assert_eq!(repair(Some(&record), &missing, &sets, None), wanted);
+    assert_eq!(repair(Some(&record), &missing, &sets[2..], None), None);
+    assert_eq!(repair(None, &missing, &sets, None), None);
+
+    // Of a pair that was there before certctl the record knows the dates.
+    let mut adopted = record.clone();
+    (adopted.issued_fingerprint, adopted.status.revision) = (None, None);
+    assert_eq!(repair(Some(&adopted), &missing, &sets, None), None);
+    let LeafFacts { not_before, not_after, .. } = leaf("live");
+    adopted.status.not_before = Some(not_before);
+    adopted.status.not_after = Some(not_after);
+    let own = [set("..adopted-0", 0, good())];
+    assert_eq!(repair(Some(&adopted), &missing, &own, None), found(Some("..adopted-0"), 0, what));
+}
+
+#[test]
+fn a_folder_in_the_place_of_the_link_gives_way_or_becomes_the_set() {
+    let record = live().record;
+    let folder = links(DataLink::Folder, &[]);
+    let (good, other) = (pair("live", "live"), pair("other", "other"));
+    let sets = [set("..revision-1-0", 1, Some(good.clone()))];
+    let what = "..data is a folder, not a link";
+    let cases = [
+        (&sets[..], &other, found(Some("..revision-1-0"), 1, what)),
+        (&[], &good, found(None, 1, what)),
+        (&[], &other, None),
+    ];
+    for (sets, there, wanted) in cases {
+        assert_eq!(repair(Some(&record), &folder, sets, Some(there)), wanted);
+    }
+}
+
+#[test]
+fn stable_names_are_linked_again_and_say_which() {
+    let at = |names: &[&str]| {
+        repair(None, &links(DataLink::Set("..revision-1-0".to_owned()), names), &[], None)
+    };
+    assert_eq!(at(&[]), None);
+    let one = "the link tls.key is missing or leads elsewhere";
+    assert_eq!(at(&["tls.key"]), found(Some("..revision-1-0"), 0, one));
+    let two = "the links tls.crt, tls.key are missing or lead elsewhere";
+    let wanted = found(Some("..revision-1-0"), 0, two);
+    assert_eq!(at(&["tls.crt", "tls.key"]), wanted);
+
+    let event = restored(&wanted.unwrap(), now()).events.remove(0);
+    let said = format!("{two}; restored without an order, live set ..revision-1-0");
+    assert_eq!(
+        (event.kind, event.reason, event.message),
+        (EventType::Warning, Reason::LinksRestored, said)
+    );
+}
+
+#[test]
+fn what_servers_do_not_find_is_not_ready_and_nothing_is_issued_for_it() {
+    let mut snapshot = live();
+    snapshot.repair = found(None, 1, "the link ..data is missing");
+    let violation = first_violation(READINESS, &snapshot, now()).unwrap();
+    assert_eq!(violation.reason, Reason::MissingLinks);
+    assert_eq!(
+        violation.message,
+        "the link ..data is missing; certctl issue restores this without an order"
+    );
+    assert_eq!(first_violation(TRIGGER, &snapshot, now()), None);
+}
+
+#[test]
+fn the_newest_good_set_stays_beside_a_damaged_live_one() {
+    let mut temporary = leaf("temporary");
+    temporary.issuer_common_name = "cert-manager.local".to_owned();
+    let temporary =
+        PublishedPair { certificate: Some(Ok(temporary)), ..pair("temporary", "temporary") };
+    assert!(temporary.is_temporary());
+    let damages = [
+        None,
+        Some(PublishedPair { key: None, ..pair("3", "3") }),
+        Some(PublishedPair { certificate: Some(Err("garbage".into())), ..pair("3", "3") }),
+        Some(pair("3", "other")),
+        Some(temporary),
+    ];
+    for damaged in damages {
+        let sets = [
+            set("..revision-1-0", 1, Some(pair("1", "1"))),
+            set("..revision-2-0", 2, Some(pair("2", "2"))),
+            KeptPair { is_live: true, ..set("..revision-3-0", 3, damaged) },
+            // Left by a publish of the same certificate that was cut off.
+            set("..revision-4-0", 4, Some(pair("4", "4"))),
+        ];
+        assert_eq!(last_good(&sets, &leaf("4").fingerprint), Some("..revision-2-0"));
+    }
+    let sets = [
+        set("..revision-1-0", 1, Some(pair("1", "1"))),
+        KeptPair { is_live: true, ..set("..revision-2-0", 2, Some(pair("2", "2"))) },
+    ];
+    assert_eq!(last_good(&sets, &leaf("3").fingerprint), None);
+}

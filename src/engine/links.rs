@@ -1,0 +1,84 @@
+//! What servers open, and what they would open if the links of the Secret's folder were right.
+
+use jiff::Timestamp;
+
+use super::gather::published_pair;
+use super::ports::{KeptSet, Store, StoreError};
+use super::session::{Session, Task};
+use crate::controller::Intervals;
+use crate::controller::links::{self, KeptPair, Repair};
+use crate::resource::{CertificateRecord, DataLink, Event, NamespacedName, SecretFiles};
+
+/// The files of a Secret.
+pub struct LiveFiles {
+    /// Those that are live, or will be as soon as the links are right; `None` when nothing is.
+    pub files: Option<SecretFiles>,
+    /// What is wrong with the links.
+    pub repair: Option<Repair>,
+    /// Whether sets are there and none of them is live.
+    pub is_lost: bool,
+}
+
+/// Reads the live files; where `..data` is gone, those of the set that the record says is live.
+pub async fn live_files<S: Store>(
+    store: &S,
+    secret: &NamespacedName,
+    record: Option<&CertificateRecord>,
+) -> Result<LiveFiles, StoreError> {
+    let found = store.links(secret).await?;
+    let sets = match found.data {
+        DataLink::Set(_) => Vec::new(),
+        DataLink::Missing | DataLink::Folder => store.sets(secret).await?,
+    };
+    let is_lost = !sets.is_empty();
+    let kept: Vec<KeptPair> = sets.iter().map(decoded).collect();
+    let folder = match found.data {
+        DataLink::Folder => store.published(secret).await.ok().flatten(),
+        DataLink::Set(_) | DataLink::Missing => None,
+    };
+    let folder = folder.as_ref().map(published_pair);
+    let repair = links::repair(record, &found, &kept, folder.as_ref());
+    let chosen = repair.as_ref().and_then(|repair| repair.set.as_deref());
+    let revision = record.and_then(|record| record.status.revision);
+    for set in sets {
+        match set.files {
+            Ok(files) if Some(&*set.name) == chosen => {
+                return Ok(LiveFiles { files: Some(files), repair, is_lost });
+            }
+            // The recorded set is there and cannot be read: that is no reason to order anew.
+            Err(error) if repair.is_none() && Some(set.revision) == revision => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(LiveFiles { files: store.published(secret).await?, repair, is_lost })
+}
+
+/// A set, decoded.
+pub(super) fn decoded(set: &KeptSet) -> KeptPair {
+    KeptPair {
+        name: set.name.clone(),
+        revision: set.revision,
+        is_live: set.is_live,
+        pair: set.files.as_ref().ok().map(published_pair),
+    }
+}
+
+/// Puts the links right, and returns what there is to say of it. The caller holds the
+/// certificate's lock; the session knows what is live afterwards.
+pub(super) async fn put_right<'a, S: Store>(
+    store: &'a S,
+    session: &mut Session<'a, S>,
+    task: &Task,
+    intervals: Intervals,
+    now: Timestamp,
+) -> Result<Vec<Event>, StoreError> {
+    let Some(repair) = session.snapshot.repair.clone() else { return Ok(Vec::new()) };
+    let secret = task.certificate.secret_key();
+    store.restore_links(&secret, repair.set.as_deref(), repair.revision).await?;
+    session.apply(links::restored(&repair, now));
+    let events = session.flush().await?;
+    let is_lost = session.is_lost;
+    *session = Session::load(store, task, intervals, now).await?;
+    session.is_lost = is_lost;
+    Ok(events)
+}
