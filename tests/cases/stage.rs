@@ -157,6 +157,7 @@ pub(crate) fn idle() -> Snapshot {
             status: CertificateStatus::default(),
         },
         secret: None,
+        repair: None,
         files_digest: None,
         current_request: None,
         next_request: None,
