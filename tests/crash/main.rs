@@ -64,7 +64,9 @@ impl Scene {
     fn without_links() -> Self {
         let mut scene = Self { words: &["issue"], ..Self::renewed() };
         scene.base.retain(|_, entry| !matches!(entry, Entry::Link(_)));
-        Self { revision: 2, ..scene }
+        scene.revision = 2;
+        scene.put_back();
+        scene
     }
 
     /// The same, with the files that the links led to in their place.
@@ -90,6 +92,7 @@ impl Scene {
         let named: Vec<_> = named.collect();
         scene.base.extend(copies);
         scene.base.extend(named);
+        scene.put_back();
         scene
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use certctl::rehearsal::RequestKind;
 use certctl::resource::LeafFacts;
+use certctl::store::atomic;
 use serde_json::{Value, json};
 
 use crate::support::{CertificateYaml, World};
@@ -19,6 +20,14 @@ fn renewed(names: &[&str]) -> World {
     world.issue().ends_in(0);
     world.run(&["renew", "--all"]).ends_in(0);
     world
+}
+
+/// Something that happens to the folder of a Secret, or to a set in it.
+type Damage = fn(&Path);
+
+/// Another text in a file, private as certctl's are.
+fn damage(path: &Path, text: &str) {
+    atomic::write(path, text.as_bytes(), 0o600).unwrap();
 }
 
 fn folder(world: &World, name: &str) -> PathBuf {
@@ -103,8 +112,7 @@ fn links(tree: &BTreeMap<String, String>) -> Vec<&str> {
 
 #[test]
 fn ten_certificates_whose_links_are_gone_cost_no_order_and_lose_no_file() {
-    let damages: [fn(&Path); 5] =
-        [without_links, without_data, followed, copied_names, empty_folder];
+    let damages: [Damage; 5] = [without_links, without_data, followed, copied_names, empty_folder];
     let all: Vec<String> = (0..10).map(|number| format!("c{number}")).collect();
     let world = renewed(&all.iter().map(String::as_str).collect::<Vec<_>>());
     let before: Vec<(BTreeMap<String, String>, LeafFacts)> = all
@@ -171,7 +179,7 @@ fn nothing_is_pruned_where_no_live_set_was_found() {
     let folder = folder(&world, "web");
     without_links(&folder);
     // The recorded set is not complete any more: another one is ordered.
-    fs::write(folder.join("..revision-2-0/tls.key"), "").unwrap();
+    damage(&folder.join("..revision-2-0/tls.key"), "");
     // A name of an earlier set.
     symlink("..data/key.der", folder.join("key.der")).unwrap();
     let before = tree(&folder);
@@ -190,9 +198,9 @@ fn nothing_is_pruned_where_no_live_set_was_found() {
 
 #[test]
 fn a_damaged_live_set_never_displaces_the_last_good_one() {
-    let damages: [fn(&Path); 3] = [
-        |set| fs::write(set.join("tls.key"), "").unwrap(),
-        |set| fs::write(set.join("tls.crt"), "garbage").unwrap(),
+    let damages: [Damage; 3] = [
+        |set| damage(&set.join("tls.key"), ""),
+        |set| damage(&set.join("tls.crt"), "garbage"),
         |set| {
             let other = set.parent().unwrap().join("..revision-1-0/tls.key");
             fs::copy(other, set.join("tls.key")).unwrap();
@@ -219,7 +227,7 @@ fn a_link_that_is_gone_is_said_by_status_and_restored_by_issue() {
     let world = renewed(&["web"]);
     let folder = folder(&world, "web");
     let before = tree(&folder);
-    let damages: [(fn(&Path), &str); 3] = [
+    let damages: [(Damage, &str); 3] = [
         (|folder| fs::remove_file(folder.join("tls.key")).unwrap(), "tls.key"),
         (
             |folder| {
@@ -231,7 +239,7 @@ fn a_link_that_is_gone_is_said_by_status_and_restored_by_issue() {
         (
             |folder| {
                 fs::remove_file(folder.join("tls.key")).unwrap();
-                fs::write(folder.join("tls.key"), "put here by hand").unwrap();
+                damage(&folder.join("tls.key"), "put here by hand");
             },
             "tls.key",
         ),
@@ -291,7 +299,7 @@ fn says_what_is_missing(world: &World, what: &str) {
 
 #[test]
 fn a_state_without_links_is_not_planned_to_be_issued_anew() {
-    let damages: [(fn(&Path), &str); 4] = [
+    let damages: [(Damage, &str); 4] = [
         (without_links, "the link ..data is missing"),
         (without_data, "the link ..data is missing"),
         (followed, "..data is a folder, not a link"),

@@ -22,8 +22,8 @@ fn links(data: DataLink, misplaced: &[&str]) -> SecretLinks {
     SecretLinks { data, misplaced: misplaced.iter().map(|name| (*name).to_owned()).collect() }
 }
 
-fn found(set: Option<&str>, revision: u32, what: &str) -> Option<Repair> {
-    Some(Repair { set: set.map(str::to_owned), revision, what: what.to_owned() })
+fn found(set: Option<&str>, revision: u32, what: &str) -> Repair {
+    Repair { set: set.map(str::to_owned), revision, what: what.to_owned() }
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn the_last_complete_set_of_the_recorded_certificate_is_linked_again() {
         set("..revision-2-0", 2, Some(pair("newer", "newer"))),
     ];
     let what = "the link ..data is missing";
-    let wanted = found(Some("..revision-1-1"), 1, what);
+    let wanted = Some(found(Some("..revision-1-1"), 1, what));
     assert_eq!(repair(Some(&record), &missing, &sets, None), wanted);
     assert_eq!(repair(Some(&record), &missing, &sets[2..], None), None);
     assert_eq!(repair(None, &missing, &sets, None), None);
@@ -53,7 +53,10 @@ fn the_last_complete_set_of_the_recorded_certificate_is_linked_again() {
     adopted.status.not_before = Some(not_before);
     adopted.status.not_after = Some(not_after);
     let own = [set("..adopted-0", 0, good())];
-    assert_eq!(repair(Some(&adopted), &missing, &own, None), found(Some("..adopted-0"), 0, what));
+    assert_eq!(
+        repair(Some(&adopted), &missing, &own, None),
+        Some(found(Some("..adopted-0"), 0, what))
+    );
 }
 
 #[test]
@@ -64,8 +67,8 @@ fn a_folder_in_the_place_of_the_link_gives_way_or_becomes_the_set() {
     let sets = [set("..revision-1-0", 1, Some(good.clone()))];
     let what = "..data is a folder, not a link";
     let cases = [
-        (&sets[..], &other, found(Some("..revision-1-0"), 1, what)),
-        (&[], &good, found(None, 1, what)),
+        (&sets[..], &other, Some(found(Some("..revision-1-0"), 1, what))),
+        (&[], &good, Some(found(None, 1, what))),
         (&[], &other, None),
     ];
     for (sets, there, wanted) in cases {
@@ -80,9 +83,9 @@ fn stable_names_are_linked_again_and_say_which() {
     };
     assert_eq!(at(&[]), None);
     let one = "the link tls.key is missing or leads elsewhere";
-    assert_eq!(at(&["tls.key"]), found(Some("..revision-1-0"), 0, one));
+    assert_eq!(at(&["tls.key"]), Some(found(Some("..revision-1-0"), 0, one)));
     let two = "the links tls.crt, tls.key are missing or lead elsewhere";
-    let wanted = found(Some("..revision-1-0"), 0, two);
+    let wanted = Some(found(Some("..revision-1-0"), 0, two));
     assert_eq!(at(&["tls.crt", "tls.key"]), wanted);
 
     let event = restored(&wanted.unwrap(), now()).events.remove(0);
@@ -96,7 +99,7 @@ fn stable_names_are_linked_again_and_say_which() {
 #[test]
 fn what_servers_do_not_find_is_not_ready_and_nothing_is_issued_for_it() {
     let mut snapshot = live();
-    snapshot.repair = found(None, 1, "the link ..data is missing");
+    snapshot.repair = Some(found(None, 1, "the link ..data is missing"));
     let violation = first_violation(READINESS, &snapshot, now()).unwrap();
     assert_eq!(violation.reason, Reason::MissingLinks);
     assert_eq!(
