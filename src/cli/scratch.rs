@@ -1,42 +1,50 @@
 //! A folder for what must not stay, removed at the end.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::Mode;
+use rustix::io::Errno;
 
 use super::error::CliError;
 use super::exit::ExitCode;
+use crate::store::remove_tree;
 
 /// See the module.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch {
+    path: PathBuf,
+    /// The folder that it is in, held open: its own name is looked up there, not by path.
+    base: File,
+    name: String,
+}
 
 impl Scratch {
     /// A new one, private to this user; `what` is part of its name.
     pub(crate) fn new(what: &str) -> Result<Self, CliError> {
         let failed = |error: std::io::Error| CliError::new(ExitCode::State, error);
-        let base = std::env::temp_dir();
+        let folder = std::env::temp_dir();
+        let base = File::open(&folder).map_err(failed)?;
         for number in 0..1_000_u32 {
             let name = format!("certctl-{what}-{}-{number}", std::process::id());
-            let path = base.join(name);
-            let mut builder = std::fs::DirBuilder::new();
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            match builder.create(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(error)),
+            match rustix::fs::mkdirat(&base, &name, Mode::RWXU) {
+                Ok(()) => return Ok(Self { path: folder.join(&name), base, name }),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(failed(error.into())),
             }
         }
-        Err(CliError::new(ExitCode::State, format_args!("{}: no free name", base.display())))
+        Err(CliError::new(ExitCode::State, format_args!("{}: no free name", folder.display())))
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            tracing::warn!("{} is left behind: {error}", self.0.display());
+        if let Err(error) = remove_tree(&self.base, &self.name) {
+            tracing::warn!("{} is left behind: {error}", self.path.display());
         }
     }
 }

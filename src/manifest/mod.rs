@@ -54,4 +54,4 @@ pub use reference::check_references;
 pub use secret::SecretManifest;
 pub use secret_source::{SecretError, SecretSource};
 pub(crate) use text::MAX_BYTES;
-pub use trust::{TrustError, check_secret, check_trust};
+pub use trust::{TrustError, Trusted, check_folder, check_secret, check_trust, quoted};

@@ -4,6 +4,7 @@
 //! nobody else; a sticky folder such as /tmp is fine, since in it nobody can replace root's files.
 //! An error carries the command that mends it.
 
+use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -20,21 +21,25 @@ pub enum TrustError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Somebody other than root owns it.
-    #[error("{} is owned by user {owner}, not by root", path.display())]
+    /// Another user owns it.
+    #[error("{} is owned by user {owner}, not by {trusted}", path.display())]
     Owner {
         /// The file or folder.
         path: PathBuf,
         /// Its owner's uid.
         owner: u32,
+        /// Who may own it.
+        trusted: Trusted,
     },
     /// Others than its owner can write to it.
-    #[error("{} can be written by others than root (mode {mode:04o})", path.display())]
+    #[error("{} can be written by others than {trusted} (mode {mode:04o})", path.display())]
     Writable {
         /// The file or folder.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
+        /// Who may write to it.
+        trusted: Trusted,
     },
     /// A secret that others can read or change.
     #[error("{} is open to others (mode {mode:04o})", path.display())]
@@ -44,6 +49,24 @@ pub enum TrustError {
         /// Its permission bits.
         mode: u32,
     },
+}
+
+/// The users who may own a file or folder, and write to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trusted {
+    /// Root alone.
+    Root,
+    /// Root, and the user of this number.
+    RootAnd(u32),
+}
+
+impl fmt::Display for Trusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("root"),
+            Self::RootAnd(user) => write!(f, "root or user {user}"),
+        }
+    }
 }
 
 impl TrustError {
@@ -81,7 +104,7 @@ pub fn check_trust(path: &Path, is_root: bool) -> Result<(), TrustError> {
             } else {
                 Kind::File
             };
-            judge(step, kind, metadata.uid(), metadata.mode())?;
+            judge(step, kind, metadata.uid(), metadata.mode(), Trusted::Root)?;
         }
     }
     Ok(())
@@ -97,6 +120,16 @@ pub fn check_secret(path: &Path, metadata: &std::fs::Metadata) -> Result<(), Tru
     Ok(())
 }
 
+/// The same rule for one folder that is held open, by its owner and mode.
+pub fn check_folder(
+    path: &Path,
+    owner: u32,
+    mode: u32,
+    trusted: Trusted,
+) -> Result<(), TrustError> {
+    judge(path, Kind::Folder, owner, mode, trusted)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
@@ -105,20 +138,26 @@ enum Kind {
     Link,
 }
 
-fn judge(path: &Path, kind: Kind, owner: u32, mode: u32) -> Result<(), TrustError> {
+fn judge(
+    path: &Path,
+    kind: Kind,
+    owner: u32,
+    mode: u32,
+    trusted: Trusted,
+) -> Result<(), TrustError> {
     let mode = mode & 0o7777;
-    if owner != 0 {
-        return Err(TrustError::Owner { path: path.to_path_buf(), owner });
+    if owner != 0 && trusted != Trusted::RootAnd(owner) {
+        return Err(TrustError::Owner { path: path.to_path_buf(), owner, trusted });
     }
     let sticky = kind == Kind::Folder && mode & 0o1000 != 0;
     if kind != Kind::Link && mode & 0o022 != 0 && !sticky {
-        return Err(TrustError::Writable { path: path.to_path_buf(), mode });
+        return Err(TrustError::Writable { path: path.to_path_buf(), mode, trusted });
     }
     Ok(())
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@".contains(c);
     if text.chars().all(plain) && !text.starts_with('-') {
@@ -148,8 +187,26 @@ mod tests {
             (Kind::File, 0, 0o1646, Some("chmod go-w '/a b'")),
             (Kind::Folder, 0, 0o777, Some("chmod go-w '/a b'")),
         ] {
-            let found = judge(Path::new("/a b"), kind, owner, mode).err();
+            let found = judge(Path::new("/a b"), kind, owner, mode, Trusted::Root).err();
             assert_eq!(found.and_then(|error| error.command()).as_deref(), command, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn the_owner_of_an_output_is_trusted_beside_root() {
+        let also = Trusted::RootAnd(33);
+        let owned = "/a is owned by user 34, not by root or user 33";
+        let written = "/a can be written by others than root or user 33 (mode 0775)";
+        for (owner, mode, trusted, expected) in [
+            (0, 0o40_755, also, None),
+            (33, 0o40_700, also, None),
+            (0, 0o41_777, also, None),
+            (34, 0o40_755, also, Some(owned)),
+            (33, 0o40_775, also, Some(written)),
+            (33, 0o40_755, Trusted::Root, Some("/a is owned by user 33, not by root")),
+        ] {
+            let found = check_folder(Path::new("/a"), owner, mode, trusted).err();
+            assert_eq!(found.map(|error| error.to_string()).as_deref(), expected);
         }
     }
 

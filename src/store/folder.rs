@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use zeroize::Zeroizing;
 
+use super::removal;
 use crate::store::port::StoreError;
 
 /// The largest file that is read or written, in bytes. An order with 100 challenges has about a
@@ -220,14 +221,11 @@ impl Folder {
         }
     }
 
-    /// Removes a folder with all that is in it; one that is not there is no error.
+    /// Removes an entry, with all that is in it if it is a folder; one that is not there is no
+    /// error.
     pub(super) fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
-        match std::fs::remove_dir_all(self.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_error(&self.join(name), "remove", error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        removal::remove_tree(&self.handle, name)
+            .map_err(|error| io_error(&self.join(name), "remove", error))
     }
 
     /// Removes an entry, whatever it is.
@@ -317,4 +315,26 @@ fn not_a_folder(path: &Path) -> StoreError {
 
 fn folder_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_place_of_the_open_folder_is_not_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = |below: &str| scratch.path().join(below);
+        fs::create_dir_all(place("victim/..revision-1-0")).unwrap();
+        fs::create_dir_all(place("here/..revision-1-0")).unwrap();
+        let folder = Folder::open(&place("here")).unwrap().unwrap();
+        fs::rename(place("here"), place("moved")).unwrap();
+        symlink(place("victim"), place("here")).unwrap();
+        folder.remove_any("..revision-1-0").unwrap();
+        assert!(place("victim/..revision-1-0").exists());
+        assert!(!place("moved/..revision-1-0").exists());
+    }
 }

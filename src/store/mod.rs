@@ -42,6 +42,7 @@
 pub mod atomic;
 pub mod port;
 
+mod acl;
 mod adoption;
 mod directory;
 mod envelope;
@@ -56,6 +57,7 @@ mod opening;
 mod output;
 mod prune;
 mod records;
+mod removal;
 mod rollback;
 #[cfg(test)]
 mod samples;
@@ -66,3 +68,4 @@ pub use lock::Lease;
 pub use output::{Output, OutputError};
 pub use prune::past_revisions;
 pub use records::{Kept, Listed, Records};
+pub(crate) use removal::remove_tree;

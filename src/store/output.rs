@@ -1,21 +1,28 @@
 //! Outputs: the live files in a folder of the operator's, laid out as in the state.
 //!
 //! Contract: owner, group and mode are set before there is content; what goes live does so in one
-//! rename of `..data`. Nothing is followed inside the folder, and as root no link on the way to it.
+//! rename of `..data`. Nothing is followed inside the folder, and as root no link on the way to it;
+//! what is written and removed is so through the handle of the folder that was judged ([`folder`]).
+//! A file that an ACL would open to other users is not written.
 //! What certctl did not write is never replaced: a stable name that is not our link, or a `..data`
 //! that leads elsewhere, is an error. The set before stays until the next one.
 
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::path::{Component, PathBuf};
+use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use super::acl::{self, Acl};
+use super::removal;
 use super::secret::{DATA, REVISION_PREFIX, stable_target};
+use crate::manifest::{TrustError, quoted};
 use crate::resource::SecretFiles;
+
+mod folder;
 
 /// Where to, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +64,24 @@ pub enum OutputError {
         /// The link.
         path: PathBuf,
     },
+    /// As root: another user can replace the folder.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// New files inherit who may read them.
+    #[error(
+        "{} has a default ACL: the users and groups in it could read the private key",
+        path.display()
+    )]
+    DefaultAcl {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A new file has other readers than its mode says.
+    #[error("{} has got an ACL: the users and groups in it could read the private key", path.display())]
+    AccessAcl {
+        /// The file, which is removed again.
+        path: PathBuf,
+    },
     /// What is there must stay.
     #[error("{}: {reason}", path.display())]
     Newer {
@@ -65,6 +90,21 @@ pub enum OutputError {
         /// Why it stays.
         reason: String,
     },
+}
+
+impl OutputError {
+    /// The command that corrects it.
+    pub fn command(&self) -> Option<String> {
+        match self {
+            Self::Trust(error) => error.command(),
+            Self::DefaultAcl { path } => Some(format!("setfacl -k {}", quoted(path))),
+            Self::Io { .. }
+            | Self::Foreign { .. }
+            | Self::Link { .. }
+            | Self::AccessAcl { .. }
+            | Self::Newer { .. } => None,
+        }
+    }
 }
 
 impl Output {
@@ -90,7 +130,7 @@ impl Output {
                 reason,
             })?;
         }
-        let fresh = self.fill(&folder, revision, files, &names)?;
+        let fresh = self.make_set(&folder, revision, files, &names)?;
         for name in &names {
             self.link(&folder, &stable_target(name), name)?;
         }
@@ -99,43 +139,6 @@ impl Output {
         // Files that others may read still do not outlive the setting that let them.
         let before = live.filter(|before| Self::are_guarded_alike(&folder, before, &fresh));
         self.prune(&folder, &fresh, before.as_deref(), files)
-    }
-
-    /// Opens the folder, and makes it when only it is missing.
-    fn open(&self) -> Result<OwnedFd, OutputError> {
-        let is_root = rustix::process::geteuid().is_root();
-        let mut walked = PathBuf::from("/");
-        let mut handle = rustix::fs::open("/", FOLDER, Mode::empty())
-            .map_err(|e| self.failed("open", "/", e))?;
-        let follow = if is_root { OFlags::NOFOLLOW } else { OFlags::empty() };
-        let parts: Vec<_> = self
-            .folder
-            .components()
-            .filter_map(|part| if let Component::Normal(name) = part { Some(name) } else { None })
-            .collect();
-        for (index, part) in parts.iter().enumerate() {
-            walked.push(part);
-            let failed = |action, error: Errno| OutputError::Io {
-                action,
-                path: walked.clone(),
-                source: error.into(),
-            };
-            let open = || rustix::fs::openat(&handle, *part, FOLDER | follow, Mode::empty());
-            handle = match open() {
-                Err(Errno::NOENT) if index + 1 == parts.len() => {
-                    let mode = Mode::from_raw_mode(0o755);
-                    rustix::fs::mkdirat(&handle, *part, mode).map_err(|e| failed("create", e))?;
-                    let new = open().map_err(|e| failed("open", e))?;
-                    rustix::fs::fchmod(&new, mode).map_err(|e| failed("change", e))?;
-                    new
-                }
-                Err(Errno::LOOP | Errno::NOTDIR) if is_root => {
-                    return Err(OutputError::Link { path: walked });
-                }
-                other => other.map_err(|e| failed("open", e))?,
-            };
-        }
-        Ok(handle)
     }
 
     /// A stable name is our link, or nothing.
@@ -176,17 +179,21 @@ impl Output {
         Some(bytes)
     }
 
-    /// Whether the files of two sets have the same owner, group and mode.
+    /// Whether the files of two sets have the same owner, group and mode, and no ACL.
     fn are_guarded_alike(folder: &OwnedFd, one: &str, other: &str) -> bool {
         let of = |set: &str| {
-            let stat = rustix::fs::statat(folder, format!("{set}/tls.key"), AtFlags::empty());
-            stat.map(|stat| (stat.st_mode, stat.st_uid, stat.st_gid))
+            let set = rustix::fs::openat(folder, set, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            let key = rustix::fs::openat(&set, "tls.key", flags, Mode::empty())?;
+            let stat = rustix::fs::fstat(&key)?;
+            let has_acl = acl::has(&key, Acl::Access)?;
+            Ok::<_, Errno>((stat.st_mode, stat.st_uid, stat.st_gid, has_acl))
         };
-        of(one).is_ok_and(|one| of(other) == Ok(one))
+        of(one).is_ok_and(|one| !one.3 && of(other) == Ok(one))
     }
 
-    /// Writes a complete set that is not live yet.
-    fn fill(
+    /// Makes a complete set that is not live yet. What cannot be completed is removed.
+    fn make_set(
         &self,
         folder: &OwnedFd,
         revision: u32,
@@ -202,14 +209,40 @@ impl Output {
                 Err(error) => return Err(self.failed("create", &name, error)),
             }
         };
-        let set = rustix::fs::openat(folder, &fresh, FOLDER | OFlags::NOFOLLOW, Mode::empty())
-            .map_err(|e| self.failed("open", &fresh, e))?;
+        match self.fill(folder, &fresh, files, names) {
+            Ok(()) => Ok(fresh),
+            Err(error) => {
+                // The error that led here is the one to report.
+                if let Err(left) = removal::remove_tree(folder, &fresh) {
+                    tracing::warn!("{} is left behind: {left}", self.folder.join(&fresh).display());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn fill(
+        &self,
+        folder: &OwnedFd,
+        fresh: &str,
+        files: &SecretFiles,
+        names: &[&String],
+    ) -> Result<(), OutputError> {
+        let set = rustix::fs::openat(folder, fresh, FOLDER | OFlags::NOFOLLOW, Mode::empty())
+            .map_err(|e| self.failed("open", fresh, e))?;
+        let owner = rustix::fs::fstat(&set).map_err(|e| self.failed("read", fresh, e))?.st_uid;
+        if owner != rustix::process::geteuid().as_raw() {
+            return Err(self.foreign(fresh, "another user's folder"));
+        }
         for name in names {
             let Some(bytes) = files.0.get(*name) else { continue };
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let path = format!("{fresh}/{name}");
             let file = rustix::fs::openat(&set, name.as_str(), flags, Mode::RUSR | Mode::WUSR)
                 .map_err(|e| self.failed("create", &path, e))?;
+            if acl::has(&file, Acl::Access).map_err(|e| self.failed("read the ACL of", &path, e))? {
+                return Err(OutputError::AccessAcl { path: self.folder.join(path) });
+            }
             self.give(&file, self.mode & !0o007, &path)?;
             let mut file = File::from(file);
             let written = file.write_all(bytes).and_then(|()| file.sync_all());
@@ -220,9 +253,8 @@ impl Output {
             })?;
         }
         // Whoever may read the files must be able to reach them.
-        self.give(&set, 0o755, &fresh)?;
-        rustix::fs::fsync(&set).map_err(|e| self.failed("sync", &fresh, e))?;
-        Ok(fresh)
+        self.give(&set, 0o755, fresh)?;
+        rustix::fs::fsync(&set).map_err(|e| self.failed("sync", fresh, e))
     }
 
     fn give(&self, entry: &OwnedFd, mode: u32, name: &str) -> Result<(), OutputError> {
@@ -268,10 +300,9 @@ impl Output {
             let Ok(name) = entry.file_name().to_str() else { continue };
             let is_old = name.starts_with(REVISION_PREFIX) && name != fresh && Some(name) != before;
             if is_old {
-                let path = self.folder.join(name);
-                std::fs::remove_dir_all(&path).map_err(|source| OutputError::Io {
+                removal::remove_tree(folder, name).map_err(|source| OutputError::Io {
                     action: "remove",
-                    path,
+                    path: self.folder.join(name),
                     source,
                 })?;
             } else if !files.0.contains_key(name)
@@ -299,105 +330,4 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 const METADATA_FILE: &str = "metadata.json";
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::{MetadataExt as _, symlink};
-
-    use zeroize::Zeroizing;
-
-    use std::path::Path;
-
-    use super::*;
-
-    fn files(text: &str, names: &[&str]) -> SecretFiles {
-        let bytes = || Zeroizing::new(text.as_bytes().to_vec());
-        SecretFiles(names.iter().map(|name| ((*name).to_owned(), bytes())).collect())
-    }
-
-    fn output(folder: &Path) -> Output {
-        let folder = folder.canonicalize().unwrap().join("tls");
-        Output { folder, owner: None, group: None, mode: 0o640 }
-    }
-
-    const PAIR: [&str; 3] = ["metadata.json", "tls.crt", "tls.key"];
-    const ANY: &dyn Fn(&[u8]) -> Result<(), String> = &|_| Ok(());
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name());
-        let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    #[test]
-    fn the_files_are_laid_out_as_in_the_state_and_switch_together() {
-        let scratch = tempfile::tempdir().unwrap();
-        let output = output(scratch.path());
-        output.write(1, &files("1", &[&PAIR[..], &["key.der"]].concat()), ANY).unwrap();
-        output.write(2, &files("2", &PAIR), ANY).unwrap();
-        output.write(3, &files("3", &PAIR), ANY).unwrap();
-        let expected = ["..data", "..revision-2-0", "..revision-3-0", "tls.crt", "tls.key"];
-        assert_eq!(names(&output.folder), expected);
-        let key = output.folder.join("tls.key");
-        assert_eq!(fs::read_to_string(&key).unwrap(), "3");
-        assert_eq!(fs::metadata(&key).unwrap().mode() & 0o7777, 0o640);
-        let target = fs::read_link(&key).unwrap();
-        assert_eq!(target, Path::new("..data/tls.key"));
-    }
-
-    #[test]
-    fn what_is_not_ours_stays() {
-        let cases = [
-            ("tls.key", None),
-            ("tls.key", Some("/etc/passwd")),
-            ("..data", None),
-            ("..data", Some("/etc")),
-        ];
-        for (name, link) in cases {
-            let scratch = tempfile::tempdir().unwrap();
-            let output = output(scratch.path());
-            fs::create_dir(&output.folder).unwrap();
-            let place = output.folder.join(name);
-            match link {
-                Some(target) => symlink(target, place).unwrap(),
-                None => fs::create_dir(place).unwrap(),
-            }
-            let error = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
-            assert!(matches!(error, OutputError::Foreign { .. }), "{error}");
-            assert_eq!(names(&output.folder), [name], "nothing else is left");
-        }
-    }
-
-    #[test]
-    fn a_newer_pair_is_not_replaced_by_an_older_one() {
-        let scratch = tempfile::tempdir().unwrap();
-        let output = output(scratch.path());
-        output.write(2, &files("new", &PAIR), ANY).unwrap();
-        let refuse: &dyn Fn(&[u8]) -> Result<(), String> = &|there| {
-            assert_eq!(there, b"new");
-            Err("it is newer".to_owned())
-        };
-        let error = output.write(1, &files("old", &PAIR), refuse).unwrap_err();
-        assert!(matches!(error, OutputError::Newer { .. }), "{error}");
-        assert_eq!(fs::read_to_string(output.folder.join("tls.crt")).unwrap(), "new");
-    }
-
-    #[test]
-    fn files_that_more_people_could_read_do_not_stay() {
-        let scratch = tempfile::tempdir().unwrap();
-        let mut output = output(scratch.path());
-        output.write(1, &files("1", &PAIR), ANY).unwrap();
-        output.mode = 0o600;
-        output.write(1, &files("1", &PAIR), ANY).unwrap();
-        assert_eq!(names(&output.folder), ["..data", "..revision-1-1", "tls.crt", "tls.key"]);
-    }
-
-    #[test]
-    fn a_missing_parent_is_not_made_up() {
-        let scratch = tempfile::tempdir().unwrap();
-        let mut output = output(scratch.path());
-        output.folder = output.folder.join("deeper");
-        let error = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
-        assert!(error.to_string().starts_with("cannot open"), "{error}");
-    }
-}
+mod tests;

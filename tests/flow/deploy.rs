@@ -1,9 +1,11 @@
 //! Issued is one thing, deployed another: outputs and hooks have a state of their own.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::path::Path;
 
 use certctl::resource::DeployStep;
+use rustix::io::Errno;
 use serde_json::Value;
 
 use crate::support::{CertificateYaml, World};
@@ -138,6 +140,88 @@ fn what_stands_in_the_way_of_an_output_stays() {
     fs::remove_file(world.path("out/tls.key")).unwrap();
     world.issue().ends_in(0);
     assert_eq!(read(&world, "ran"), "ran\n");
+}
+
+/// `setfacl -d -m u:65534:r FOLDER`. `false` when the file system has no ACLs.
+#[cfg(target_os = "linux")]
+fn give_default_acl(folder: &Path) -> bool {
+    const ANYBODY: u32 = u32::MAX;
+    let entries = [
+        (1_u16, 7_u16, ANYBODY),
+        (2, 4, 65_534),
+        (4, 5, ANYBODY),
+        (16, 5, ANYBODY),
+        (32, 0, ANYBODY),
+    ];
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    for (tag, bits, id) in entries {
+        bytes.extend([tag.to_le_bytes(), bits.to_le_bytes()].concat());
+        bytes.extend(id.to_le_bytes());
+    }
+    let flags = rustix::fs::XattrFlags::empty();
+    match rustix::fs::setxattr(folder, DEFAULT_ACL, &bytes, flags) {
+        Err(Errno::OPNOTSUPP) if !cfg!(feature = "real-servers") => false,
+        done => done.map(|()| true).unwrap(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+const DEFAULT_ACL: &str = "system.posix_acl_default";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_default_acl_of_an_output_is_found_before_the_order() {
+    let world = World::start();
+    let out = world.path("out");
+    let web = |mode| {
+        CertificateYaml::new("web")
+            .annotation("certctl.io/output-dir", &out.display().to_string())
+            .annotation("certctl.io/output-mode", mode)
+    };
+    world.prepare(&[web("0640")]);
+    fs::create_dir(&out).unwrap();
+    if !give_default_acl(&out) {
+        return;
+    }
+    let command = format!("setfacl -k {}", out.display());
+    world.issue().ends_in(3).says("has a default ACL").says(&command);
+    assert_eq!(world.ca.log().len(), 0, "nothing was asked of the CA");
+    // What the command does.
+    rustix::fs::removexattr(&out, DEFAULT_ACL).unwrap();
+    world.issue().ends_in(0);
+    let requests = world.ca.log().len();
+
+    // Found by a deployment without an order, too.
+    assert!(give_default_acl(&out));
+    world.prepare(&[web("0440")]);
+    world.issue().ends_in(6).says(&command);
+    assert_eq!(world.ca.log().len(), requests, "nothing was asked of the CA");
+    assert_eq!(fs::metadata(out.join("tls.key")).unwrap().mode() & 0o777, 0o640);
+}
+
+/// A folder of another user's can be made by root only; without root nothing is to be found here.
+#[test]
+fn as_root_an_output_below_another_users_folder_is_found_before_the_order() {
+    let world = World::start();
+    let www = world.path("www");
+    fs::create_dir(&www).unwrap();
+    let place = www.canonicalize().unwrap().join("tls").display().to_string();
+    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &place);
+    world.prepare(std::slice::from_ref(&web));
+    if fs::metadata(&www).unwrap().uid() == 0 {
+        chown(&www, Some(65_534), None).unwrap();
+        let shown = www.canonicalize().unwrap().display().to_string();
+        let why = format!(
+            "{shown} is owned by user 65534, not by root: chown root:root {shown}, or \
+             certctl.io/output-owner: \"65534\""
+        );
+        world.issue().ends_in(3).says(&why);
+        let requests = world.ca.log().len();
+        assert_eq!(requests, 0, "nothing was asked of the CA");
+        world.prepare(&[web.annotation("certctl.io/output-owner", "65534")]);
+    }
+    world.issue().ends_in(0);
+    assert!(www.join("tls/tls.key").exists());
 }
 
 #[test]

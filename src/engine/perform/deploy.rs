@@ -10,10 +10,11 @@ use crate::controller::{DeedError, Outcome, Snapshot, rollback};
 use crate::engine::Alert;
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Clock, Store};
+use crate::manifest::{TrustError, Trusted};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run};
 use crate::resource::{DeployStep, LeafFacts, NamespacedName, SecretFiles, Settings};
-use crate::store::Output;
+use crate::store::{Output, OutputError};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn deploy(
@@ -153,6 +154,27 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
+/// Whether keys may be put into the output's folder, before there is a key.
+pub(super) fn check_output(snapshot: &Snapshot) -> Result<(), DeedError> {
+    let output = output_of(&snapshot.settings);
+    let output = output.map_err(|error| trouble::precondition(error.message))?;
+    output.map_or(Ok(()), |output| {
+        output.check().map_err(|error| trouble::precondition(with_command(&error)))
+    })
+}
+
+/// What is wrong with an output, and what corrects it.
+fn with_command(error: &OutputError) -> String {
+    match (error.command(), error) {
+        (
+            Some(command),
+            OutputError::Trust(TrustError::Owner { owner, trusted: Trusted::Root, .. }),
+        ) => format!("{error}: {command}, or certctl.io/output-owner: \"{owner}\""),
+        (Some(command), _) => format!("{error}: {command}"),
+        (None, _) => error.to_string(),
+    }
+}
+
 /// The settings as an output of these files.
 fn output_of(settings: &Settings) -> Result<Option<Output>, DeedError> {
     let Some(folder) = &settings.output_dir else { return Ok(None) };
@@ -200,7 +222,9 @@ fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), DeedErro
         Ok(_) | Err(_) => Ok(()),
     };
     let revision = snapshot.record.status.revision.unwrap_or_default();
-    output.write(revision, files, &may_replace).map_err(trouble::local)
+    output
+        .write(revision, files, &may_replace)
+        .map_err(|error| trouble::local(with_command(&error)))
 }
 
 fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, DeedError> {

@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
+use super::deploy::check_output;
 use super::{World, trouble};
 use crate::controller::{DeedError, Outcome, Secret, Snapshot};
 use crate::engine::inputs::{names_of, solver_for};
@@ -26,6 +27,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) fn prepare(&self, snapshot: &Snapshot, solving: bool) -> Result<Outcome, DeedError> {
         self.access(snapshot).external_account_binding()?;
         self.formats_can_be_made(snapshot)?;
+        check_output(snapshot)?;
         if !solving {
             return Ok(Outcome::Prepared);
         }

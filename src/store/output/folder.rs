@@ -1,0 +1,108 @@
+//! The way to an output's folder: opened from `/` on, one name at a time, each in the handle of the
+//! one before.
+//!
+//! Contract: as root, what is judged is the folder that is held open, so that no one who owns a
+//! folder on the way can put another in its place after it was judged. No link is followed, and
+//! every folder belongs to root or to the output's owner, and only they can write to it (a sticky
+//! folder such as /tmp is fine). Any other user walks as the system lets that user.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{FOLDER, Output, OutputError};
+use crate::manifest::{Trusted, check_folder};
+use crate::store::acl::{self, Acl};
+
+/// How far the way goes.
+struct Way {
+    /// The last folder that is there.
+    handle: OwnedFd,
+    path: PathBuf,
+    /// The name of the output's own folder, if only that is missing.
+    missing: Option<String>,
+}
+
+impl Output {
+    /// Whether the folder is one that keys can be put into, as far as owners, modes and ACLs say;
+    /// changes nothing. A folder above that is missing or a link is left to the write to report.
+    pub fn check(&self) -> Result<(), OutputError> {
+        match self.walk() {
+            Ok(_) | Err(OutputError::Io { .. } | OutputError::Link { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens the folder, and makes it when only it is missing.
+    pub(super) fn open(&self) -> Result<OwnedFd, OutputError> {
+        let Way { handle, path, missing } = self.walk()?;
+        let Some(name) = missing else { return Ok(handle) };
+        let path = path.join(&name);
+        let mode = Mode::from_raw_mode(0o755);
+        rustix::fs::mkdirat(&handle, &name, mode)
+            .map_err(|error| failed("create", &path, error))?;
+        let new = rustix::fs::openat(&handle, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())
+            .map_err(|error| failed("open", &path, error))?;
+        self.judge(&new, &path)?;
+        rustix::fs::fchmod(&new, mode).map_err(|error| failed("change", &path, error))?;
+        Ok(new)
+    }
+
+    fn walk(&self) -> Result<Way, OutputError> {
+        let is_root = rustix::process::geteuid().is_root();
+        let follow = if is_root { OFlags::NOFOLLOW } else { OFlags::empty() };
+        let mut path = PathBuf::from("/");
+        let mut handle = rustix::fs::open(&path, FOLDER, Mode::empty())
+            .map_err(|error| failed("open", &path, error))?;
+        self.judge(&handle, &path)?;
+        let parts = self
+            .folder
+            .components()
+            .filter_map(|part| if let Component::Normal(name) = part { Some(name) } else { None });
+        let mut parts = parts.peekable();
+        while let Some(part) = parts.next() {
+            let opened = rustix::fs::openat(&handle, part, FOLDER | follow, Mode::empty());
+            if let (Err(Errno::NOENT), None, Some(name)) = (&opened, parts.peek(), part.to_str()) {
+                check_acl(&handle, &path)?;
+                return Ok(Way { handle, path, missing: Some(name.to_owned()) });
+            }
+            path.push(part);
+            handle = match opened {
+                Err(Errno::LOOP | Errno::NOTDIR) if is_root => {
+                    return Err(OutputError::Link { path });
+                }
+                Err(error) => return Err(failed("open", &path, error)),
+                Ok(opened) => opened,
+            };
+            self.judge(&handle, &path)?;
+        }
+        check_acl(&handle, &path)?;
+        Ok(Way { handle, path, missing: None })
+    }
+}
+
+impl Output {
+    fn judge(&self, folder: impl AsFd, path: &Path) -> Result<(), OutputError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        let stat = rustix::fs::fstat(folder).map_err(|error| failed("read", path, error))?;
+        let trusted = self.owner.map_or(Trusted::Root, Trusted::RootAnd);
+        Ok(check_folder(path, stat.st_uid, stat.st_mode, trusted)?)
+    }
+}
+
+/// What is made in this folder must not inherit that others may read it.
+fn check_acl(folder: &OwnedFd, path: &Path) -> Result<(), OutputError> {
+    match acl::has(folder, Acl::Default) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(OutputError::DefaultAcl { path: path.to_owned() }),
+        Err(error) => Err(failed("read the ACL of", path, error)),
+    }
+}
+
+fn failed(action: &'static str, path: &Path, error: Errno) -> OutputError {
+    OutputError::Io { action, path: path.to_owned(), source: error.into() }
+}
