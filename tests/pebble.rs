@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use openssl_fields::{agree, list};
 use serde_json::{Value, json};
 
@@ -204,6 +206,66 @@ fn an_external_account_is_bound() {
         assert_eq!(run.code, Some(code), "{}", run.stderr);
     }
     assert_eq!(ca.said(&format!("Successful newAccount Binding with CA using kid {id:?}")), 1);
+}
+
+/// A manifest whose account key is one of the fixtures, as cert-manager keeps it.
+fn with_account_key<'a>(ca: &'a Ca, key: &str) -> Work<'a> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/account-keys");
+    let pem = std::fs::read(format!("{folder}/{key}.pem")).unwrap();
+    let work = Work::new(ca, CERTCTL);
+    work.manifest("web.yaml", &Issuer::default(), &[one("web")]);
+    let manifest = std::fs::read_to_string(work.path("web.yaml")).unwrap();
+    let secret = format!(
+        "---\napiVersion: v1\nkind: Secret\nmetadata: {{ name: account }}\n\
+         data: {{ tls.key: {} }}\n",
+        STANDARD.encode(pem)
+    );
+    work.write("web.yaml", &(manifest + &secret));
+    work
+}
+
+#[test]
+fn accounts_with_keys_of_four_kinds_register_issue_revoke_and_end() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let kinds = [
+        ("rsa-2048", "RSA 2048"),
+        ("rsa-4096", "RSA 4096"),
+        ("p256", "ECDSA P-256"),
+        ("p384", "ECDSA P-384"),
+    ];
+    for (key, kind) in kinds {
+        let work = with_account_key(&ca, key);
+        let account = |verb: &str| work.run(&["account", verb, "pebble", "-f", "web.yaml"]);
+        assert_done(&account("register"));
+        let shown = account("show").stdout;
+        assert!(shown.contains(&format!("Key: {kind}, ")), "{shown}");
+        assert_done(&work.issue("web.yaml"));
+        let pem = work.secret("web", "tls.crt").unwrap();
+        let serial = certctl::pki::Chain::from_pem(&pem).unwrap().leaf().serial.clone();
+        assert_eq!(ca.status_of(&serial), "Valid");
+        assert_done(&work.run(&["revoke", "web"]));
+        assert_eq!(ca.status_of(&serial), "Revoked", "{kind}");
+        let words = ["account", "deactivate", "pebble", "-f", "web.yaml", "--yes"];
+        assert_done(&work.run(&words));
+        // The CA knows the key, and that its account has ended.
+        let run = work.run(&["renew", "web", "-f", "web.yaml"]);
+        assert_eq!(run.code, Some(5), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn an_ed25519_account_key_is_refused_before_an_order_and_said_so() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let work = with_account_key(&ca, "ed25519");
+    let run = work.issue("web.yaml");
+    assert_eq!(run.code, Some(5), "{}", run.stderr);
+    let words = "the CA does not accept EdDSA signatures, which the Ed25519 key makes";
+    assert!(run.stderr.contains(words), "{}", run.stderr);
+    assert!(!ca.requests().iter().any(|request| request.contains("order")), "{:?}", ca.requests());
 }
 
 #[test]

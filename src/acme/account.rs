@@ -1,27 +1,14 @@
 //! Accounts at a CA (RFC 8555 section 7.3): find, register, change the contacts.
 
 use serde_json::{Value, json};
-use zeroize::Zeroizing;
 
 use super::answer::Answer;
 use super::client::{Client, Effect};
-use super::jws::{self, Signer};
-use super::{AccountKey, AcmeError, field};
-
-/// An external account binding (RFC 8555 section 7.3.4).
-#[derive(Clone)]
-pub struct Eab {
-    /// The key identifier that the CA gave out.
-    pub key_id: String,
-    /// The HMAC key that the CA gave out, decoded.
-    pub hmac_key: Zeroizing<Vec<u8>>,
-}
-
-impl std::fmt::Debug for Eab {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Eab").field("key_id", &self.key_id).finish_non_exhaustive()
-    }
-}
+use super::eab::Eab;
+use super::error::AcmeError;
+use super::field;
+use super::jws::Signer;
+use super::key::AccountKey;
 
 /// An account as the CA described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,10 +51,11 @@ impl Client {
     /// The account of `key`, if the CA has one (`onlyReturnExisting`); it is never made here.
     pub async fn find_account(&self, key: &AccountKey) -> Result<Option<AccountAnswer>, AcmeError> {
         let payload = json!({"onlyReturnExisting": true});
+        let signer = Signer::Key(key.signing());
         let answer = self
             .at_directory(
                 |directory| &directory.new_account,
-                async |_, url| self.post(key, Signer::Key, url, &payload, Effect::None).await,
+                async |url| self.post(signer, url, &payload, Effect::None).await,
             )
             .await;
         match answer {
@@ -86,12 +74,13 @@ impl Client {
         contacts: &[String],
         eab: Option<&Eab>,
     ) -> Result<AccountAnswer, AcmeError> {
+        let signer = Signer::Key(key.signing());
         let answer = self
             .at_directory(
                 |directory| &directory.new_account,
-                async |_, url| {
+                async |url| {
                     let payload = new_account(key, contacts, eab, url);
-                    self.post(key, Signer::Key, url, &payload, Effect::Some).await
+                    self.post(signer, url, &payload, Effect::Some).await
                 },
             )
             .await?;
@@ -106,8 +95,8 @@ impl Client {
         contacts: &[String],
     ) -> Result<AccountAnswer, AcmeError> {
         let payload = json!({"contact": contacts});
-        let signer = Signer::Account(account_url);
-        let answer = self.post(key, signer, account_url, &payload, Effect::Some).await?;
+        let signer = Signer::Account(key.signing(), account_url);
+        let answer = self.post(signer, account_url, &payload, Effect::Some).await?;
         read(&answer, Some(account_url))
     }
 
@@ -118,8 +107,8 @@ impl Client {
         account_url: &str,
     ) -> Result<AccountAnswer, AcmeError> {
         let payload = json!({"status": "deactivated"});
-        let signer = Signer::Account(account_url);
-        let answer = self.post(key, signer, account_url, &payload, Effect::Some).await?;
+        let signer = Signer::Account(key.signing(), account_url);
+        let answer = self.post(signer, account_url, &payload, Effect::Some).await?;
         read(&answer, Some(account_url))
     }
 }
@@ -131,8 +120,7 @@ fn new_account(key: &AccountKey, contacts: &[String], eab: Option<&Eab>, url: &s
         payload.insert("contact".to_owned(), json!(contacts));
     }
     if let Some(eab) = eab {
-        let binding = jws::external_account_binding(key, eab, url);
-        payload.insert("externalAccountBinding".to_owned(), binding);
+        payload.insert("externalAccountBinding".to_owned(), eab.bind(key.signing(), url));
     }
     Value::Object(payload)
 }

@@ -5,8 +5,8 @@ use http::header::{DATE, HeaderMap, LINK, LOCATION, RETRY_AFTER};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::error::excerpt;
-use super::{AcmeError, link, problem, retry_after};
+use super::error::{AcmeError, excerpt};
+use super::{link, problem, retry_after};
 
 /// One answer of the CA.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::error::excerpt;
-use super::{AcmeError, field, problem};
+use super::error::{AcmeError, excerpt};
+use super::{field, problem};
 use crate::resource::{AuthorizationState, ChallengeType, Identifier, Problem};
 
 /// An authorization as the CA described it.

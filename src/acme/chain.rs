@@ -1,7 +1,7 @@
 //! The issued chain (RFC 8555 section 7.4.2), and where its alternates are.
 
-use super::AcmeError;
 use super::answer::Answer;
+use super::error::AcmeError;
 use super::field;
 
 /// A downloaded chain.

@@ -9,15 +9,15 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::directory::Cache;
+use super::directory::{Cache, Directory};
+use super::error::AcmeError;
+use super::field;
 use super::jws::{self, Signer};
+use super::key::SigningKey;
 use super::limit::Limits;
 use super::nonce::{Held, NoncePool};
-use super::session::Session;
-use super::shim::Restored;
 use super::tls::Trust;
 use super::transport::{Expect, Transport};
-use super::{AccountKey, AcmeError, Directory, field};
 
 /// Which CA, and how it is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,6 @@ pub struct Client {
     transport: Transport,
     directory: Cache,
     nonces: NoncePool,
-    restored: Restored,
     limits: Limits,
 }
 
@@ -71,7 +70,6 @@ impl Client {
             transport,
             directory: Cache::default(),
             nonces: NoncePool::new(limits.nonces),
-            restored: Restored::default(),
             limits,
         }))
     }
@@ -89,16 +87,6 @@ impl Client {
         }
     }
 
-    /// An account known by its URL. No request is made.
-    pub fn account(self: &Arc<Self>, key: &AccountKey, account_url: &str) -> Session {
-        Session::new(Arc::clone(self), key.clone(), account_url.to_owned())
-    }
-
-    /// The accounts in the form of the crate.
-    pub(super) fn restored(&self) -> &Restored {
-        &self.restored
-    }
-
     /// How many HTTP requests were sent so far.
     pub fn requests(&self) -> u64 {
         self.transport.requests()
@@ -109,8 +97,77 @@ impl Client {
         self.transport.date()
     }
 
+    /// POSTs `payload` to `url`.
+    pub(super) async fn post(
+        &self,
+        signer: Signer<'_>,
+        url: &str,
+        payload: &Value,
+        effect: Effect,
+    ) -> Result<Answer, AcmeError> {
+        self.request(signer, url, Some(payload), Expect::Json, effect).await
+    }
+
+    /// POST-as-GET of any URL (RFC 8555 section 6.3).
+    pub(super) async fn read(
+        &self,
+        signer: Signer<'_>,
+        url: &str,
+        expect: Expect,
+    ) -> Result<Answer, AcmeError> {
+        self.request(signer, url, None, expect, Effect::None).await
+    }
+
+    /// Makes a signed request. It is repeated a number of times while the CA refuses the nonce,
+    /// and a few times more while the CA cannot be reached and nothing can have happened.
+    async fn request(
+        &self,
+        signer: Signer<'_>,
+        url: &str,
+        payload: Option<&Value>,
+        expect: Expect,
+        effect: Effect,
+    ) -> Result<Answer, AcmeError> {
+        let (mut refused, mut repeated) = (0, 0);
+        loop {
+            let error = match self.request_once(signer, url, payload, expect).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if error.is_problem("badNonce") {
+                refused += 1;
+                if refused >= self.limits.bad_nonce_tries {
+                    return Err(error);
+                }
+                continue;
+            }
+            // An error at another URL is of the nonce or the directory: repeated there already.
+            let may = effect == Effect::None && error.url() == Some(url);
+            if !may || !self.wait_to_repeat(&error, repeated).await {
+                return Err(about_key(error, signer.key()));
+            }
+            repeated += 1;
+        }
+    }
+
+    /// Spends one nonce on a request, and keeps the one that comes back.
+    async fn request_once(
+        &self,
+        signer: Signer<'_>,
+        url: &str,
+        payload: Option<&Value>,
+        expect: Expect,
+    ) -> Result<Answer, AcmeError> {
+        let held = self.nonce().await?;
+        let jws = jws::sign(signer, held.nonce().unwrap_or_default(), url, payload)?;
+        let body = Bytes::from(jws.to_string());
+        let mut answer = self.transport.exchange(Method::POST, url, Some(body), expect).await?;
+        held.spent(answer.nonce.take());
+        answer.success()
+    }
+
     /// A nonce, from the pool or from newNonce.
-    pub(super) async fn nonce(&self) -> Result<Held, AcmeError> {
+    async fn nonce(&self) -> Result<Held, AcmeError> {
         let mut held = self.nonces.take().await?;
         if held.nonce().is_some() {
             return Ok(held);
@@ -127,89 +184,21 @@ impl Client {
         }
     }
 
-    /// Sends one JWS made with the nonce `held`, and keeps the nonce that comes back.
-    pub(super) async fn spend(
-        &self,
-        held: Held,
-        url: &str,
-        jws: Bytes,
-        expect: Expect,
-    ) -> Result<Answer, AcmeError> {
-        let mut answer = self.transport.exchange(Method::POST, url, Some(jws), expect).await?;
-        held.spent(answer.nonce.take());
-        Ok(answer)
-    }
-
-    /// POSTs `payload` to `url`, signed here.
-    pub(super) async fn post(
-        &self,
-        key: &AccountKey,
-        signer: Signer<'_>,
-        url: &str,
-        payload: &Value,
-        effect: Effect,
-    ) -> Result<Answer, AcmeError> {
-        self.persist(url, effect, self.limits.bad_nonce_tries, async || {
-            let held = self.nonce().await?;
-            let nonce = held.nonce().unwrap_or_default();
-            let jws = jws::sign(key, signer, nonce, url, payload)?;
-            let body = Bytes::from(jws.to_string());
-            self.spend(held, url, body, Expect::Json).await?.success()
-        })
-        .await
-    }
-
-    /// Repeats `attempt` at most `tries` times while the CA refuses the nonce, and a few times
-    /// more while the CA cannot be reached and nothing can have happened.
-    pub(super) async fn persist(
-        &self,
-        url: &str,
-        effect: Effect,
-        tries: u32,
-        attempt: impl AsyncFn() -> Result<Answer, AcmeError>,
-    ) -> Result<Answer, AcmeError> {
-        let (mut refused, mut repeated) = (0, 0);
-        loop {
-            let error = match attempt().await {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error,
-            };
-            if error.is_problem("badNonce") {
-                refused += 1;
-                if refused >= tries {
-                    return Err(error);
-                }
-                continue;
-            }
-            // An error at another URL is of the nonce or the directory: repeated there already.
-            let may = effect == Effect::None && error.url() == Some(url);
-            if !may || !self.wait_to_repeat(&error, repeated).await {
-                return Err(error);
-            }
-            repeated += 1;
-        }
-    }
-
-    /// Tries of a request through the crate, which tries three times itself.
-    pub(super) fn crate_tries(&self) -> u32 {
-        self.limits.bad_nonce_tries.div_ceil(3)
-    }
-
     /// Makes a request at a URL of the directory; when the URL is gone and the directory has
     /// another one by now, makes it there.
     pub(super) async fn at_directory(
         &self,
         pick: fn(&Directory) -> &String,
-        request: impl AsyncFn(&Directory, &str) -> Result<Answer, AcmeError>,
+        request: impl AsyncFn(&str) -> Result<Answer, AcmeError>,
     ) -> Result<Answer, AcmeError> {
         let directory = self.directory().await?;
         let url = pick(&directory);
-        let error = match request(&directory, url).await {
+        let error = match request(url).await {
             Err(error) if error.is_gone() && error.url() == Some(url) => error,
             settled => return settled,
         };
         match self.moved(&directory, pick).await {
-            Some(fresh) => request(&fresh, pick(&fresh)).await,
+            Some(fresh) => request(pick(&fresh)).await,
             None => Err(error),
         }
     }
@@ -279,6 +268,19 @@ impl Client {
         }
         tokio::time::sleep(asked.max(*wait)).await;
         true
+    }
+}
+
+/// Says which key it was whose signature the CA does not accept.
+fn about_key(error: AcmeError, key: &SigningKey) -> AcmeError {
+    match error {
+        AcmeError::Problem { url, problem, .. }
+            if problem.short_kind() == "badSignatureAlgorithm" =>
+        {
+            let (key, algorithm) = (key.name(), key.alg());
+            AcmeError::SignatureAlgorithm { url, key, algorithm, problem }
+        }
+        other => other,
     }
 }
 

@@ -11,7 +11,8 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::{AcmeError, field};
+use super::error::AcmeError;
+use super::field;
 
 /// What the directory says. All URLs of the protocol are https; those for people are as they came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -94,14 +94,29 @@ pub enum AcmeError {
         /// What was wanted.
         what: String,
     },
-    /// An account key of a kind that cannot be used yet.
+    /// The CA does not accept signatures of such a key (RFC 8555 section 6.2).
     #[error(
-        "the account key is {algorithm}; only ECDSA P-256 account keys are supported, \
-         importing other accounts is not available yet"
+        "the CA does not accept {algorithm} signatures, which the {key} key makes{}: {}: {}",
+        accepted(problem), escape(url), escape(&problem.to_string())
+    )]
+    SignatureAlgorithm {
+        /// The URL asked.
+        url: String,
+        /// What kind of key signed, such as `RSA 2048`.
+        key: String,
+        /// How it signed, as JWS calls it.
+        algorithm: &'static str,
+        /// What the CA said.
+        problem: Box<Problem>,
+    },
+    /// An account key of a kind or size that few CAs take.
+    #[error(
+        "the account key is {key}; account keys that work are RSA of 2048 to 4096 bits, \
+         ECDSA P-256, ECDSA P-384 and Ed25519"
     )]
     UnsupportedAccountKey {
-        /// Its algorithm.
-        algorithm: String,
+        /// What kind of key it is.
+        key: String,
     },
     /// An account key that cannot be read.
     #[error("the account key cannot be used: {why}")]
@@ -124,7 +139,9 @@ impl AcmeError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Transport { .. } | Self::Untrusted { .. } | Self::Timeout { .. } => true,
-            Self::Problem { .. } | Self::Http { .. } => self.status().is_some_and(|s| s >= 500),
+            Self::Problem { .. } | Self::Http { .. } | Self::SignatureAlgorithm { .. } => {
+                self.status().is_some_and(|s| s >= 500)
+            }
             Self::TooLarge { .. }
             | Self::InsecureUrl { .. }
             | Self::Malformed { .. }
@@ -155,7 +172,23 @@ impl AcmeError {
 
     /// The CA's problem document.
     pub fn problem(&self) -> Option<&Problem> {
-        if let Self::Problem { problem, .. } = self { Some(problem) } else { None }
+        match self {
+            Self::Problem { problem, .. } | Self::SignatureAlgorithm { problem, .. } => {
+                Some(problem)
+            }
+            Self::Http { .. }
+            | Self::Transport { .. }
+            | Self::Untrusted { .. }
+            | Self::Timeout { .. }
+            | Self::TooLarge { .. }
+            | Self::InsecureUrl { .. }
+            | Self::Malformed { .. }
+            | Self::BadToken { .. }
+            | Self::Unsupported { .. }
+            | Self::UnsupportedAccountKey { .. }
+            | Self::AccountKey { .. }
+            | Self::Tls { .. } => None,
+        }
     }
 
     /// Whether the problem document's type ends in `kind`, such as `accountDoesNotExist`.
@@ -167,6 +200,7 @@ impl AcmeError {
     pub fn url(&self) -> Option<&str> {
         match self {
             Self::Problem { url, .. }
+            | Self::SignatureAlgorithm { url, .. }
             | Self::Http { url, .. }
             | Self::Transport { url, .. }
             | Self::Untrusted { url, .. }
@@ -236,6 +270,14 @@ pub(super) fn excerpt(text: &str, characters: usize) -> String {
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// What the CA accepts, when it says so.
+fn accepted(problem: &Problem) -> String {
+    match problem.algorithms.as_slice() {
+        [] => String::new(),
+        algorithms => format!("; it accepts {}", escape(&algorithms.join(", "))),
+    }
 }
 
 fn after_colon(snippet: &str) -> String {

@@ -1,11 +1,12 @@
 //! Fields of the CA's JSON: what must be there is checked, what may be odd is let go.
 
+use instant_acme as wire;
 use jiff::Timestamp;
+use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::AcmeError;
 use super::answer::Answer;
-use super::error::excerpt;
+use super::error::{AcmeError, excerpt};
 use crate::resource::Identifier;
 
 /// A text field; empty when it is missing or no text.
@@ -76,16 +77,26 @@ pub(super) fn https_from(answer: &Answer, found: &str, what: &str) -> Result<Str
 
 /// An identifier object (RFC 8555 section 9.7.7, RFC 8738).
 pub(super) fn identifier(answer: &Answer, value: &Value) -> Result<Identifier, AcmeError> {
-    let name = text(value, "value");
-    let parsed = match text(value, "type") {
-        "dns" => name.parse().map(Identifier::Dns).map_err(|error| error.to_string()),
-        "ip" => name.parse().map(Identifier::Ip).map_err(|error| error.to_string()),
-        _ => Err(format!("its type is `{}`", word(value, "type"))),
+    let parsed = match wire::Identifier::deserialize(value) {
+        Ok(wire::Identifier::Dns(name)) => {
+            name.parse().map(Identifier::Dns).map_err(|error| error.to_string())
+        }
+        Ok(wire::Identifier::Ip(address)) => Ok(Identifier::Ip(address)),
+        Ok(_) => Err(format!("its type is `{}`", word(value, "type"))),
+        Err(error) => Err(error.to_string()),
     };
     parsed.map_err(|why| {
-        let name = excerpt(name, 200);
+        let name = excerpt(text(value, "value"), 200);
         answer.malformed(format!("identifier `{name}` cannot be used: {why}"))
     })
+}
+
+/// An identifier as the CA reads it.
+pub(super) fn wire_identifier(identifier: &Identifier) -> wire::Identifier {
+    match identifier {
+        Identifier::Dns(name) => wire::Identifier::Dns(name.to_string()),
+        Identifier::Ip(address) => wire::Identifier::Ip(*address),
+    }
 }
 
 const LONGEST_URL: usize = 2048;

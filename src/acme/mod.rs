@@ -5,29 +5,21 @@
 //! methods is exactly one request (besides a nonce, and besides what is repeated because the CA
 //! refused a nonce or could not be reached), and works from stored URLs alone.
 //!
-//! Which request goes which way:
-//!
-//! | request | signed by | why |
-//! | --- | --- | --- |
-//! | newOrder | `instant-acme` | what the crate is for |
-//! | newOrder with `notAfter` | our `jws` | the crate cannot send it |
-//! | every POST-as-GET: order, authorization, certificate, alternate chain | `instant-acme` | `Account::order(url)` is one signed POST-as-GET of any URL |
-//! | accept, finalize | our `jws` | the crate wants an authorization or order read first: one request more after a restart |
-//! | newAccount, contacts, deactivation | our `jws` | the key must be on disk before the request, and EAB with such a key is beyond the crate |
-//! | revocation | our `jws` | works from a stored certificate, and with the certificate's own key |
-//!
-//! All go over one transport and one pool of nonces. Answers are read here and not by the crate,
-//! which knows neither `expires` nor Retry-After nor unknown words and loses the status of what is
-//! not JSON. Every text of the CA is data: whoever shows it calls [`escape`] first, as the
-//! `Display` of [`AcmeError`] does.
+//! Every request is signed in one place, [`jws`], by one type of key, which is made of any
+//! [`PrivateKey`](crate::pki::PrivateKey): an account's, or a certificate's own for its revocation.
+//! All go over one transport and one pool of nonces. Problem documents and identifiers are decoded
+//! as `instant-acme` has them. The other objects are read here, for the crate's types know neither
+//! `expires` nor states and challenges that come later, and its calls hide Retry-After and Link.
+//! Every text of the CA is data: whoever shows it calls [`escape`] first, as the `Display` of
+//! [`AcmeError`] does.
 
 mod account;
 mod answer;
 mod authorization;
-mod certificate_key;
 mod chain;
 mod client;
 mod directory;
+mod eab;
 mod error;
 mod field;
 mod jws;
@@ -40,19 +32,18 @@ mod problem;
 mod retry_after;
 mod revocation;
 mod session;
-mod shim;
 mod tls;
 mod transport;
 
 #[cfg(test)]
 mod tests;
 
-pub use account::{AccountAnswer, AccountStatus, Eab};
+pub use account::{AccountAnswer, AccountStatus};
 pub use authorization::{AuthorizationView, ChallengeView};
-pub use certificate_key::CertificateKey;
 pub use chain::Downloaded;
 pub use client::{Client, Endpoint};
 pub use directory::Directory;
+pub use eab::Eab;
 pub(crate) use error::causes;
 pub use error::{AcmeError, escape};
 pub use key::AccountKey;

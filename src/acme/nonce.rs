@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::AcmeError;
+use super::error::AcmeError;
 
 /// The pool. Clones share it.
 #[derive(Clone, Debug)]

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
-use super::error::excerpt;
-use super::{AcmeError, field, problem};
+use super::error::{AcmeError, excerpt};
+use super::{field, problem};
 use crate::resource::{Identifier, OrderState, Problem};
 
 /// What newOrder asks for.
@@ -84,12 +84,18 @@ pub(super) fn read(answer: &Answer, url: &str) -> Result<OrderView, AcmeError> {
     })
 }
 
-/// The words of the protocol for an identifier.
-pub(super) fn words(identifier: &Identifier) -> (&'static str, String) {
-    match identifier {
-        Identifier::Dns(name) => ("dns", name.to_string()),
-        Identifier::Ip(address) => ("ip", address.to_string()),
+/// The payload of newOrder (RFC 8555 section 7.4).
+pub(super) fn payload(new: &NewOrder) -> Value {
+    let identifiers: Vec<_> = new.identifiers.iter().map(field::wire_identifier).collect();
+    let mut payload = Map::new();
+    payload.insert("identifiers".to_owned(), json!(identifiers));
+    if let Some(profile) = &new.profile {
+        payload.insert("profile".to_owned(), json!(profile));
     }
+    if let Some(not_after) = new.not_after {
+        payload.insert("notAfter".to_owned(), json!(not_after.to_string()));
+    }
+    Value::Object(payload)
 }
 
 fn set(identifiers: &[Identifier]) -> BTreeSet<&Identifier> {

@@ -1,5 +1,7 @@
 //! Problem documents (RFC 7807, RFC 8555 section 6.7) as they come: any field may be missing or odd.
 
+use instant_acme as wire;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::resource::{Problem, Subproblem};
@@ -11,37 +13,65 @@ pub(super) fn parse(value: &Value, status: Option<u16>) -> Option<Problem> {
     if !object.contains_key("type") && !object.contains_key("detail") {
         return None;
     }
-    let subproblems = object.get("subproblems").and_then(Value::as_array);
+    let found = wire::Problem::deserialize(value).unwrap_or_else(|_| leniently(value));
     Some(Problem {
         status,
-        kind: text(value, "type"),
-        detail: text(value, "detail"),
-        instance: text(value, "instance"),
-        subproblems: subproblems
-            .map(|all| all.iter().take(MOST_SUBPROBLEMS).map(subproblem).collect())
-            .unwrap_or_default(),
+        kind: cut(found.r#type),
+        detail: cut(found.detail),
+        instance: cut(text(value, "instance")),
+        algorithms: list(value, "algorithms")
+            .filter_map(Value::as_str)
+            .take(MOST_ALGORITHMS)
+            .map(|word| cut(Some(word.to_owned())))
+            .collect(),
+        subproblems: found.subproblems.into_iter().take(MOST_SUBPROBLEMS).map(part).collect(),
     })
 }
 
-fn subproblem(value: &Value) -> Subproblem {
-    Subproblem {
-        identifier: value.get("identifier").map(|i| text(i, "value")).unwrap_or_default(),
-        kind: text(value, "type"),
+fn part(found: wire::Subproblem) -> Subproblem {
+    let identifier = found.identifier.map(|identifier| identifier.authorized(false).to_string());
+    Subproblem { identifier: cut(identifier), kind: cut(found.r#type), detail: cut(found.detail) }
+}
+
+/// The crate's type takes a document only when all of it is as it should be. What is odd is left
+/// out, and the rest is kept.
+fn leniently(value: &Value) -> wire::Problem {
+    let subproblems = list(value, "subproblems").map(|found| {
+        wire::Subproblem::deserialize(found).unwrap_or_else(|_| wire::Subproblem {
+            identifier: None,
+            r#type: text(found, "type"),
+            detail: text(found, "detail"),
+        })
+    });
+    wire::Problem {
+        r#type: text(value, "type"),
         detail: text(value, "detail"),
+        status: None,
+        subproblems: subproblems.collect(),
     }
 }
 
-/// The text of a field, cut so that a hostile CA cannot fill the state and the terminal.
-fn text(value: &Value, field: &str) -> String {
-    let text = value.get(field).and_then(Value::as_str).unwrap_or_default();
-    match text.char_indices().nth(LONGEST_TEXT) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
+fn list<'a>(value: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(field).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text(value: &Value, field: &str) -> Option<String> {
+    value.get(field).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// At most so much that a hostile CA cannot fill the state and the terminal.
+fn cut(text: Option<String>) -> String {
+    let mut text = text.unwrap_or_default();
+    if let Some((end, _)) = text.char_indices().nth(LONGEST_TEXT) {
+        text.truncate(end);
+        text.push('…');
     }
+    text
 }
 
 const LONGEST_TEXT: usize = 1024;
 const MOST_SUBPROBLEMS: usize = 100;
+const MOST_ALGORITHMS: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -53,9 +83,10 @@ mod tests {
     fn problems_are_read_whatever_is_missing() {
         let full = json!({
             "type": "urn:ietf:params:acme:error:malformed", "detail": "some names", "status": 400,
-            "instance": "https://ca.test/terms/7",
+            "instance": "https://ca.test/terms/7", "algorithms": ["ES256", 7, "EdDSA"],
             "subproblems": [
                 {"type": "urn:a", "detail": "no", "identifier": {"type": "dns", "value": "a.test"}},
+                {"type": "urn:b", "detail": "odd", "identifier": {"type": "x", "value": "y"}},
                 {"identifier": 7},
                 "odd",
             ],
@@ -65,12 +96,14 @@ mod tests {
             kind: "urn:ietf:params:acme:error:malformed".into(),
             detail: "some names".into(),
             instance: "https://ca.test/terms/7".into(),
+            algorithms: vec!["ES256".into(), "EdDSA".into()],
             subproblems: vec![
                 Subproblem {
                     identifier: "a.test".into(),
                     kind: "urn:a".into(),
                     detail: "no".into(),
                 },
+                Subproblem { kind: "urn:b".into(), detail: "odd".into(), ..Subproblem::default() },
                 Subproblem::default(),
                 Subproblem::default(),
             ],

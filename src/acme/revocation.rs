@@ -1,13 +1,13 @@
 //! Revocation (RFC 8555 section 7.6), by the account that ordered or by the certificate's own key.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::client::{Client, Effect};
-use super::jws::{self, Signer};
-use super::transport::Expect;
-use super::{AccountKey, AcmeError, CertificateKey};
+use super::error::AcmeError;
+use super::jws::Signer;
+use super::key::{AccountKey, SigningKey};
+use crate::pki::PrivateKey;
 
 impl Client {
     /// Revokes a certificate for the account that ordered it, or that may issue for its names.
@@ -19,30 +19,25 @@ impl Client {
         der: &[u8],
         reason: u8,
     ) -> Result<(), AcmeError> {
-        let url = self.revoke_url().await?;
-        let signer = Signer::Account(account_url);
-        let answer = self.post(key, signer, &url, &payload(der, reason), Effect::Some).await;
-        revoked(answer.map(drop))
+        self.revoke_as(Signer::Account(key.signing(), account_url), der, reason).await
     }
 
     /// Revokes a certificate for whoever has its private key. The CA needs to know no account.
     pub async fn revoke_by_key(
         &self,
-        key: &CertificateKey,
+        key: &PrivateKey,
         der: &[u8],
         reason: u8,
     ) -> Result<(), AcmeError> {
+        self.revoke_as(Signer::Key(&SigningKey::new(key.clone())?), der, reason).await
+    }
+
+    async fn revoke_as(&self, signer: Signer<'_>, der: &[u8], reason: u8) -> Result<(), AcmeError> {
         let url = self.revoke_url().await?;
-        let payload = payload(der, reason);
-        let answer = self
-            .persist(&url, Effect::Some, self.crate_tries(), async || {
-                let held = self.nonce().await?;
-                let nonce = held.nonce().unwrap_or_default();
-                let jws = jws::sign_by_certificate(key, nonce, &url, &payload)?;
-                self.spend(held, &url, Bytes::from(jws.to_string()), Expect::Json).await?.success()
-            })
-            .await;
-        revoked(answer.map(drop))
+        match self.post(signer, &url, &payload(der, reason), Effect::Some).await {
+            Err(error) if error.is_problem("alreadyRevoked") => Ok(()),
+            answer => answer.map(drop),
+        }
     }
 
     async fn revoke_url(&self) -> Result<String, AcmeError> {
@@ -60,12 +55,5 @@ fn payload(der: &[u8], reason: u8) -> Value {
         json!({"certificate": certificate})
     } else {
         json!({"certificate": certificate, "reason": reason})
-    }
-}
-
-fn revoked(answer: Result<(), AcmeError>) -> Result<(), AcmeError> {
-    match answer {
-        Err(error) if error.is_problem("alreadyRevoked") => Ok(()),
-        answer => answer,
     }
 }

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-use instant_acme::{Identifier as CrateIdentifier, NewOrder as CrateNewOrder};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::answer::Answer;
+use super::authorization::{self, AuthorizationView, ChallengeView};
+use super::chain::{self, Downloaded};
 use super::client::{Client, Effect};
+use super::error::AcmeError;
 use super::jws::Signer;
+use super::key::AccountKey;
+use super::order::{self, NewOrder, OrderView};
 use super::transport::Expect;
-use super::{
-    AccountKey, AcmeError, AuthorizationView, ChallengeView, Directory, Downloaded, NewOrder,
-    OrderView, authorization, chain, order, shim,
-};
-use crate::resource::Identifier;
 
 /// An account at a CA, known by its key and URL.
 #[derive(Clone, Debug)]
@@ -25,8 +24,9 @@ pub struct Session {
 }
 
 impl Session {
-    pub(super) fn new(client: Arc<Client>, key: AccountKey, url: String) -> Self {
-        Self { client, key, url }
+    /// An account that is registered. No request is made.
+    pub fn new(client: Arc<Client>, key: AccountKey, url: impl Into<String>) -> Self {
+        Self { client, key, url: url.into() }
     }
 
     /// The account's URL.
@@ -37,14 +37,12 @@ impl Session {
     /// Makes an order (RFC 8555 section 7.4). Never repeated here: when the answer is lost, an
     /// order may exist.
     pub async fn new_order(&self, new: &NewOrder) -> Result<OrderView, AcmeError> {
+        let payload = order::payload(new);
         let answer = self
             .client
             .at_directory(
                 |directory| &directory.new_order,
-                async |directory, url| match new.not_after {
-                    None => self.new_order_by_crate(directory, url, new).await,
-                    Some(_) => self.post(url, &payload(new)).await,
-                },
+                async |url| self.post(url, &payload).await,
             )
             .await?;
         order::read_new(&answer, &new.identifiers)
@@ -87,66 +85,15 @@ impl Session {
         Ok(self.certificate(url).await?.pem)
     }
 
-    /// POST-as-GET (RFC 8555 section 6.3) of any URL. The crate's name for it is `order`.
     async fn read(&self, url: &str, expect: Expect) -> Result<Answer, AcmeError> {
-        let directory = self.client.directory().await?;
-        self.client
-            .persist(url, Effect::None, self.client.crate_tries(), async || {
-                let deed =
-                    async |account: &instant_acme::Account| account.order(url.to_owned()).await;
-                shim::call(&self.client, &directory, &self.key, &self.url, (url, expect), deed)
-                    .await
-            })
-            .await
-    }
-
-    async fn new_order_by_crate(
-        &self,
-        directory: &Directory,
-        url: &str,
-        new: &NewOrder,
-    ) -> Result<Answer, AcmeError> {
-        let identifiers: Vec<_> = new.identifiers.iter().map(for_crate).collect();
-        let request = CrateNewOrder::new(&identifiers);
-        let request = match &new.profile {
-            Some(profile) => request.profile(profile),
-            None => request,
-        };
-        self.client
-            .persist(url, Effect::Some, self.client.crate_tries(), async || {
-                let deed =
-                    async |account: &instant_acme::Account| account.new_order(&request).await;
-                shim::call(&self.client, directory, &self.key, &self.url, (url, Expect::Json), deed)
-                    .await
-            })
-            .await
+        self.client.read(self.signer(), url, expect).await
     }
 
     async fn post(&self, url: &str, payload: &Value) -> Result<Answer, AcmeError> {
-        let signer = Signer::Account(&self.url);
-        self.client.post(&self.key, signer, url, payload, Effect::Some).await
+        self.client.post(self.signer(), url, payload, Effect::Some).await
     }
-}
 
-fn for_crate(identifier: &Identifier) -> CrateIdentifier {
-    match identifier {
-        Identifier::Dns(name) => CrateIdentifier::Dns(name.to_string()),
-        Identifier::Ip(address) => CrateIdentifier::Ip(*address),
+    fn signer(&self) -> Signer<'_> {
+        Signer::Account(self.key.signing(), &self.url)
     }
-}
-
-fn payload(new: &NewOrder) -> Value {
-    let identifiers = new.identifiers.iter().map(|identifier| {
-        let (kind, value) = order::words(identifier);
-        json!({"type": kind, "value": value})
-    });
-    let mut payload = Map::new();
-    payload.insert("identifiers".to_owned(), Value::Array(identifiers.collect()));
-    if let Some(profile) = &new.profile {
-        payload.insert("profile".to_owned(), json!(profile));
-    }
-    if let Some(not_after) = new.not_after {
-        payload.insert("notAfter".to_owned(), json!(not_after.to_string()));
-    }
-    Value::Object(payload)
 }

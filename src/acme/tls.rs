@@ -7,7 +7,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
-use super::AcmeError;
+use super::error::AcmeError;
 use crate::pki;
 
 /// Whom to trust.

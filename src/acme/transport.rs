@@ -14,10 +14,10 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
-use super::error::causes;
+use super::error::{AcmeError, causes};
 use super::limit::Limits;
 use super::tls::Trust;
-use super::{AcmeError, field, retry_after};
+use super::{field, retry_after};
 
 /// The connection to one CA.
 #[derive(Debug)]

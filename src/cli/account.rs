@@ -12,6 +12,7 @@ use super::run::{Setting, on_one_thread, open_state, refuse_in_a_hook, with_worl
 use super::target::NameTarget;
 use super::work::{Wanted, gather, issuer_task, known};
 use super::{Shell, yaml};
+use crate::acme::AccountKey;
 use crate::controller::{DeedError, Failure};
 use crate::engine::ports::{Key, Prefix, Store as _, SystemClock};
 use crate::engine::{AccountWish, Task, settle_account};
@@ -45,9 +46,10 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
         let records = known(&state).await?;
         let work = gather(shell, &Wanted::default(), &records)?;
         let issuers = chosen(shell, args, &work.loaded.issuers)?;
-        accounts.retain(|account| issuers.iter().any(|issuer| is_of(account, issuer)));
+        accounts.retain(|(account, _)| issuers.iter().any(|issuer| is_of(account, issuer)));
     }
-    let values: Vec<serde_json::Value> = accounts.iter().map(value).collect();
+    let values: Vec<serde_json::Value> =
+        accounts.iter().map(|(account, _)| value(account)).collect();
     match shell.global.format() {
         Format::Json if args.issuer.is_some() && values.len() == 1 => {
             for value in values {
@@ -62,7 +64,8 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
         }
         Format::Yaml => shell.output.data(&yaml::stream(&values)?)?,
         Format::Text | Format::Wide => {
-            let pages: Vec<String> = accounts.iter().map(page).collect();
+            let pages: Vec<String> =
+                accounts.iter().map(|(account, key)| page(account, key.as_ref())).collect();
             shell.output.data(&pages.join("\n"))?;
             if pages.is_empty() {
                 shell.output.talk("no account is known; `certctl account register` makes one");
@@ -75,17 +78,21 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
     Ok(ExitCode::Done)
 }
 
-async fn accounts(state: &StateDirectory) -> Result<Vec<Account>, CliError> {
+/// Every account, and what kind of key it has; one that was deactivated has none any more.
+async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<AccountKey>)>, CliError> {
     let records = Records::new(state);
     let mut accounts = Vec::new();
     for key in state.list(&Prefix::Accounts).await? {
         if let Key::Account(id) = key
             && let Some(kept) = records.account(&id).await?
         {
-            accounts.push(kept.value);
+            let pem = records.account_key(&id).await?;
+            let key =
+                pem.and_then(|pem| AccountKey::from_pem(std::str::from_utf8(&pem).ok()?).ok());
+            accounts.push((kept.value, key));
         }
     }
-    accounts.sort_by(|one, other| one.identity.cmp(&other.identity));
+    accounts.sort_by(|(one, _), (other, _)| one.identity.cmp(&other.identity));
     Ok(accounts)
 }
 
@@ -93,7 +100,7 @@ fn value(account: &Account) -> serde_json::Value {
     json!({ "apiVersion": "certctl.io/v1", "kind": "Account", "account": account })
 }
 
-fn page(account: &Account) -> String {
+fn page(account: &Account, key: Option<&AccountKey>) -> String {
     let identity = &account.identity;
     let secret = NamespacedName::new(&identity.namespace, &identity.secret_name);
     let none = || "<none>".to_owned();
@@ -112,11 +119,12 @@ fn page(account: &Account) -> String {
         |text: &Option<String>| text.as_ref().map_or_else(none, |text| escape(text).into_owned());
     format!(
         "Directory: {}\nState: {state}\nAccount: {}\nContacts: {contacts}\nIssuer Kind: {}\n\
-         Key: ECDSA P-256, privateKeySecretRef {secret}\nKey Thumbprint SHA-256: {}\n\
+         Key: {}, privateKeySecretRef {secret}\nKey Thumbprint SHA-256: {}\n\
          Terms of Service: {}\n",
         escape(&identity.directory_url),
         or_none(&account.url),
         identity.kind,
+        key.map_or_else(none, AccountKey::name),
         account.public_key.0,
         or_none(&account.terms_of_service),
     )

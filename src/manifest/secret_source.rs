@@ -81,6 +81,15 @@ impl SecretSource {
         secret: &NamespacedName,
         key: &str,
     ) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+        self.find(secret, key).map(|(bytes, _)| bytes)
+    }
+
+    /// The bytes of one entry of a Secret, and the file that they were found in.
+    pub fn find(
+        &self,
+        secret: &NamespacedName,
+        key: &str,
+    ) -> Result<(Zeroizing<Vec<u8>>, PathBuf), SecretError> {
         let NamespacedName { namespace, name } = secret;
         let named = |good: bool, text: &str| {
             if good { Ok(()) } else { Err(SecretError::Name { text: text.to_owned() }) }
@@ -91,7 +100,7 @@ impl SecretSource {
         let mut tried = vec![format!("a Secret manifest {secret}")];
         if let Some(manifest) = self.manifests.get(secret) {
             if let Some(bytes) = manifest.data.get(key) {
-                return Ok(bytes.clone());
+                return Ok((bytes.clone(), manifest.origin.path.clone()));
             }
             let origin = &manifest.origin;
             tried = vec![format!("{}:{} (no such key)", origin.path.display(), origin.line)];
@@ -109,7 +118,7 @@ impl SecretSource {
                 Ok((bytes, metadata)) => {
                     check_secret(&path, &metadata)?;
                     check_trust(&path, is_root)?;
-                    return Ok(without_newline(bytes));
+                    return Ok((without_newline(bytes), path));
                 }
                 Err(ReadError::Io(error)) if is_absent(&error) => {
                     tried.push(path.display().to_string());

@@ -4,6 +4,7 @@
 //! reads; PKCS#1 (RFC 8017) and SEC 1 (RFC 5915) forms are derived from that when asked for.
 
 use std::fmt;
+use std::sync::Arc;
 
 use aws_lc_rs::digest;
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
@@ -16,7 +17,7 @@ use zeroize::Zeroizing;
 use super::key_der::{self, Parts};
 use super::key_error::KeyError;
 use super::pem;
-use super::signing::SigningError;
+use super::signing::{self, KeyPair, SigningError};
 use crate::resource::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
 
 /// A private key. Its bytes leave memory when it is dropped; Debug shows its facts only.
@@ -25,6 +26,7 @@ pub struct PrivateKey {
     pkcs8: Zeroizing<Vec<u8>>,
     spki: Vec<u8>,
     facts: KeyFacts,
+    pair: Arc<KeyPair>,
 }
 
 impl PrivateKey {
@@ -111,7 +113,22 @@ impl PrivateKey {
         algorithm: SignatureAlgorithm,
         message: &[u8],
     ) -> Result<Vec<u8>, SigningError> {
-        super::signing::sign(&self.pkcs8, &self.facts, algorithm, message)
+        signing::sign(&self.pair, &self.pkcs8, &self.facts, algorithm, message)
+    }
+
+    /// Signs a message as JWS has it: like [`Self::sign`], but ECDSA signatures are of fixed length
+    /// (RFC 7518 section 3.4).
+    pub fn sign_jws(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+    ) -> Result<Vec<u8>, SigningError> {
+        let signature = self.sign(algorithm, message)?;
+        match self.facts.algorithm {
+            KeyAlgorithm::Rsa | KeyAlgorithm::Ed25519 => Ok(signature),
+            KeyAlgorithm::Ecdsa => signing::fixed_length(&signature, self.facts.size)
+                .ok_or(SigningError::Refused { wanted: algorithm }),
+        }
     }
 
     fn from_pkcs8(der: &[u8]) -> Result<Self, KeyError> {
@@ -120,7 +137,7 @@ impl PrivateKey {
 
     /// Has the key checked by the library that will sign with it, and puts it in order.
     fn from_parts(parts: Parts) -> Result<Self, KeyError> {
-        match parts {
+        let (algorithm, size, pkcs8, spki, pair) = match parts {
             Parts::Rsa { bits, pkcs1 } => {
                 let algorithm = KeyAlgorithm::Rsa;
                 if !RSA_BITS.contains(&bits) {
@@ -128,8 +145,7 @@ impl PrivateKey {
                 }
                 let pair = RsaKeyPair::from_der(&pkcs1).map_err(rejected)?;
                 let spki = signature::KeyPair::public_key(&pair).as_der().map_err(damaged)?;
-                let pkcs8 = key_der::rsa_pkcs8(&pkcs1)?;
-                Ok(Self::assemble(algorithm, bits, pkcs8, spki.as_ref()))
+                (algorithm, bits, key_der::rsa_pkcs8(&pkcs1)?, spki, KeyPair::Rsa(pair))
             }
             Parts::Ecdsa { bits, sec1 } => {
                 let algorithm = ecdsa_algorithm(bits)?;
@@ -138,25 +154,18 @@ impl PrivateKey {
                 let public = signature::KeyPair::public_key(&pair);
                 let pkcs8 = key_der::ecdsa_pkcs8(&sec1, public.as_ref())?;
                 let spki = public.as_der().map_err(damaged)?;
-                Ok(Self::assemble(KeyAlgorithm::Ecdsa, bits, pkcs8, spki.as_ref()))
+                (KeyAlgorithm::Ecdsa, bits, pkcs8, spki, KeyPair::Ecdsa(pair))
             }
             Parts::Ed25519 { seed } => {
                 let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(rejected)?;
                 let spki = signature::KeyPair::public_key(&pair).as_der().map_err(damaged)?;
                 let pkcs8 = key_der::ed25519_pkcs8(&seed)?;
-                Ok(Self::assemble(KeyAlgorithm::Ed25519, 256, pkcs8, spki.as_ref()))
+                (KeyAlgorithm::Ed25519, 256, pkcs8, spki, KeyPair::Ed25519(pair))
             }
-        }
-    }
-
-    fn assemble(
-        algorithm: KeyAlgorithm,
-        size: u32,
-        pkcs8: Zeroizing<Vec<u8>>,
-        spki: &[u8],
-    ) -> Self {
-        let facts = KeyFacts { algorithm, size, public_key: public_key_digest(spki) };
-        Self { pkcs8, spki: spki.to_vec(), facts }
+        };
+        let spki = spki.as_ref().to_vec();
+        let facts = KeyFacts { algorithm, size, public_key: public_key_digest(&spki) };
+        Ok(Self { pkcs8, spki, facts, pair: Arc::new(pair) })
     }
 }
 

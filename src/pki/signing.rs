@@ -2,10 +2,11 @@
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
-    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, RsaKeyPair, UnparsedPublicKey,
-    VerificationAlgorithm,
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, RsaKeyPair, RsaSignatureEncoding,
+    UnparsedPublicKey, VerificationAlgorithm,
 };
-use der::asn1::{Any, ObjectIdentifier};
+use der::asn1::{Any, ObjectIdentifier, UintRef};
+use der::{Decode as _, Sequence};
 use thiserror::Error;
 use x509_cert::spki::AlgorithmIdentifierOwned;
 use x509_parser::asn1_rs::Oid;
@@ -83,8 +84,17 @@ pub(super) fn identifier(algorithm: SignatureAlgorithm) -> AlgorithmIdentifierOw
     AlgorithmIdentifierOwned { oid: ObjectIdentifier::new_unwrap(oid), parameters }
 }
 
-/// Signs `message` with the key in `pkcs8`.
+/// A private key as the library signs with it; taken apart once, for each time checks it anew.
+pub(super) enum KeyPair {
+    Rsa(RsaKeyPair),
+    /// For signatures in DER, with the hash of [`default_algorithm`].
+    Ecdsa(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+}
+
+/// Signs `message` with a pair; `pkcs8` and `key` are of the same key.
 pub(super) fn sign(
+    pair: &KeyPair,
     pkcs8: &[u8],
     key: &KeyFacts,
     wanted: SignatureAlgorithm,
@@ -93,34 +103,60 @@ pub(super) fn sign(
     if wanted.key_algorithm() != key.algorithm {
         return Err(SigningError::WrongKey { wanted, found: key.algorithm });
     }
-    let padding = match wanted {
-        SignatureAlgorithm::Sha256WithRsa => &signature::RSA_PKCS1_SHA256,
-        SignatureAlgorithm::Sha384WithRsa => &signature::RSA_PKCS1_SHA384,
-        SignatureAlgorithm::Sha512WithRsa => &signature::RSA_PKCS1_SHA512,
-        SignatureAlgorithm::EcdsaWithSha256
-        | SignatureAlgorithm::EcdsaWithSha384
-        | SignatureAlgorithm::EcdsaWithSha512 => {
+    let refused = |_| SigningError::Refused { wanted };
+    match pair {
+        KeyPair::Rsa(pair) => {
+            let padding = rsa_padding(wanted).ok_or(SigningError::Refused { wanted })?;
+            let mut signature = vec![0; pair.public_modulus_len()];
+            pair.sign(padding, &SystemRandom::new(), message, &mut signature).map_err(refused)?;
+            Ok(signature)
+        }
+        KeyPair::Ecdsa(pair) => {
             let Some(algorithm) = ecdsa(wanted, key.size) else {
                 return Err(SigningError::WrongSize { wanted, bits: key.size });
             };
-            let signed = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8)
-                .map_err(|_| SigningError::Refused { wanted })?
-                .sign(&SystemRandom::new(), message);
-            return signed
-                .map(|signature| signature.as_ref().to_vec())
-                .map_err(|_| SigningError::Refused { wanted });
+            let other = if wanted == default_algorithm(key) {
+                None
+            } else {
+                let read = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8);
+                Some(read.map_err(|_| SigningError::Refused { wanted })?)
+            };
+            let signature = other.as_ref().unwrap_or(pair).sign(&SystemRandom::new(), message);
+            Ok(signature.map_err(refused)?.as_ref().to_vec())
         }
-        SignatureAlgorithm::PureEd25519 => {
-            let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8)
-                .map_err(|_| SigningError::Refused { wanted })?;
-            return Ok(pair.sign(message).as_ref().to_vec());
-        }
-    };
-    let refused = |_| SigningError::Refused { wanted };
-    let pair = RsaKeyPair::from_pkcs8(pkcs8).map_err(|_| SigningError::Refused { wanted })?;
-    let mut signature = vec![0; pair.public_modulus_len()];
-    pair.sign(padding, &SystemRandom::new(), message, &mut signature).map_err(refused)?;
-    Ok(signature)
+        KeyPair::Ed25519(pair) => Ok(pair.sign(message).as_ref().to_vec()),
+    }
+}
+
+/// An ECDSA signature in DER (RFC 3279 section 2.2.3) as r and s side by side, each as long as the
+/// order of the curve (RFC 7518 section 3.4).
+pub(super) fn fixed_length(der: &[u8], bits: u32) -> Option<Vec<u8>> {
+    #[derive(Sequence)]
+    struct EcdsaSignature<'a> {
+        r: UintRef<'a>,
+        s: UintRef<'a>,
+    }
+    let EcdsaSignature { r, s } = EcdsaSignature::from_der(der).ok()?;
+    let length = usize::try_from(bits.div_ceil(8)).ok()?;
+    let mut fixed = Vec::with_capacity(2 * length);
+    for number in [r, s] {
+        let digits = number.as_bytes();
+        fixed.resize(fixed.len() + length.checked_sub(digits.len())?, 0);
+        fixed.extend_from_slice(digits);
+    }
+    Some(fixed)
+}
+
+fn rsa_padding(wanted: SignatureAlgorithm) -> Option<&'static RsaSignatureEncoding> {
+    match wanted {
+        SignatureAlgorithm::Sha256WithRsa => Some(&signature::RSA_PKCS1_SHA256),
+        SignatureAlgorithm::Sha384WithRsa => Some(&signature::RSA_PKCS1_SHA384),
+        SignatureAlgorithm::Sha512WithRsa => Some(&signature::RSA_PKCS1_SHA512),
+        SignatureAlgorithm::EcdsaWithSha256
+        | SignatureAlgorithm::EcdsaWithSha384
+        | SignatureAlgorithm::EcdsaWithSha512
+        | SignatureAlgorithm::PureEd25519 => None,
+    }
 }
 
 /// The library pairs P-256 and P-384 with the hash of their own length only.
@@ -273,5 +309,16 @@ mod tests {
                 assert_eq!(check(b"massage"), Verdict::Bad, "{wanted:?} {bits}");
             }
         }
+    }
+
+    #[test]
+    fn numbers_of_a_fixed_length_signature_keep_their_leading_zeros() {
+        // r = 1, s = 0x80 followed by 31 zero bytes: DER puts a zero before it.
+        let s = [&[0x80][..], &[0; 31]].concat();
+        let der = [&[0x30, 0x26, 2, 1, 1, 2, 0x21, 0][..], &s].concat();
+        let r = [&[0; 31][..], &[1]].concat();
+        assert_eq!(fixed_length(&der, 256), Some([r, s].concat()));
+        assert_eq!(fixed_length(&der, 248), None);
+        assert_eq!(fixed_length(&der[1..], 256), None);
     }
 }

@@ -169,18 +169,15 @@ pub(super) fn key_of_certificate(der: &[u8]) -> Option<PublicKey> {
 
 fn account_key(key: &SubjectPublicKeyInfo<'_>) -> Option<PublicKey> {
     match key.parsed().ok()? {
-        ParsedKey::EC(point) => match point.data() {
-            [4, coordinates @ ..] if coordinates.len() == 64 => {
-                let (x, y) = coordinates.split_at(32);
-                Some(PublicKey::P256 { x: x.to_vec(), y: y.to_vec() })
-            }
-            _ => None,
-        },
+        ParsedKey::EC(point) => PublicKey::of_point(point.data()),
         ParsedKey::RSA(rsa) => {
             let trim = |bytes: &[u8]| {
                 bytes.iter().copied().skip_while(|byte| *byte == 0).collect::<Vec<u8>>()
             };
             Some(PublicKey::Rsa { n: trim(rsa.modulus), e: trim(rsa.exponent) })
+        }
+        ParsedKey::Unknown(x) if key.algorithm.algorithm.to_id_string() == ED25519_OID => {
+            Some(PublicKey::Ed25519 { x: x.to_vec() })
         }
         ParsedKey::DSA(_)
         | ParsedKey::GostR3410(_)

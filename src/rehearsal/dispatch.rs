@@ -121,7 +121,8 @@ fn signed(
         asked.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let mut world = lock(&shared.world);
     let world = &mut *world;
-    let opened = jws::open(world, &shared.base_url, route, content_type, &asked.body)?;
+    let accepted = &shared.options.signature_algorithms;
+    let opened = jws::open(world, accepted, &shared.base_url, route, content_type, &asked.body)?;
     if let Signer::Account(id) = opened.signer {
         *signer = Some(id);
     }

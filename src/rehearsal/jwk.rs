@@ -1,9 +1,11 @@
-//! Public account keys: P-256 (ES256) and RSA (RS256), as JWK (RFC 7517) and by thumbprint
-//! (RFC 7638).
+//! Public account keys as JWK (RFC 7517, RFC 8037) and by thumbprint (RFC 7638): RSA, the NIST
+//! curves, Ed25519.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ECDSA_P521_SHA512_FIXED, ED25519,
+    EcdsaVerificationAlgorithm, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
+    UnparsedPublicKey,
 };
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,10 +16,61 @@ use super::problem::{Problem, ProblemType};
 /// A public key that may sign requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PublicKey {
-    /// The two coordinates, 32 bytes each.
-    P256 { x: Vec<u8>, y: Vec<u8> },
+    /// The two coordinates, as long as the curve's field each.
+    Ec { curve: Curve, x: Vec<u8>, y: Vec<u8> },
     /// Modulus and exponent, big endian without leading zeros.
     Rsa { n: Vec<u8>, e: Vec<u8> },
+    /// The public key of RFC 8032, 32 bytes.
+    Ed25519 { x: Vec<u8> },
+}
+
+/// A curve of RFC 7518 section 6.2.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Curve {
+    P256,
+    P384,
+    P521,
+}
+
+impl Curve {
+    const ALL: [Self; 3] = [Self::P256, Self::P384, Self::P521];
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|curve| curve.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::P256 => "P-256",
+            Self::P384 => "P-384",
+            Self::P521 => "P-521",
+        }
+    }
+
+    /// Bytes of a coordinate.
+    fn length(self) -> usize {
+        match self {
+            Self::P256 => 32,
+            Self::P384 => 48,
+            Self::P521 => 66,
+        }
+    }
+
+    fn alg(self) -> &'static str {
+        match self {
+            Self::P256 => "ES256",
+            Self::P384 => "ES384",
+            Self::P521 => "ES512",
+        }
+    }
+
+    fn verification(self) -> &'static EcdsaVerificationAlgorithm {
+        match self {
+            Self::P256 => &ECDSA_P256_SHA256_FIXED,
+            Self::P384 => &ECDSA_P384_SHA384_FIXED,
+            Self::P521 => &ECDSA_P521_SHA512_FIXED,
+        }
+    }
 }
 
 impl PublicKey {
@@ -29,37 +82,61 @@ impl PublicKey {
                 .and_then(|value| URL_SAFE_NO_PAD.decode(value).ok())
                 .ok_or_else(|| bad(format!("jwk: {field:?} is missing or not base64url")))
         };
-        match (text("kty"), text("crv")) {
-            (Some("EC"), Some("P-256")) => {
-                let (x, y) = (bytes("x")?, bytes("y")?);
-                if x.len() != 32 || y.len() != 32 {
-                    return Err(bad("jwk: coordinates of P-256 have 32 bytes".into()));
-                }
-                Ok(Self::P256 { x, y })
+        let coordinate = |field: &str, length: usize| match bytes(field)? {
+            found if found.len() == length => Ok(found),
+            found => Err(bad(format!("jwk: {field:?} has {} bytes, not {length}", found.len()))),
+        };
+        let (kty, crv) = (text("kty"), text("crv"));
+        match (kty, crv, crv.and_then(Curve::from_name)) {
+            (Some("EC"), _, Some(curve)) => {
+                let length = curve.length();
+                Ok(Self::Ec { curve, x: coordinate("x", length)?, y: coordinate("y", length)? })
             }
-            (Some("RSA"), _) => {
+            (Some("OKP"), Some("Ed25519"), _) => Ok(Self::Ed25519 { x: coordinate("x", 32)? }),
+            (Some("RSA"), ..) => {
                 let (n, e) = (bytes("n")?, bytes("e")?);
                 if !(256..=1024).contains(&n.len()) {
                     return Err(bad("jwk: RSA keys have 2048 to 8192 bits here".into()));
                 }
                 Ok(Self::Rsa { n, e })
             }
-            (kty, crv) => Err(bad(format!("jwk: kty {kty:?} with crv {crv:?} is not accepted"))),
+            _ => Err(bad(format!("jwk: kty {kty:?} with crv {crv:?} is not accepted"))),
         }
+    }
+
+    /// A key on a curve, by its uncompressed point (SEC 1 section 2.3.3).
+    pub(super) fn of_point(point: &[u8]) -> Option<Self> {
+        let [4, both @ ..] = point else { return None };
+        let curve = Curve::ALL.into_iter().find(|curve| 2 * curve.length() == both.len())?;
+        let (x, y) = both.split_at(curve.length());
+        Some(Self::Ec { curve, x: x.to_vec(), y: y.to_vec() })
     }
 
     /// RFC 7638, SHA-256, base64url.
     pub(super) fn thumbprint(&self) -> String {
         let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
         let canonical = match self {
-            Self::P256 { x, y } => {
-                format!(r#"{{"crv":"P-256","kty":"EC","x":"{}","y":"{}"}}"#, encode(x), encode(y))
+            Self::Ec { curve, x, y } => {
+                let (curve, x, y) = (curve.name(), encode(x), encode(y));
+                format!(r#"{{"crv":"{curve}","kty":"EC","x":"{x}","y":"{y}"}}"#)
             }
             Self::Rsa { n, e } => {
                 format!(r#"{{"e":"{}","kty":"RSA","n":"{}"}}"#, encode(e), encode(n))
             }
+            Self::Ed25519 { x } => {
+                format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{}"}}"#, encode(x))
+            }
         };
         encode(digest(&SHA256, canonical.as_bytes()).as_ref())
+    }
+
+    /// The one `alg` that this key signs with.
+    fn alg(&self) -> &'static str {
+        match self {
+            Self::Ec { curve, .. } => curve.alg(),
+            Self::Rsa { .. } => "RS256",
+            Self::Ed25519 { .. } => "EdDSA",
+        }
     }
 
     pub(super) fn verify(
@@ -68,32 +145,26 @@ impl PublicKey {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), Problem> {
-        let verified = match (self, alg) {
-            (Self::P256 { .. }, "ES256") => {
-                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.bits())
-                    .verify(message, signature)
+        if alg != self.alg() {
+            return Err(Problem::signature_algorithm(
+                format!("alg {alg:?} does not fit the key"),
+                &[self.alg().to_owned()],
+            ));
+        }
+        let verified = match self {
+            Self::Ec { curve, x, y } => {
+                // An uncompressed point (SEC 1 section 2.3.3).
+                let point = [&[4_u8], x.as_slice(), y.as_slice()].concat();
+                UnparsedPublicKey::new(curve.verification(), point).verify(message, signature)
             }
-            (Self::Rsa { n, e }, "RS256") => RsaPublicKeyComponents { n, e }.verify(
+            Self::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(
                 &RSA_PKCS1_2048_8192_SHA256,
                 message,
                 signature,
             ),
-            (Self::P256 { .. } | Self::Rsa { .. }, _) => {
-                return Err(Problem::new(
-                    ProblemType::BadSignatureAlgorithm,
-                    format!("alg {alg:?} does not fit the key"),
-                ));
-            }
+            Self::Ed25519 { x } => UnparsedPublicKey::new(&ED25519, x).verify(message, signature),
         };
         verified.map_err(|_| Problem::malformed("JWS: the signature does not verify"))
-    }
-
-    /// The uncompressed point of an EC key; the modulus of an RSA key.
-    fn bits(&self) -> Vec<u8> {
-        match self {
-            Self::P256 { x, y } => [&[4_u8], x.as_slice(), y.as_slice()].concat(),
-            Self::Rsa { n, .. } => n.clone(),
-        }
     }
 }
 
@@ -114,12 +185,25 @@ mod tests {
     }
 
     #[test]
+    fn the_thumbprint_of_an_ed25519_key_is_that_of_rfc_8037() {
+        // Appendix A.3.
+        let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+        let jwk = json!({ "kty": "OKP", "crv": "Ed25519", "x": x });
+        assert_eq!(
+            PublicKey::from_jwk(&jwk).unwrap().thumbprint(),
+            "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+        );
+    }
+
+    #[test]
     fn keys_of_other_kinds_are_refused() {
         let cases = [
             json!({ "kty": "EC", "crv": "P-384", "x": "AA", "y": "AA" }),
             json!({ "kty": "EC", "crv": "P-256", "x": "AA", "y": "AA" }),
             json!({ "kty": "RSA", "n": "AQAB", "e": "AQAB" }),
             json!({ "kty": "OKP", "crv": "Ed25519", "x": "AA" }),
+            json!({ "kty": "OKP", "crv": "P-256", "x": "AA" }),
+            json!({ "kty": "EC", "crv": "secp256k1", "x": "AA", "y": "AA" }),
             json!("none"),
         ];
         for jwk in cases {

@@ -106,6 +106,7 @@ impl Signed {
 /// Checks a request. The nonce is used up as soon as it is found, whatever follows.
 pub(super) fn open(
     world: &mut World,
+    accepted: &[String],
     base_url: &str,
     route: Route,
     content_type: Option<&str>,
@@ -117,9 +118,9 @@ pub(super) fn open(
     }
     let jws = FlatJws::parse(body)?;
     let header = jws.header()?;
-    if !matches!(header.alg.as_str(), "ES256" | "RS256") {
+    if !accepted.contains(&header.alg) {
         let detail = format!("alg {:?} is not accepted", header.alg);
-        return Err(Problem::new(ProblemType::BadSignatureAlgorithm, detail));
+        return Err(Problem::signature_algorithm(detail, accepted));
     }
     let request_url = format!("{base_url}{}", route.path());
     if header.url != request_url {

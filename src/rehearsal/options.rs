@@ -42,6 +42,8 @@ pub struct CaOptions {
     pub profiles: BTreeMap<String, String>,
     /// Key ids and HMAC keys; not empty means that newAccount needs one of them.
     pub external_account_keys: BTreeMap<String, Vec<u8>>,
+    /// The signature algorithms of requests that are accepted, as JWS calls them.
+    pub signature_algorithms: Vec<String>,
     /// Whether there is a second root, and so an alternate chain.
     pub alternate_root: bool,
     /// How long a finalized order stays `processing`, in real time; zero: not at all.
@@ -74,6 +76,9 @@ impl CaOptions {
             caa_identities: Vec::new(),
             profiles: BTreeMap::new(),
             external_account_keys: BTreeMap::new(),
+            signature_algorithms: ["ES256", "ES384", "ES512", "EdDSA", "RS256"]
+                .map(str::to_owned)
+                .to_vec(),
             alternate_root: false,
             finalize_delay: Duration::ZERO,
             retry_after: None,

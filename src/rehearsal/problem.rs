@@ -111,13 +111,27 @@ pub(super) struct Problem {
     pub(super) kind: ProblemType,
     pub(super) status: u16,
     pub(super) detail: String,
+    /// The signature algorithms that are accepted (RFC 8555 section 6.2).
+    algorithms: Vec<String>,
     /// What each identifier, as JSON, has to do with it.
     pub(super) subproblems: Vec<(Value, Problem)>,
 }
 
 impl Problem {
     pub(super) fn new(kind: ProblemType, detail: impl Into<String>) -> Self {
-        Self { kind, status: kind.status(), detail: detail.into(), subproblems: Vec::new() }
+        Self {
+            kind,
+            status: kind.status(),
+            detail: detail.into(),
+            algorithms: Vec::new(),
+            subproblems: Vec::new(),
+        }
+    }
+
+    /// A signature algorithm that is not among those accepted.
+    pub(super) fn signature_algorithm(detail: impl Into<String>, accepted: &[String]) -> Self {
+        let algorithms = accepted.to_vec();
+        Self { algorithms, ..Self::new(ProblemType::BadSignatureAlgorithm, detail) }
     }
 
     pub(super) fn malformed(detail: impl Into<String>) -> Self {
@@ -164,8 +178,8 @@ impl Problem {
             "status": self.status,
         });
         let Some(fields) = document.as_object_mut() else { return document };
-        if self.kind == ProblemType::BadSignatureAlgorithm {
-            fields.insert("algorithms".into(), json!(["ES256", "RS256"]));
+        if !self.algorithms.is_empty() {
+            fields.insert("algorithms".into(), json!(self.algorithms));
         }
         if !self.subproblems.is_empty() {
             let list = self.subproblems.iter().map(|(about, problem)| {

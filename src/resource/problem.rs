@@ -21,6 +21,10 @@ pub struct Problem {
     /// A URL that names this occurrence, or a page about it (RFC 7807 section 3.1).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instance: String,
+    /// The signature algorithms that the CA accepts, when it did not accept ours (RFC 8555 section
+    /// 6.2).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub algorithms: Vec<String>,
     /// One entry per identifier, when the CA says which ones are at fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subproblems: Vec<Subproblem>,

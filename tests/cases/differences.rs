@@ -105,16 +105,7 @@ pub(crate) const ROWS: &[Row] = &[
         areas: &["account_setup"],
         when: |case| case.input["key"].as_str().is_some_and(|key| key.starts_with("ECDSA")),
         answer: |_| json!({ "ready": true, "reason": "ACMEAccountRegistered" }),
-        reason: "DESIGN section 4, accounts: P-256 keys are what certctl makes, so it takes them",
-    },
-    Row {
-        areas: &["account_setup"],
-        when: |case| case.input["key"].as_str().is_some_and(|key| key.starts_with("RSA")),
-        answer: |_| {
-            json!({ "ready": false, "reason": "ErrVerifyACMEAccount", "retry": true,
-                "acmeCalls": 0 })
-        },
-        reason: "DESIGN section 4, accounts: an RSA key is an error until account import comes",
+        reason: "DESIGN section 4, accounts: ECDSA keys work too",
     },
     Row {
         areas: &["revision_gc"],

@@ -225,7 +225,7 @@ fn account_key(input: &Value, made: &mut Option<String>) -> Outcome {
             return Outcome::Failed(precondition("the account key does not exist"));
         }
         "absent" => {
-            let pem = AccountKey::generate().unwrap().to_pem().unwrap();
+            let pem = AccountKey::generate().unwrap().to_pem();
             let facts = key_facts(&pem).unwrap();
             *made = Some(format!("{}-{} PKCS8", facts.algorithm, facts.size));
             pem

@@ -1,6 +1,7 @@
 //! The binary against the built-in CA: each file keeps one promise.
 
 #[cfg(test)]
+mod account_keys;
 mod account_verb;
 #[cfg(test)]
 mod accounts;

@@ -135,8 +135,8 @@ async fn accounts_are_found_registered_and_changed() {
     };
     assert_eq!(made, Ok(answer.clone()));
     let seen = fake.last();
-    assert_eq!(seen.protected["jwk"], key.jwk());
-    let binding = jws::external_account_binding(&key, &eab, &fake.url("/account"));
+    assert_eq!(seen.protected["jwk"], key.signing().jwk());
+    let binding = eab.bind(key.signing(), &fake.url("/account"));
     assert_eq!(
         seen.payload,
         json!({

@@ -1,6 +1,8 @@
 //! What the client does when the CA does not do what it should, and when much is asked at once.
 
 use super::*;
+use crate::pki::PrivateKey;
+use crate::resource::KeyAlgorithm;
 
 #[tokio::test]
 async fn half_of_all_nonces_may_be_refused() {
@@ -33,7 +35,70 @@ async fn a_ca_that_refuses_every_nonce_is_given_up() {
     assert!(error.is_problem("badNonce"), "{error}");
     assert_eq!(fake.count("/new-order"), 21);
     session.accept(&fake.url("/chall/1")).await.unwrap_err();
-    assert_eq!(fake.count("/chall/1"), 21);
+    session.order(&fake.url("/order/1")).await.unwrap_err();
+    assert_eq!(["/chall/1", "/order/1"].map(|path| fake.count(path)), [21, 21]);
+}
+
+#[tokio::test]
+async fn a_revocation_is_tried_as_often_as_anything_else() {
+    let fake = Fake::start(|fake, seen| match seen.path.as_str() {
+        "/dir" => {
+            let mut directory = fake.directory();
+            directory["revokeCert"] = json!(fake.url("/revoke"));
+            Some(Reply::json(200, &directory))
+        }
+        "/revoke" if fake.count("/revoke") % 21 != 0 => {
+            Some(Reply::problem(400, "badNonce", "again"))
+        }
+        "/revoke" => Some(Reply::new(200, "")),
+        _ => None,
+    })
+    .await;
+    let client = fake.client();
+    let account = AccountKey::generate().unwrap();
+    client.revoke(&account, &fake.url("/account/1"), b"DER", 0).await.unwrap();
+    let key = PrivateKey::generate(KeyAlgorithm::Ecdsa, 384).unwrap();
+    client.revoke_by_key(&key, b"DER", 1).await.unwrap();
+    let seen = fake.last();
+    assert_eq!(seen.payload, json!({"certificate": "REVS", "reason": 1}));
+    assert_eq!((&seen.protected["alg"], &seen.protected["kid"]), (&json!("ES384"), &Value::Null));
+    assert_eq!(fake.count("/revoke"), 42);
+}
+
+#[tokio::test]
+async fn a_signature_that_the_ca_does_not_accept_is_named_with_its_key() {
+    let fake = Fake::start(|_, seen| {
+        (seen.path == "/account").then(|| {
+            Reply::json(
+                400,
+                &json!({
+                    "type": "urn:ietf:params:acme:error:badSignatureAlgorithm",
+                    "detail": "not that one", "algorithms": ["RS256", "ES256"],
+                }),
+            )
+        })
+    })
+    .await;
+    let key = PrivateKey::generate(KeyAlgorithm::Ed25519, 256).unwrap();
+    let key = AccountKey::from_pem(&key.to_pkcs8_pem()).unwrap();
+    let error = fake.client().find_account(&key).await.unwrap_err();
+    let problem = Box::new(Problem {
+        status: Some(400),
+        kind: "urn:ietf:params:acme:error:badSignatureAlgorithm".into(),
+        detail: "not that one".into(),
+        algorithms: vec!["RS256".into(), "ES256".into()],
+        ..Problem::default()
+    });
+    let url = fake.url("/account");
+    let text = format!(
+        "the CA does not accept EdDSA signatures, which the Ed25519 key makes; \
+         it accepts RS256, ES256: {url}: \
+         400 urn:ietf:params:acme:error:badSignatureAlgorithm: not that one"
+    );
+    assert_eq!(error.to_string(), text);
+    let key = "Ed25519".to_owned();
+    assert_eq!(error, AcmeError::SignatureAlgorithm { url, key, algorithm: "EdDSA", problem });
+    assert_eq!(fake.count("/account"), 1);
 }
 
 #[tokio::test]

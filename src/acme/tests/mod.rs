@@ -89,7 +89,8 @@ fn session(fake: &Fake) -> Session {
 }
 
 fn session_of(fake: &Fake, client: &Arc<Client>) -> Session {
-    client.account(&AccountKey::generate().unwrap(), &fake.url("/account/1"))
+    let key = AccountKey::generate().unwrap();
+    Session::new(Arc::clone(client), key, fake.url("/account/1"))
 }
 
 fn view(fake: &Fake, state: OrderState) -> OrderView {

@@ -176,13 +176,14 @@ fn of_problem(
 impl Findings {
     /// The problem document in full. `details` are those of all it stands for, when they differ.
     fn problem(&mut self, problem: &Problem, details: &[String], look: &Look) {
-        let Problem { status, kind, detail, instance, subproblems } = problem;
+        let Problem { status, kind, detail, instance, algorithms, subproblems } = problem;
         self.rows.extend(Row::new("type", kind.as_str()));
         let status = status.map_or_else(String::new, |status| status.to_string());
         self.rows.extend(Row::new("status", status));
         let detail = if details.len() > 1 { details.join("\n") } else { one_line(detail) };
         self.rows.extend(Row::new("detail", detail));
         self.rows.extend(Row::new("instance", one_line(instance)));
+        self.rows.extend(Row::new("accepts", one_line(&algorithms.join(", "))));
         let each = subproblems.iter().take(MOST_SUBPROBLEMS).map(|sub| {
             let kind = sub.kind.rsplit(':').next().unwrap_or_default();
             one_line(&format!("{}: {kind}: {}", sub.identifier, sub.detail))

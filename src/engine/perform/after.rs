@@ -1,11 +1,10 @@
 //! Deeds at the CA that belong to no order: revocation, and the end of an account.
 
 use super::{World, trouble};
-use crate::acme::CertificateKey;
 use crate::controller::{DeedError, Snapshot};
 use crate::engine::ports::{Clock, Store};
 use crate::pki::PrivateKey;
-use crate::resource::{KeyEncoding, RevocationReason};
+use crate::resource::RevocationReason;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Revokes a certificate, in DER, for the account of the snapshot's issuer. One that is revoked
@@ -31,10 +30,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         der: &[u8],
         reason: RevocationReason,
     ) -> Result<(), DeedError> {
-        let pkcs8 = key.der(KeyEncoding::Pkcs8);
-        let key = CertificateKey::new(&pkcs8, key.public_key_der()).map_err(|e| trouble::ca(&e))?;
         let client = self.client(snapshot)?;
-        client.revoke_by_key(&key, der, reason.code()).await.map_err(|e| trouble::ca(&e))
+        client.revoke_by_key(key, der, reason.code()).await.map_err(|e| trouble::ca(&e))
     }
 
     /// Gives the account of the snapshot's issuer up for good. Idempotent: a CA that refuses

@@ -111,7 +111,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         account_url: &str,
     ) -> Result<(Session, Rc<AccountKey>), DeedError> {
         let key = self.account_key(snapshot).await?;
-        Ok((self.client(snapshot)?.account(&key, account_url), key))
+        let session = Session::new(self.client(snapshot)?, (*key).clone(), account_url);
+        Ok((session, key))
     }
 
     pub(super) async fn account_key(
@@ -143,17 +144,21 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let id = account_id(&account::identity(snapshot));
         let kept =
             Records::new(self.store).account_key(&id).await.map_err(|e| trouble::state(&e))?;
-        let referenced = match self.access(snapshot).secret(&reference) {
-            Ok(bytes) => Some(bytes),
-            Err(SecretError::Missing { .. }) => None,
+        let found = match self.access(snapshot).secret_and_file(&reference) {
+            Ok((bytes, path)) => Some((bytes, path.display().to_string())),
+            Err(SecretError::Missing { .. }) => {
+                kept.map(|bytes| (bytes, "the key in the state".to_owned()))
+            }
             Err(error) => return Err(trouble::precondition(error)),
         };
-        let found = referenced.or(kept);
         let fresh = found.is_none();
-        let pem = match found {
-            Some(bytes) => {
-                let text = std::str::from_utf8(&bytes).map_err(trouble::precondition)?;
-                Zeroizing::new(text.to_owned())
+        // Whatever it is, it must be usable before it is kept.
+        let (key, pem) = match found {
+            Some((bytes, place)) => {
+                let unusable = |error| trouble::precondition(format!("{place}: {error}"));
+                let text = std::str::from_utf8(&bytes).map_err(|e| unusable(e.to_string()))?;
+                let key = AccountKey::from_pem(text).map_err(|e| unusable(e.to_string()))?;
+                (key, Zeroizing::new(text.to_owned()))
             }
             None if acme.disable_account_key_generation => {
                 return Err(trouble::precondition(format!(
@@ -163,11 +168,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 )));
             }
             None => {
-                AccountKey::generate().and_then(|key| key.to_pem()).map_err(|e| trouble::ca(&e))?
+                let key = AccountKey::generate().map_err(|e| trouble::ca(&e))?;
+                let pem = key.to_pem();
+                (key, pem)
             }
         };
-        // Whatever it is, it must be usable before it is kept.
-        let key = AccountKey::from_pem(&pem).map_err(|e| trouble::ca(&e))?;
         let public_key = PublicKeyDigest(digest_of(key.thumbprint().as_bytes()));
         Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
     }

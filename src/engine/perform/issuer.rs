@@ -1,7 +1,7 @@
 //! What an issuer refers to: its secrets, its CA, its DNS providers. One way to them, for runs and
 //! for those who only look.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -50,8 +50,16 @@ impl<'a> IssuerAccess<'a> {
 
     /// An entry of a secret in that namespace.
     pub fn secret(&self, reference: &SecretKeySelector) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+        self.secret_and_file(reference).map(|(bytes, _)| bytes)
+    }
+
+    /// An entry of a secret in that namespace, and the file that it was found in.
+    pub fn secret_and_file(
+        &self,
+        reference: &SecretKeySelector,
+    ) -> Result<(Zeroizing<Vec<u8>>, PathBuf), SecretError> {
         let name = NamespacedName::new(self.namespace(), &reference.name);
-        self.secrets.resolve(&name, &reference.key)
+        self.secrets.find(&name, &reference.key)
     }
 
     /// The EAB key, decoded from unpadded base64url; `None` when the issuer has none.

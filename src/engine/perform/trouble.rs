@@ -20,6 +20,7 @@ pub(super) fn ca(error: &AcmeError) -> DeedError {
         | AcmeError::AccountKey { .. }
         | AcmeError::Tls { .. } => DeedErrorKind::Precondition,
         AcmeError::Problem { .. }
+        | AcmeError::SignatureAlgorithm { .. }
         | AcmeError::Http { .. }
         | AcmeError::Unsupported { .. }
         | AcmeError::Transport { .. }

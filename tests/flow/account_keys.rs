@@ -1,0 +1,97 @@
+//! Accounts with keys of every kind that works, from the secret that `privateKeySecretRef` names.
+
+use certctl::rehearsal::RequestKind;
+
+use crate::support::{CertificateYaml, World};
+
+fn pem(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/account-keys");
+    std::fs::read_to_string(format!("{folder}/{name}.pem")).unwrap()
+}
+
+fn with_key(world: World, name: &str) -> World {
+    world.prepare(&[CertificateYaml::new("web")]);
+    world.write_secret("ca-account", "tls.key", &pem(name));
+    world
+}
+
+/// Registers, issues, revokes and deactivates.
+fn lives(name: &str, kind: &str) {
+    let world = with_key(World::start(), name);
+    world.run(&["account", "register", "ca"]).ends_in(0);
+    let page = world.run(&["account", "show", "ca"]).ends_in(0).stdout;
+    assert!(page.contains(&format!("Key: {kind}, privateKeySecretRef")), "{page}");
+    world.issue().ends_in(0);
+    world.state().published("web");
+    world.run(&["revoke", "web"]).ends_in(0);
+    assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 1));
+    world.run(&["account", "deactivate", "ca", "--yes"]).ends_in(0);
+    // The key was found, so the CA was asked before the account was made.
+    assert_eq!(world.sent(RequestKind::NewAccount), 2);
+    assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
+}
+
+#[test]
+fn an_account_with_an_rsa_key_of_2048_bits_lives() {
+    lives("rsa-2048", "RSA 2048");
+}
+
+#[test]
+fn an_account_with_an_rsa_key_of_4096_bits_lives() {
+    lives("rsa-4096", "RSA 4096");
+}
+
+#[test]
+fn an_account_with_a_p_256_key_lives() {
+    lives("p256", "ECDSA P-256");
+}
+
+#[test]
+fn an_account_with_a_p_384_key_lives() {
+    lives("p384", "ECDSA P-384");
+}
+
+#[test]
+fn an_account_with_an_ed25519_key_lives() {
+    lives("ed25519", "Ed25519");
+}
+
+#[test]
+fn the_account_that_the_ca_has_for_a_key_is_used() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write_secret("ca-account", "tls.key", &pem("rsa-2048"));
+    world.issue().ends_in(0);
+    std::fs::remove_dir_all(world.path("state")).unwrap();
+    world.issue().ends_in(0);
+    assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
+}
+
+#[test]
+fn a_key_that_few_cas_take_is_refused_before_any_request() {
+    for (name, kind) in
+        [("rsa-1024", "RSA 1024"), ("rsa-4104", "RSA 4104"), ("p521", "ECDSA P-521")]
+    {
+        let world = with_key(World::start(), name);
+        world
+            .issue()
+            .ends_in(3)
+            .says("config/secrets/default/ca-account/tls.key")
+            .says(&format!("the account key is {kind}"))
+            .says("RSA of 2048 to 4096 bits, ECDSA P-256, ECDSA P-384 and Ed25519");
+        assert_eq!(world.ca.requests(), 0);
+        assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+    }
+}
+
+#[test]
+fn a_ca_that_does_not_accept_the_signature_is_told_with_what_it_accepts() {
+    let accepted = ["ES256", "RS256"].map(str::to_owned).to_vec();
+    let world = World::with(|options| options.signature_algorithms = accepted);
+    let world = with_key(world, "ed25519");
+    world
+        .issue()
+        .ends_in(5)
+        .says("the CA does not accept EdDSA signatures, which the Ed25519 key makes")
+        .says("it accepts ES256, RS256");
+    assert_eq!(world.sent(RequestKind::NewOrder), 0);
+}
