@@ -115,6 +115,8 @@ impl Client {
         url: &str,
         expect: Expect,
     ) -> Result<Answer, AcmeError> {
+        // A run may begin with a read: some CAs send a nonce with the directory, which saves newNonce.
+        self.directory().await?;
         self.request(signer, url, None, expect, Effect::None).await
     }
 

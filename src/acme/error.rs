@@ -172,22 +172,10 @@ impl AcmeError {
 
     /// The CA's problem document.
     pub fn problem(&self) -> Option<&Problem> {
-        match self {
-            Self::Problem { problem, .. } | Self::SignatureAlgorithm { problem, .. } => {
-                Some(problem)
-            }
-            Self::Http { .. }
-            | Self::Transport { .. }
-            | Self::Untrusted { .. }
-            | Self::Timeout { .. }
-            | Self::TooLarge { .. }
-            | Self::InsecureUrl { .. }
-            | Self::Malformed { .. }
-            | Self::BadToken { .. }
-            | Self::Unsupported { .. }
-            | Self::UnsupportedAccountKey { .. }
-            | Self::AccountKey { .. }
-            | Self::Tls { .. } => None,
+        if let Self::Problem { problem, .. } | Self::SignatureAlgorithm { problem, .. } = self {
+            Some(problem)
+        } else {
+            None
         }
     }
 

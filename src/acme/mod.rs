@@ -5,7 +5,7 @@
 //! methods is exactly one request (besides a nonce, and besides what is repeated because the CA
 //! refused a nonce or could not be reached), and works from stored URLs alone.
 //!
-//! Every request is signed in one place, [`jws`], by one type of key, which is made of any
+//! Every request is signed in one place, `jws`, by one type of key, which is made of any
 //! [`PrivateKey`](crate::pki::PrivateKey): an account's, or a certificate's own for its revocation.
 //! All go over one transport and one pool of nonces. Problem documents and identifiers are decoded
 //! as `instant-acme` has them. The other objects are read here, for the crate's types know neither

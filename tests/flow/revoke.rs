@@ -184,10 +184,17 @@ fn a_refusal_is_told_once_and_recorded() {
 
 #[test]
 fn a_certificate_in_a_file_is_revoked_by_its_account_or_its_own_key() {
-    for key in [None, Some("ecdsa"), Some("rsa")] {
+    let kinds = [
+        "    algorithm: ECDSA\n    size: 256\n",
+        "    algorithm: ECDSA\n    size: 384\n",
+        "    algorithm: ECDSA\n    size: 521\n",
+        "    algorithm: Ed25519\n",
+        "    algorithm: RSA\n    size: 2048\n",
+    ];
+    for key in [None].into_iter().chain(kinds.map(Some)) {
         let world = World::prepared(&[CertificateYaml::new("web")]);
-        if key == Some("rsa") {
-            world.write("config/web.yaml", &with_key("    algorithm: RSA\n    size: 2048\n"));
+        if let Some(key) = key {
+            world.write("config/web.yaml", &with_key(key));
         }
         world.issue().ends_in(0);
         let old = world.state().published("web");
