@@ -62,7 +62,7 @@ fn text(shell: &Shell) -> String {
         text = format!("{text}  {name:<34} {value} ({origin})\n");
     }
     let features = if FEATURES.is_empty() { &["none"] } else { FEATURES };
-    text + &listed("features:", features) + &listed("DNS providers:", &providers())
+    text + &listed("features:", features) + &listed("DNS providers:", &dns01::names())
 }
 
 /// Words after a label, on as many lines of at most 100 columns as they need.
@@ -81,11 +81,6 @@ fn listed(label: &str, words: &[&str]) -> String {
         line.push(' ');
     }
     format!("{text}{}\n", line.trim_end())
-}
-
-/// As a manifest names them.
-fn providers() -> Vec<&'static str> {
-    dns01::entries().map(|entry| entry.name).collect()
 }
 
 fn value(shell: &Shell) -> Value {
@@ -119,7 +114,7 @@ fn value(shell: &Shell) -> Value {
         })),
         "settings": settings.collect::<Vec<_>>(),
         "features": FEATURES,
-        "dnsProviders": providers(),
+        "dnsProviders": dns01::names(),
     })
 }
 
@@ -174,7 +169,7 @@ mod tests {
             "route53",
             "webhook",
         ];
-        let found = providers();
+        let found = dns01::names();
         assert_eq!(found.get(..own.len()), Some(own.as_slice()));
         let has_feature = cfg!(feature = "more-dns-providers");
         assert_eq!(found.len() > own.len(), has_feature);

@@ -29,31 +29,54 @@ pub enum CnameStrategy {
     Follow,
 }
 
-/// Exactly one provider.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "each variant is the provider whose name it carries")]
-pub enum Dns01Provider {
-    #[serde(rename = "akamai")]
-    Akamai(Akamai),
-    #[serde(rename = "cloudDNS")]
-    CloudDns(CloudDns),
-    #[serde(rename = "cloudflare")]
-    Cloudflare(Cloudflare),
-    #[serde(rename = "route53")]
-    Route53(Route53),
-    #[serde(rename = "azureDNS")]
-    AzureDns(AzureDns),
-    #[serde(rename = "digitalocean")]
-    DigitalOcean(DigitalOcean),
-    #[serde(rename = "acmeDNS")]
-    AcmeDns(AcmeDns),
-    #[serde(rename = "rfc2136")]
-    Rfc2136(Rfc2136),
-    #[serde(rename = "webhook")]
-    Webhook(Webhook),
+/// The providers, a line each: the variant, its module, its name in a manifest.
+macro_rules! dns01_providers {
+    ($make:ident) => {
+        $make! {
+            Akamai akamai "akamai"
+            CloudDns cloud_dns "cloudDNS"
+            Cloudflare cloudflare "cloudflare"
+            Route53 route53 "route53"
+            AzureDns azure_dns "azureDNS"
+            DigitalOcean digital_ocean "digitalocean"
+            AcmeDns acme_dns "acmeDNS"
+            Rfc2136 rfc2136 "rfc2136"
+            Webhook webhook "webhook"
+        }
+    };
 }
+pub(crate) use dns01_providers;
+
+macro_rules! provider {
+    ($($variant:ident $module:ident $name:literal)*) => {
+        /// Exactly one provider.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[expect(missing_docs, reason = "each variant is the provider whose name it carries")]
+        pub enum Dns01Provider {
+            $(#[serde(rename = $name)] $variant($variant),)*
+        }
+
+        impl Dns01Provider {
+            /// The names of all of them, in cert-manager's order.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            fn own_name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+        }
+    };
+}
+dns01_providers!(provider);
 
 impl Dns01Provider {
+    /// Its name, as in a manifest; of a webhook that names a provider, that one's.
+    pub fn name(&self) -> &str {
+        let named = if let Self::Webhook(webhook) = self { webhook.provider() } else { None };
+        named.unwrap_or(self.own_name())
+    }
+
     /// The entries of Secrets that hold its credentials. In the `config` of a webhook, which has a
     /// shape of its own, that is each object of just a `name` and a `key`.
     pub fn credentials(&self) -> Vec<SecretKeySelector> {
@@ -234,6 +257,24 @@ pub struct Webhook {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
 }
+
+impl Webhook {
+    /// The provider that it names: one of cert-manager's, or one that only some builds have.
+    pub fn provider(&self) -> Option<&str> {
+        let is_named =
+            self.group_name == OWN_GROUP && !["exec", "http"].contains(&self.solver_name.as_str());
+        is_named.then_some(self.solver_name.as_str())
+    }
+
+    /// The provider of cert-manager whose settings its `config` is.
+    pub fn own_provider(&self) -> Option<&'static str> {
+        let name = self.provider()?;
+        Dns01Provider::NAMES.iter().copied().find(|own| *own == name && *own != "webhook")
+    }
+}
+
+/// The `groupName` of the solvers that certctl has itself.
+pub const OWN_GROUP: &str = "certctl.io";
 
 #[cfg(test)]
 mod tests {

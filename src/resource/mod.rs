@@ -46,9 +46,10 @@ pub use check::{
 };
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use deployment::{DeployStep, Deployment};
+pub(crate) use dns01::dns01_providers;
 pub use dns01::{
     AcmeDns, Akamai, AzureDns, CloudDns, Cloudflare, CnameStrategy, DigitalOcean, Dns01,
-    Dns01Provider, ManagedIdentity, Rfc2136, Route53, Webhook,
+    Dns01Provider, ManagedIdentity, OWN_GROUP, Rfc2136, Route53, Webhook,
 };
 pub use event::{Event, EventType};
 pub use go_duration::{GoDuration, GoDurationError};

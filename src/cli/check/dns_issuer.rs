@@ -14,7 +14,6 @@ use crate::cli::Shell;
 use crate::engine::{ProviderAccess, dns_api};
 use crate::probe::{Caa, Resolver, locate};
 use crate::resource::{Dns01, DnsName, SolverKind};
-use crate::solver::dns01::entry_of;
 
 /// An issuer, and how it stands with the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -138,8 +137,7 @@ async fn ask_provider(
     resolver: &Rc<Resolver>,
     name: &DnsName,
 ) -> Provider {
-    let entry = entry_of(&dns01.provider);
-    let provider_name = entry.map_or("dns01", |entry| entry.name).to_owned();
+    let provider_name = dns01.provider.name().to_owned();
     let asked = async {
         let reached = ProviderAccess {
             environment: &|name| {
@@ -154,9 +152,7 @@ async fn ask_provider(
         let strategy = dns01.cname_strategy.unwrap_or_default();
         let (record, zone) = match locate(resolver, name.base(), strategy).await {
             Ok(found) => (found.name, found.zone),
-            Err(error) if entry.is_some_and(|entry| entry.needs_zone) => {
-                return Err(error.to_string());
-            }
+            Err(error) if provider.needs_zone() => return Err(error.to_string()),
             Err(_) => (format!("_acme-challenge.{}", name.base()), String::new()),
         };
         provider.check(&record, &zone).await.map_err(|error| error.to_string())

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use super::field::{Field, Type, Used, Words};
-use crate::solver::dns01::PROVIDERS;
+use crate::resource::Dns01Provider;
 
 /// The fields of one section, in their order.
 pub fn section(title: &str) -> &'static [Field] {
@@ -70,7 +70,7 @@ fn type_of(word: &str, words: Words) -> Option<Type> {
 /// A DNS provider that this build lacks is of use to clusters only.
 fn used_of(path: &str, word: &str) -> Option<Used> {
     let name = path.strip_prefix(DNS01).and_then(|rest| rest.split('.').next());
-    let is_here = || PROVIDERS.iter().any(|entry| Some(entry.name) == name);
+    let is_here = || Dns01Provider::NAMES.iter().any(|own| Some(*own) == name);
     Some(match word {
         "both" => Used::Both,
         "certctl" => Used::Certctl,

@@ -13,7 +13,6 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::resource::{
     CertificateSpec, Deed, IssuerKind, LeafFacts, NamespacedName, Reason, SolverKind,
 };
-use crate::solver::dns01::entry_of;
 
 /// See the module. Serialized as an item of `kind: Plan`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -264,10 +263,7 @@ fn names(snapshot: &Snapshot) -> Vec<Name> {
         let solver = solver_for(&snapshot.issuer, certificate, &name).map(|solver| &solver.kind);
         let (solver, provider) = match solver {
             Some(SolverKind::Http01(_)) => ("http-01", None),
-            Some(SolverKind::Dns01(dns01)) => {
-                let entry = entry_of(&dns01.provider).map(|entry| entry.name.to_owned());
-                ("dns-01", entry)
-            }
+            Some(SolverKind::Dns01(dns01)) => ("dns-01", Some(dns01.provider.name().to_owned())),
             None => ("none", None),
         };
         Name { name: name.to_string(), solver, provider }

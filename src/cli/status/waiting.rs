@@ -141,16 +141,10 @@ fn trace(challenge: &Challenge) -> String {
 
 /// Which provider the record is at, and whether under another name.
 fn written_at(dns01: &Dns01) -> String {
-    let provider = match &dns01.provider {
-        Dns01Provider::Akamai(_) => "akamai",
-        Dns01Provider::CloudDns(_) => "cloudDNS",
-        Dns01Provider::Cloudflare(_) => "cloudflare",
-        Dns01Provider::Route53(_) => "route53",
-        Dns01Provider::AzureDns(_) => "azureDNS",
-        Dns01Provider::DigitalOcean(_) => "digitalocean",
-        Dns01Provider::AcmeDns(_) => "acmeDNS",
-        Dns01Provider::Rfc2136(_) => "rfc2136",
-        Dns01Provider::Webhook(webhook) => &webhook.solver_name,
+    let provider = if let Dns01Provider::Webhook(webhook) = &dns01.provider {
+        &webhook.solver_name
+    } else {
+        dns01.provider.name()
     };
     match dns01.cname_strategy {
         Some(CnameStrategy::Follow) => {

@@ -18,7 +18,7 @@ use crate::resource::{
     Challenge, ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target,
     Identifier, SolverKind,
 };
-use crate::solver::dns01::{Api, DnsProvider, ProviderError, TxtRecord, entry_of};
+use crate::solver::dns01::{Api, DnsProvider, ProviderError, TxtRecord};
 
 /// What DNS-01 needs to know of the world.
 #[derive(Default)]
@@ -90,12 +90,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, DeedError> {
         let spec = &challenge.spec;
         let (dns01, domain) = (settings_of(spec)?, domain_of(spec)?);
-        let entry = entry_of(&dns01.provider)
-            .ok_or_else(|| trouble::precondition("this build has no such DNS provider"))?;
         // Its settings may have become unusable since the order was made.
-        self.provider(snapshot, &dns01.provider)?;
+        let provider = self.provider(snapshot, &dns01.provider)?;
         let strategy = dns01.cname_strategy.unwrap_or(CnameStrategy::None);
-        let (name, zone) = if entry.needs_zone || strategy == CnameStrategy::Follow {
+        let (name, zone) = if provider.needs_zone() || strategy == CnameStrategy::Follow {
             let found = probe::locate(self.zone_resolver(), &domain, strategy).await;
             let found = found.map_err(trouble::local)?;
             (found.name, found.zone)
@@ -103,8 +101,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             (format!("_acme-challenge.{domain}"), String::new())
         };
         let provider = match self.options.dns01.stand_in {
-            Some(_) => format!("the built-in name server, not {}", entry.name),
-            None => entry.name.to_owned(),
+            Some(_) => format!("the built-in name server, not {}", dns01.provider.name()),
+            None => dns01.provider.name().to_owned(),
         };
         Ok(Outcome::Located(Dns01Target {
             provider,

@@ -17,24 +17,11 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::{Api, Call, Context, Deed, DnsProvider, Entry, ProviderError, Reply, TxtRecord};
-use crate::resource::Dns01Provider;
+use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::AcmeDns as Settings;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: NAME,
-    needs_zone: false,
-    is_for: |provider| matches!(provider, Dns01Provider::AcmeDns(_)),
-    open,
-};
-
-fn open(
-    provider: &Dns01Provider,
-    context: &Context<'_>,
-) -> Result<Box<dyn DnsProvider>, ProviderError> {
+pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     let fault = |reason: String| ProviderError::Settings { provider: NAME, reason };
-    let Dns01Provider::AcmeDns(settings) = provider else {
-        return Err(fault("these are the settings of another provider".to_owned()));
-    };
     let host = settings.host.trim();
     let base = if host.contains("://") { host.to_owned() } else { format!("https://{host}") };
     let url = reqwest::Url::parse(&base).map_err(|error| fault(format!("host: {error}")))?;
@@ -127,6 +114,10 @@ impl DnsProvider for AcmeDns {
     /// The server forgets a value when newer ones come.
     fn clean_up<'a>(&'a self, _record: &'a TxtRecord) -> Deed<'a> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn needs_zone(&self) -> bool {
+        false
     }
 
     fn check<'a>(&'a self, name: &'a str, _zone: &'a str) -> Deed<'a, String> {

@@ -21,23 +21,14 @@ use tokio::sync::Mutex;
 
 use self::edgegrid::EdgeGrid;
 use super::error::shown;
-use super::list::Entry;
 use super::percent::percent;
 use super::redact::without;
-use super::{Api, Call, Context, Deed, DnsProvider, ProviderError, Reply, TxtRecord};
-use crate::resource::{Akamai as Settings, Dns01Provider};
+use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::Akamai as Settings;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: NAME,
-    needs_zone: true,
-    is_for: |provider| matches!(provider, Dns01Provider::Akamai(_)),
-    open: |provider, context| {
-        let Dns01Provider::Akamai(settings) = provider else {
-            return Err(unusable("these are the settings of another provider".to_owned()));
-        };
-        Ok(Box::new(Akamai::new(settings, context)?))
-    },
-};
+pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
+    Ok(Box::new(Akamai::new(settings, context)?))
+}
 
 struct Akamai {
     api: Rc<Api>,

@@ -21,22 +21,13 @@ use zeroize::Zeroizing;
 
 use self::credentials::Credentials;
 use super::error::shown;
-use super::list::Entry;
 use super::percent::percent;
-use super::{Api, Call, Context, Deed, DnsProvider, ProviderError, Reply, TxtRecord};
-use crate::resource::{AzureDns as Settings, Dns01Provider};
+use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::AzureDns as Settings;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: NAME,
-    needs_zone: true,
-    is_for: |provider| matches!(provider, Dns01Provider::AzureDns(_)),
-    open: |provider, context| {
-        let Dns01Provider::AzureDns(settings) = provider else {
-            return Err(unusable("these are the settings of another provider"));
-        };
-        Ok(Box::new(AzureDns::new(settings, context)?))
-    },
-};
+pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
+    Ok(Box::new(AzureDns::new(settings, context)?))
+}
 
 struct AzureDns {
     api: Rc<Api>,

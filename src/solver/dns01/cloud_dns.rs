@@ -21,22 +21,13 @@ use zeroize::Zeroizing;
 
 use self::credentials::Credentials;
 use super::error::shown;
-use super::list::Entry;
 use super::percent::{pairs, percent};
-use super::{Api, Call, Context, Deed, DnsProvider, ProviderError, Reply, TxtRecord};
-use crate::resource::{CloudDns as Settings, Dns01Provider};
+use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::CloudDns as Settings;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: NAME,
-    needs_zone: false,
-    is_for: |provider| matches!(provider, Dns01Provider::CloudDns(_)),
-    open: |provider, context| {
-        let Dns01Provider::CloudDns(settings) = provider else {
-            return Err(unusable("these are the settings of another provider"));
-        };
-        Ok(Box::new(CloudDns::new(settings, context)?))
-    },
-};
+pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
+    Ok(Box::new(CloudDns::new(settings, context)?))
+}
 
 struct CloudDns {
     api: Rc<Api>,
@@ -278,6 +269,10 @@ impl DnsProvider for CloudDns {
 
     fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
         Box::pin(self.settle(record, false))
+    }
+
+    fn needs_zone(&self) -> bool {
+        false
     }
 
     fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {

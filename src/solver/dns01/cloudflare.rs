@@ -18,25 +18,12 @@ use zeroize::Zeroizing;
 
 use self::answer::{Answer, Found, Record, Zone};
 use super::txt::{candidates, is_id, unquoted};
-use super::{Api, Call, Context, Deed, DnsProvider, Entry, ProviderError, TxtRecord};
-use crate::resource::Dns01Provider;
+use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
+use crate::resource::Cloudflare as Settings;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: NAME,
-    needs_zone: true,
-    is_for: |provider| matches!(provider, Dns01Provider::Cloudflare(_)),
-    open,
-};
-
-fn open(
-    provider: &Dns01Provider,
-    context: &Context<'_>,
-) -> Result<Box<dyn DnsProvider>, ProviderError> {
+pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     let fault =
         |reason: &str| ProviderError::Settings { provider: NAME, reason: reason.to_owned() };
-    let Dns01Provider::Cloudflare(settings) = provider else {
-        return Err(fault("these are the settings of another provider"));
-    };
     let login = match (&settings.api_token_secret_ref, &settings.api_key_secret_ref) {
         (Some(token), None) => Login::Token(context.text(NAME, "apiTokenSecretRef", token)?),
         (None, Some(_)) if settings.email.is_empty() => {

@@ -16,24 +16,10 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::txt::{candidates, unquoted};
-use super::{Api, Call, Context, Deed, DnsProvider, Entry, ProviderError, Reply, TxtRecord};
-use crate::resource::Dns01Provider;
+use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::DigitalOcean as Settings;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: NAME,
-    needs_zone: true,
-    is_for: |provider| matches!(provider, Dns01Provider::DigitalOcean(_)),
-    open,
-};
-
-fn open(
-    provider: &Dns01Provider,
-    context: &Context<'_>,
-) -> Result<Box<dyn DnsProvider>, ProviderError> {
-    let Dns01Provider::DigitalOcean(settings) = provider else {
-        let reason = "these are the settings of another provider".to_owned();
-        return Err(ProviderError::Settings { provider: NAME, reason });
-    };
+pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     let token = context.text(NAME, "tokenSecretRef", &settings.token_secret_ref)?;
     let api = Rc::clone(&context.api);
     Ok(Box::new(DigitalOcean { api, base: BASE.to_owned(), token }))

@@ -26,9 +26,10 @@ use serde_json::{Map, Value};
 
 use std::path::Path;
 
+use super::config::decoded;
 use super::error::shown;
-use super::webhook::{Action, Payload, decoded, rooted};
-use super::{Context, Deed, DnsProvider, ProviderError, TxtRecord};
+use super::payload::{Action, Payload, rooted};
+use super::{Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
 use crate::program::{INHERITED, Limits, Program, ProgramError, Run, is_component};
 
 #[derive(Deserialize)]
@@ -42,10 +43,7 @@ struct Settings {
 }
 
 /// `solverName: exec`.
-pub(super) fn open_command(
-    config: Option<&Value>,
-    context: &Context<'_>,
-) -> Result<Box<dyn DnsProvider>, ProviderError> {
+pub(super) fn open_command(config: Option<&Value>, context: &Context<'_>) -> Opened {
     let none = Value::Object(Map::new());
     let settings: Settings = decoded(NAME, config.unwrap_or(&none))?;
     let mode = match settings.mode.as_deref() {
@@ -63,7 +61,7 @@ pub(super) fn open_solver(
     solver: &str,
     config: Option<&Value>,
     context: &Context<'_>,
-) -> Result<Box<dyn DnsProvider>, ProviderError> {
+) -> Opened {
     let program = solver_program(context.solvers_dir, group, solver).map_err(fault)?;
     Ok(Box::new(Exec::new(program, Mode::Payload, config, context)))
 }

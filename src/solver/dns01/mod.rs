@@ -1,69 +1,77 @@
 //! DNS-01 (RFC 8555 section 8.4): a TXT value at a name, written through the zone's provider.
 //!
-//! One file per provider, and one line in [`PROVIDERS`]. Where the value belongs was found before,
-//! and is on disk, as owed, when a provider is asked to write. A provider touches nothing but the
-//! one value it is given: what else stands at the name stays.
+//! A provider is its settings (`resource/dns01/NAME.rs`), its client here and one line in the list
+//! of [`Dns01Provider`]. Where the value belongs was found before, and is on disk, as owed, when a
+//! provider is asked to write. A provider touches nothing but the one value it is given: what else
+//! stands at the name stays.
 
-mod acme_dns;
-mod akamai;
 mod api;
 mod aws;
-mod azure_dns;
-mod cloud_dns;
-mod cloudflare;
+mod config;
 mod context;
-mod digital_ocean;
 mod error;
 mod exec;
 #[cfg(test)]
 mod fake;
 mod kept;
-mod list;
 #[cfg(feature = "more-dns-providers")]
 mod more;
 mod oauth;
+mod payload;
 mod percent;
+mod provider;
 mod redact;
-mod rfc2136;
-mod route53;
 mod suffixes;
 mod token_file;
 mod txt;
-mod webhook;
 
-use futures_util::future::LocalBoxFuture;
+use serde_json::{Map, Value};
+
+use crate::resource::{Dns01Provider, dns01_providers};
 
 pub use api::{Api, Call, Reply, Tls};
 pub use context::{Context, Lookup, ReadSecret};
 pub use error::ProviderError;
-pub use list::{Entry, Open, PROVIDERS, entries, entry_of, open};
+pub use provider::{Deed, DnsProvider, Opened, TxtRecord};
 
-/// A TXT value and where it belongs. Names are in lower case, without a trailing dot.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TxtRecord {
-    /// What is being proven, without `*.`.
-    pub domain: String,
-    /// The name of the record: `_acme-challenge.` and the domain, or where CNAMEs lead from there.
-    pub name: String,
-    /// The zone that holds the name, as its SOA says; empty for a provider that needs none.
-    pub zone: String,
-    /// The value (RFC 8555 section 8.4): 43 characters of base64url.
-    pub value: String,
+/// The clients: each provider's module, and the one match over all of them.
+macro_rules! clients {
+    ($($variant:ident $module:ident $name:literal)*) => {
+        $(mod $module;)*
+
+        fn client(provider: &Dns01Provider, context: &Context<'_>) -> Opened {
+            match provider {
+                $(Dns01Provider::$variant(settings) => $module::open(settings, context),)*
+            }
+        }
+    };
 }
 
-/// What a provider does, or why it could not.
-pub type Deed<'a, T = ()> = LocalBoxFuture<'a, Result<T, ProviderError>>;
+dns01_providers!(clients);
 
-/// Writes into one provider's zones, with the credentials of one solver.
-pub trait DnsProvider {
-    /// Makes sure that the value is among those at the name. A second time changes nothing.
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a>;
+/// The provider with its credentials. Checks the settings and sends nothing over the network.
+pub fn open(provider: &Dns01Provider, context: &Context<'_>) -> Opened {
+    match named(provider)? {
+        Some(named) => client(&named, context),
+        None => client(provider, context),
+    }
+}
 
-    /// Makes sure that the value is not among those at the name; the others stay. One that is gone
-    /// already is a success.
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a>;
+/// The provider whose settings are the `config` of a webhook that names it.
+fn named(provider: &Dns01Provider) -> Result<Option<Dns01Provider>, ProviderError> {
+    let Dns01Provider::Webhook(webhook) = provider else { return Ok(None) };
+    let Some(name) = webhook.own_provider() else { return Ok(None) };
+    let config = webhook.config.clone().unwrap_or_else(|| Value::Object(Map::new()));
+    let tagged = Value::Object(Map::from_iter([(name.to_owned(), config)]));
+    config::decoded(name, &tagged).map(Some)
+}
 
-    /// Whether the credentials can read the zone that would hold `name`: says what was found, in
-    /// one line. Changes nothing.
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String>;
+/// The names of all providers of this build, as manifests have them: in the order of the alphabet,
+/// those of cert-manager first.
+pub fn names() -> Vec<&'static str> {
+    let mut names = Dns01Provider::NAMES.to_vec();
+    names.sort_unstable();
+    #[cfg(feature = "more-dns-providers")]
+    names.extend(more::names());
+    names
 }

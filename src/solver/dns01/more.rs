@@ -100,22 +100,23 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use self::said::Hidden;
-use self::table::{ROWS, Row};
-use super::{Context, Deed, DnsProvider, Entry, ProviderError, TxtRecord};
+use self::table::ROWS;
+pub(super) use self::table::Row;
+use super::{Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
 
-/// All of them.
-pub(super) fn entries() -> impl Iterator<Item = &'static Entry> {
-    ROWS.iter().map(|row| &row.entry)
+/// The names of all of them, in order.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.name)
 }
 
-/// The provider of this name with its credentials; `None` when there is no such provider here.
-pub(super) fn open(
-    name: &str,
-    config: Option<&Value>,
-    context: &Context<'_>,
-) -> Option<Result<Box<dyn DnsProvider>, ProviderError>> {
-    let row = ROWS.iter().find(|row| row.entry.name == name)?;
-    Some(More::new(row, config, context).map(|more| -> Box<dyn DnsProvider> { Box::new(more) }))
+/// The provider of this name.
+pub(super) fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+/// The provider with its credentials.
+pub(super) fn open(row: &'static Row, config: Option<&Value>, context: &Context<'_>) -> Opened {
+    Ok(Box::new(More::new(row, config, context)?))
 }
 
 /// See the module.
@@ -141,7 +142,7 @@ impl More {
         config: Option<&Value>,
         context: &Context<'_>,
     ) -> Result<Self, ProviderError> {
-        let name = row.entry.name;
+        let name = row.name;
         let values = fields::read(name, row.fields, config, context)?;
         let hidden = Hidden::new(&values);
         // The crate panics where this fails.

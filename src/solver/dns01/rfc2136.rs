@@ -30,26 +30,12 @@ use self::message::{Answer, Change, Request};
 use self::server::{Host, Server};
 use self::tsig::{Algorithm, Key};
 use self::verdict::Place;
-use super::{Context, Deed, DnsProvider, Entry, Lookup, ProviderError, TxtRecord};
-use crate::resource::{Dns01Provider, Rfc2136};
+use super::{Context, Deed, DnsProvider, Lookup, Opened, ProviderError, TxtRecord};
+use crate::resource::Rfc2136;
 
-/// The line of the list.
-pub(super) const ENTRY: Entry = Entry {
-    name: PROVIDER,
-    needs_zone: true,
-    is_for: |provider| matches!(provider, Dns01Provider::Rfc2136(_)),
-    open: |provider, context| match provider {
-        Dns01Provider::Rfc2136(settings) => Ok(Box::new(Updates::open(settings, context)?)),
-        Dns01Provider::Akamai(_)
-        | Dns01Provider::CloudDns(_)
-        | Dns01Provider::Cloudflare(_)
-        | Dns01Provider::Route53(_)
-        | Dns01Provider::AzureDns(_)
-        | Dns01Provider::DigitalOcean(_)
-        | Dns01Provider::AcmeDns(_)
-        | Dns01Provider::Webhook(_) => Err(settings("these are the settings of another provider")),
-    },
-};
+pub(super) fn open(settings: &Rfc2136, context: &Context<'_>) -> Opened {
+    Ok(Box::new(Updates::open(settings, context)?))
+}
 
 /// A server that takes updates.
 struct Updates {

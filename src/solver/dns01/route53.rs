@@ -17,21 +17,12 @@ use jiff::Timestamp;
 
 use super::aws::{Credentials, Element, Failure, Keys, Region, Signer, escaped};
 use super::error::shown;
-use super::list::Entry;
-use super::{Api, Context, Deed, DnsProvider, ProviderError, Reply, TxtRecord};
-use crate::resource::{Dns01Provider, Route53 as Settings};
+use super::{Api, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::Route53 as Settings;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: NAME,
-    needs_zone: false,
-    is_for: |provider| matches!(provider, Dns01Provider::Route53(_)),
-    open: |provider, context| {
-        let Dns01Provider::Route53(settings) = provider else {
-            return Err(unusable("these are the settings of another provider"));
-        };
-        Ok(Box::new(Route53::new(settings, context)?))
-    },
-};
+pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
+    Ok(Box::new(Route53::new(settings, context)?))
+}
 
 struct Route53 {
     api: Rc<Api>,
@@ -213,6 +204,10 @@ impl DnsProvider for Route53 {
 
     fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
         Box::pin(self.remove(record))
+    }
+
+    fn needs_zone(&self) -> bool {
+        false
     }
 
     fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {

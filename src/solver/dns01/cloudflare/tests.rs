@@ -392,7 +392,7 @@ fn settings_without_usable_credentials_are_refused() {
     ];
     let secrets = [("good/k", CANARY), ("lines/k", "canary-7f3a9\nx")];
     for (settings, expected) in cases {
-        let provider = Dns01Provider::Cloudflare(settings);
+        let provider = resource::Dns01Provider::Cloudflare(settings);
         let opened = in_context(&secrets, &[], |context| super::super::open(&provider, context));
         let error = opened.err();
         assert!(!format!("{error:?}").contains(CANARY));

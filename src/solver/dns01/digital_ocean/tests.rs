@@ -284,7 +284,7 @@ fn a_token_that_is_not_there_is_said() {
     for (name, expected) in cases {
         let selector = SecretKeySelector { name: name.to_owned(), key: "k".to_owned() };
         let settings = resource::DigitalOcean { token_secret_ref: selector };
-        let provider = Dns01Provider::DigitalOcean(settings);
+        let provider = resource::Dns01Provider::DigitalOcean(settings);
         let secrets = [("good/k", CANARY), ("empty/k", " \n")];
         let opened = in_context(&secrets, &[], |context| super::super::open(&provider, context));
         assert_eq!(opened.err().map(|error| error.to_string()).as_deref(), expected);

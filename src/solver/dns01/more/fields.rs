@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
 use crate::resource::SecretKeySelector;
+use crate::solver::dns01::config::decoded;
 use crate::solver::dns01::error::shown;
-use crate::solver::dns01::webhook::decoded;
 use crate::solver::dns01::{Context, ProviderError};
 
 /// A field of `config`.

@@ -14,27 +14,21 @@ use dns_update::providers::yandexcloud::YandexCloudConfig;
 use dns_update::{DnsUpdater, Error, Result};
 
 use super::fields::{Field, Kind};
-use crate::solver::dns01::{Entry, webhook};
 
 /// One provider.
-pub(super) struct Row {
-    pub(super) entry: Entry,
+pub(in crate::solver::dns01) struct Row {
+    pub(super) name: &'static str,
     /// What its `config` may hold.
     pub(super) fields: &'static [Field],
     /// Makes the client of the values of all fields, in their order; one that is absent is empty.
     pub(super) make: fn(&[&str]) -> Result<DnsUpdater>,
 }
 
-/// The webhook of this name leads here; settings of its own it has none.
-const fn entry(name: &'static str) -> Entry {
-    Entry { name, needs_zone: true, is_for: webhook::ENTRY.is_for, open: webhook::ENTRY.open }
-}
-
 /// A row: the name, the fields with the variables that their values have, the client.
 macro_rules! row {
     ($name:literal, [$($kind:ident $value:ident $field:literal),*], $client:expr) => {
         Row {
-            entry: entry($name),
+            name: $name,
             fields: &[$(Field { name: $field, kind: Kind::$kind }),*],
             make: |values| match values {
                 [$($value),*] => $client,

@@ -6,18 +6,13 @@ use super::fields::{Field, Kind};
 use super::*;
 use crate::resource::{Dns01Provider, Webhook};
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record};
-use crate::solver::dns01::{PROVIDERS, entry_of};
 
 const CANARY: &str = "canary 7f3a9~x";
-
-fn row(name: &str) -> &'static Row {
-    ROWS.iter().find(|row| row.entry.name == name).unwrap()
-}
 
 fn opened(name: &str, config: &Value) -> Result<More, ProviderError> {
     let (key, service) = (pem(), r#"{"private_key": "canary 7f3a9~x"}"#);
     let secrets = [("s/one", CANARY), ("s/pem", key.as_str()), ("s/json", service), ("s/no", " ")];
-    in_context(&secrets, &[], |context| More::new(row(name), Some(config), context))
+    in_context(&secrets, &[], |context| More::new(row(name).unwrap(), Some(config), context))
 }
 
 /// A key that Oracle Cloud would take.
@@ -44,22 +39,22 @@ fn value_of(provider: &str, field: Field) -> Value {
 
 /// A `config` with all fields that are needed, and with the others or not.
 fn config_of(row: &Row, all: bool) -> Value {
-    let wanted = |field: &&Field| match (row.entry.name, field.name) {
+    let wanted = |field: &&Field| match (row.name, field.name) {
         ("joker", "apiKeySecretRef") | ("cloudns", "authID") => true,
         ("joker", _) => false,
         _ => all || field.kind.is_needed(),
     };
     let fields = row.fields.iter().filter(wanted);
-    fields.map(|f| (f.name.to_owned(), value_of(row.entry.name, *f))).collect()
+    fields.map(|f| (f.name.to_owned(), value_of(row.name, *f))).collect()
 }
 
 #[test]
 fn every_provider_opens_with_what_its_row_says_and_shows_no_credential() {
     for row in ROWS {
         for all in [true, false] {
-            let more = opened(row.entry.name, &config_of(row, all));
-            let more = more.unwrap_or_else(|error| panic!("{}: {error}", row.entry.name));
-            let expected = format!("More {{ name: {:?}, .. }}", row.entry.name);
+            let more = opened(row.name, &config_of(row, all));
+            let more = more.unwrap_or_else(|error| panic!("{}: {error}", row.name));
+            let expected = format!("More {{ name: {:?}, .. }}", row.name);
             assert_eq!(format!("{more:?}"), expected);
         }
     }
@@ -74,7 +69,7 @@ fn the_table_of_the_documentation_is_that_of_the_code() {
             let name = field.name;
             if field.kind.is_needed() { format!("`{name}`") } else { format!("(`{name}`)") }
         });
-        format!("//! | `{}` | {} |", row.entry.name, fields.collect::<Vec<_>>().join(", "))
+        format!("//! | `{}` | {} |", row.name, fields.collect::<Vec<_>>().join(", "))
     });
     let header = "//! | `solverName` | `config` |".to_owned();
     assert_eq!(documented, std::iter::once(header).chain(rows).collect::<Vec<_>>());
@@ -82,9 +77,9 @@ fn the_table_of_the_documentation_is_that_of_the_code() {
 
 #[test]
 fn names_are_in_order_and_take_nothing_from_certctls_own() {
-    let names: Vec<&str> = entries().map(|entry| entry.name).collect();
+    let names: Vec<&str> = names().collect();
     assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
-    for own in PROVIDERS.iter().map(|entry| entry.name).chain(["exec", "http"]) {
+    for own in Dns01Provider::NAMES.iter().copied().chain(["exec", "http"]) {
         assert!(!names.iter().any(|name| name.eq_ignore_ascii_case(own)), "{own}");
     }
 }
@@ -170,8 +165,7 @@ fn a_provider_is_found_by_the_name_of_a_webhook() {
     };
     let config = json!({"apiTokenSecretRef": {"name": "s", "key": "one"}});
     let settings = named("desec", Some(config));
-    let entry = entry_of(&settings).unwrap();
-    assert_eq!((entry.name, entry.needs_zone), ("desec", true));
+    assert_eq!(settings.name(), "desec");
     let open = |settings: &Dns01Provider| {
         in_context(&[("s/one", CANARY)], &[], |context| {
             crate::solver::dns01::open(settings, context).map(drop).map_err(|e| e.to_string())

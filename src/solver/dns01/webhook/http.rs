@@ -16,11 +16,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-use super::payload::{Action, Payload};
-use super::{NAME, authorities, decoded, fault};
+use super::{NAME, authorities, fault};
 use crate::resource::{GoDuration, SecretKeySelector};
+use crate::solver::dns01::config::decoded;
+use crate::solver::dns01::payload::{Action, Payload};
 use crate::solver::dns01::{
-    Api, Call, Context, Deed, DnsProvider, ProviderError, Reply, TxtRecord,
+    Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord,
 };
 
 #[derive(Deserialize)]
@@ -37,10 +38,7 @@ struct Settings {
     config: Option<Value>,
 }
 
-pub(super) fn open(
-    config: Option<&Value>,
-    context: &Context<'_>,
-) -> Result<Box<dyn DnsProvider>, ProviderError> {
+pub(super) fn open(config: Option<&Value>, context: &Context<'_>) -> Opened {
     let none = Value::Object(Map::new());
     let settings: Settings = decoded(NAME, config.unwrap_or(&none))?;
     let url = reqwest::Url::parse(&settings.url)

@@ -7,12 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use http_body_util::Empty;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::*;
+use crate::resource::Dns01Provider;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context};
-use crate::solver::dns01::{TxtRecord, entry_of};
+use crate::solver::dns01::{DnsProvider, TxtRecord};
 
 const CANARY: &str = "canary-7f3a9";
 
@@ -69,7 +70,7 @@ fn opened(solver: &str, config: Option<Value>) -> Result<Box<dyn DnsProvider>, P
     let settings =
         Webhook { group_name: OWN_GROUP.to_owned(), solver_name: solver.to_owned(), config };
     let provider = Dns01Provider::Webhook(settings);
-    let secrets = [("good/k", CANARY), ("wrong/k", "canary-other")];
+    let secrets = [("good/k", CANARY), ("wrong/k", "canary-other"), ("accounts/k", "{}")];
     in_context(&secrets, &[], |context| super::super::open(&provider, context))
 }
 
@@ -298,8 +299,7 @@ async fn a_provider_of_this_build_can_be_named() {
         assert!(!format!("{error:?}").contains("canary"), "{error:?}");
         assert_eq!(error.to_string(), expected);
     }
-    let known: Vec<&str> = entries().map(|entry| entry.name).collect();
-    let others: Vec<&str> = known.iter().copied().filter(|name| *name != NAME).collect();
+    let others: Vec<&str> = names().into_iter().filter(|name| *name != NAME).collect();
     for name in ["webhook", "nothing"] {
         let said = opened(name, None).err().unwrap().to_string();
         let list = others.join(", ");
@@ -310,19 +310,36 @@ async fn a_provider_of_this_build_can_be_named() {
         assert_eq!(said, expected);
     }
     let cases = [
-        (OWN_GROUP, "acmeDNS", ("acmeDNS", false)),
-        (OWN_GROUP, "cloudflare", ("cloudflare", true)),
-        (OWN_GROUP, "http", (NAME, true)),
-        (OWN_GROUP, "webhook", (NAME, true)),
-        ("acme.example.com", "acmeDNS", (NAME, true)),
+        (OWN_GROUP, "acmeDNS", ("acmeDNS", Some("acmeDNS"))),
+        (OWN_GROUP, "cloudflare", ("cloudflare", Some("cloudflare"))),
+        (OWN_GROUP, "desec", ("desec", None)),
+        (OWN_GROUP, "http", (NAME, None)),
+        (OWN_GROUP, "webhook", (NAME, None)),
+        ("acme.example.com", "acmeDNS", (NAME, None)),
     ];
     for (group, solver, expected) in cases {
         let (group_name, solver_name) = (group.to_owned(), solver.to_owned());
         let webhook = Webhook { group_name, solver_name, config: None };
-        let entry = entry_of(&Dns01Provider::Webhook(webhook)).unwrap();
-        assert_eq!((entry.name, entry.needs_zone), expected);
+        let own = webhook.own_provider();
+        assert_eq!((Dns01Provider::Webhook(webhook).name(), own), expected);
     }
 }
+
+#[tokio::test]
+async fn a_provider_that_is_named_needs_the_zone_that_it_always_needs() {
+    let account = json!({"host": "a", "accountSecretRef": {"name": "accounts", "key": "k"}});
+    let token = json!({"tokenSecretRef": {"name": "good", "key": "k"}});
+    let cases = [
+        ("acmeDNS", account, false),
+        ("digitalocean", token, true),
+        ("http", config(URL, "good"), true),
+    ];
+    for (name, config, expected) in cases {
+        assert_eq!(opened(name, Some(config)).unwrap().needs_zone(), expected, "{name}");
+    }
+}
+
+const URL: &str = "https://hook.test/";
 
 /// A server on 127.0.0.1 that says yes to everything, and its certificate as a caBundle.
 async fn start_tls() -> (String, String, JoinSet<()>) {

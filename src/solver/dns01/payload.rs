@@ -3,11 +3,11 @@
 use aws_lc_rs::rand;
 use serde_json::{Value, json};
 
-use crate::solver::dns01::{Context, TxtRecord};
+use super::{Context, TxtRecord};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::solver::dns01) enum Action {
+pub(super) enum Action {
     /// Make sure that the value is there.
     Present,
     /// Make sure that it is not.
@@ -24,7 +24,7 @@ impl Action {
     }
 
     /// As a program's first argument, which is lego's word too.
-    pub(in crate::solver::dns01) fn in_arguments(self) -> &'static str {
+    pub(super) fn in_arguments(self) -> &'static str {
         match self {
             Self::Present => "present",
             Self::CleanUp => "cleanup",
@@ -34,14 +34,14 @@ impl Action {
 
 /// What is the same in all requests of a solver.
 #[derive(Debug)]
-pub(in crate::solver::dns01) struct Payload {
+pub(super) struct Payload {
     namespace: String,
     allow_ambient: bool,
     config: Option<Value>,
 }
 
 impl Payload {
-    pub(in crate::solver::dns01) fn new(context: &Context<'_>, config: Option<&Value>) -> Self {
+    pub(super) fn new(context: &Context<'_>, config: Option<&Value>) -> Self {
         Self {
             namespace: context.namespace.to_owned(),
             allow_ambient: context.allow_ambient,
@@ -50,11 +50,7 @@ impl Payload {
     }
 
     /// The document and its request's id.
-    pub(in crate::solver::dns01) fn of(
-        &self,
-        action: Action,
-        record: &TxtRecord,
-    ) -> (Value, String) {
+    pub(super) fn of(&self, action: Action, record: &TxtRecord) -> (Value, String) {
         let uid = random_uuid();
         let mut request = json!({
             "uid": uid,
@@ -80,7 +76,7 @@ impl Payload {
 }
 
 /// With the root's dot; a zone that is not known stays empty.
-pub(in crate::solver::dns01) fn rooted(name: &str) -> String {
+pub(super) fn rooted(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!("{name}.") }
 }
 
