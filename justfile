@@ -4,7 +4,7 @@ check: fmt clippy test deny generated words
 fmt:
     cargo fmt --check
     # Modules that a macro declares are not found by cargo fmt.
-    rustfmt --edition 2024 --check src/solver/dns01/*.rs
+    rustfmt --edition 2024 --check src/resource/dns01/*.rs src/solver/dns01/*.rs
 
 clippy:
     cargo clippy --locked --all-targets --all-features -- -D warnings

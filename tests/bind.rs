@@ -13,7 +13,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use certctl::engine::ports::{Clock as _, SystemClock};
-use certctl::resource::{Dns01Provider, Rfc2136, SecretKeySelector};
+use certctl::resource::dns01::Rfc2136;
+use certctl::resource::{Dns01Provider, SecretKeySelector};
 use certctl::solver::dns01::{Api, Context, DnsProvider, TxtRecord, open};
 use zeroize::Zeroizing;
 

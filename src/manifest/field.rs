@@ -3,6 +3,7 @@
 //! Contract: a method returns `None` (or leaves an item out) exactly when it told the sink why.
 //! `null` is the same as absent, as in Kubernetes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -70,13 +71,17 @@ impl<'n> Field<'n> {
     }
 
     /// A mapping; `owner` names it in "unknown field … in `owner`".
-    pub(crate) fn mapping(&self, sink: &mut Sink<'_>, owner: &'static str) -> Option<Fields<'n>> {
+    pub(crate) fn mapping(
+        &self,
+        sink: &mut Sink<'_>,
+        owner: impl Into<Cow<'static, str>>,
+    ) -> Option<Fields<'n>> {
         let Value::Mapping(entries) = &self.node.value else {
             self.wrong_type(sink, "a mapping");
             return None;
         };
         let path = self.path.clone();
-        Some(Fields { entries, owner, path, span: self.key_span, known: Vec::new() })
+        Some(Fields { entries, owner: owner.into(), path, span: self.key_span, known: Vec::new() })
     }
 
     /// Text in one line: no control characters, nothing that hides from the eye, no template.
@@ -229,7 +234,7 @@ impl<'n> Field<'n> {
 /// The fields of a mapping, taken one by one by name.
 pub(crate) struct Fields<'n> {
     entries: &'n [Entry],
-    owner: &'static str,
+    owner: Cow<'static, str>,
     path: String,
     span: Span,
     known: Vec<&'static str>,
@@ -273,7 +278,7 @@ impl<'n> Fields<'n> {
 
     /// Names the mapping anew, once it is known what it is.
     pub(crate) fn rename(&mut self, owner: &'static str) {
-        self.owner = owner;
+        self.owner = owner.into();
     }
 
     /// The path of a field of this mapping.

@@ -11,7 +11,6 @@
 
 mod builder;
 mod certificate;
-mod cloud;
 mod constraint;
 mod cron;
 mod diagnostic;

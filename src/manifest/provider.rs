@@ -1,13 +1,14 @@
-//! `dns01`: exactly one provider, with what it cannot do without.
+//! `dns01`: exactly one provider, read by the table of its settings.
 
-use crate::resource::{
-    AcmeDns, Akamai, CloudDns, Cloudflare, CnameStrategy, DigitalOcean, Dns01, Dns01Provider,
-    Rfc2136, SecretKeySelector, Webhook,
-};
+use std::collections::BTreeMap;
 
-use super::cloud::{azure_dns, route53};
+use serde_json::{Map, Value as Json, json};
+
+use crate::resource::dns01::{Fault, FieldKind, SettingsField, SettingsTable};
+use crate::resource::{CnameStrategy, Dns01, Dns01Provider, SecretKeySelector};
+
 use super::diagnostic::short;
-use super::field::{Field, Fields, REQUIRED};
+use super::field::{Field, REQUIRED, one_of};
 use super::issuer::https_fault;
 use super::json::to_json;
 use super::name::{is_component, secret_ref, to_dns_name};
@@ -15,207 +16,160 @@ use super::sink::Sink;
 
 /// Reads `dns01`.
 pub(crate) fn dns01(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01> {
-    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.dns01")?;
+    let mut fields = field.mapping(sink, OWNER)?;
     let cname_strategy =
         fields.take("cnameStrategy").and_then(|field| field.word(sink, STRATEGIES));
     let nameservers = fields.take("nameservers").map(|field| nameservers(&field, sink));
-    let mut providers: Vec<(Field<'_>, Reader)> =
-        PROVIDERS.iter().filter_map(|(name, reader)| Some((fields.take(name)?, *reader))).collect();
+    let providers: Vec<(&str, &SettingsTable, Field<'_>)> = Dns01Provider::TABLES
+        .iter()
+        .filter_map(|(name, table)| Some((*name, *table, fields.take(name)?)))
+        .collect();
     match providers.as_slice() {
         [] => {
             sink.error("E0101", fields.span(), fields.path(), "no DNS01 provider configured");
         }
         [_] => {}
-        [.., (last, _)] => {
+        [.., (_, _, last)] => {
             let message = "may not specify more than one provider type";
             sink.error("E0108", last.key_span, fields.path(), message);
         }
     }
     fields.finish(sink);
     let found: Vec<Option<Dns01Provider>> =
-        providers.drain(..).map(|(field, reader)| reader(&field, sink)).collect();
+        providers.iter().map(|(name, table, field)| provider(name, table, field, sink)).collect();
     let provider = found.into_iter().next()??;
     Some(Dns01 { cname_strategy, nameservers: nameservers.unwrap_or_default(), provider })
 }
 
-type Reader = fn(&Field<'_>, &mut Sink<'_>) -> Option<Dns01Provider>;
-
-const PROVIDERS: &[(&str, Reader)] = &[
-    ("akamai", akamai),
-    ("cloudDNS", cloud_dns),
-    ("cloudflare", cloudflare),
-    ("route53", route53),
-    ("azureDNS", azure_dns),
-    ("digitalocean", digital_ocean),
-    ("acmeDNS", acme_dns),
-    ("rfc2136", rfc2136),
-    ("webhook", webhook),
-];
-
-/// Required text of a provider.
-pub(crate) fn required(
-    fields: &mut Fields<'_>,
+/// Reads one provider's settings.
+fn provider(
     name: &'static str,
+    table: &'static SettingsTable,
+    field: &Field<'_>,
     sink: &mut Sink<'_>,
-) -> Option<String> {
-    fields.require(sink, name, REQUIRED)?.filled_text(sink)
-}
-
-/// Optional text of a provider.
-pub(crate) fn optional(fields: &mut Fields<'_>, name: &'static str, sink: &mut Sink<'_>) -> String {
-    fields.take(name).and_then(|field| field.text(sink)).unwrap_or_default()
-}
-
-/// An optional reference to a credential.
-pub(crate) fn optional_ref(
-    fields: &mut Fields<'_>,
-    name: &'static str,
-    sink: &mut Sink<'_>,
-) -> Option<SecretKeySelector> {
-    fields.take(name).and_then(|field| secret_ref(&field, sink, true))
-}
-
-fn required_ref(
-    fields: &mut Fields<'_>,
-    name: &'static str,
-    sink: &mut Sink<'_>,
-) -> Option<SecretKeySelector> {
-    let field = fields.require(sink, name, REQUIRED)?;
-    secret_ref(&field, sink, true)
-}
-
-fn akamai(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01Provider> {
-    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.dns01.akamai")?;
-    let domain = required(&mut fields, "serviceConsumerDomain", sink);
-    let client_token = required_ref(&mut fields, "clientTokenSecretRef", sink);
-    let client_secret = required_ref(&mut fields, "clientSecretSecretRef", sink);
-    let access_token = required_ref(&mut fields, "accessTokenSecretRef", sink);
-    fields.finish(sink);
-    Some(Dns01Provider::Akamai(Akamai {
-        service_consumer_domain: domain?,
-        client_token_secret_ref: client_token?,
-        client_secret_secret_ref: client_secret?,
-        access_token_secret_ref: access_token?,
-    }))
-}
-
-fn cloud_dns(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01Provider> {
-    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.dns01.cloudDNS")?;
-    let project = required(&mut fields, "project", sink);
-    let service_account_secret_ref = optional_ref(&mut fields, "serviceAccountSecretRef", sink);
-    let hosted_zone_name = optional(&mut fields, "hostedZoneName", sink);
-    fields.finish(sink);
-    let project = project?;
-    Some(Dns01Provider::CloudDns(CloudDns {
-        project,
-        service_account_secret_ref,
-        hosted_zone_name,
-    }))
-}
-
-fn cloudflare(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01Provider> {
-    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.dns01.cloudflare")?;
-    let email = optional(&mut fields, "email", sink);
-    let key = fields.take("apiKeySecretRef");
-    let token = fields.take("apiTokenSecretRef");
-    let (place, path) = (fields.span(), fields.path());
-    match (&key, &token) {
-        (Some(_), Some(second)) => {
-            let message = "apiKeySecretRef and apiTokenSecretRef cannot both be specified";
-            sink.error("E0108", second.key_span, path, message);
-        }
-        (None, None) => {
-            let message = "apiKeySecretRef or apiTokenSecretRef is required";
-            sink.error("E0101", place, path, message);
-        }
-        (Some(_), None) if email.is_empty() => {
-            sink.error("E0101", place, &fields.at("email"), "required with apiKeySecretRef");
-        }
-        (Some(_), None) | (None, Some(_)) => {}
-    }
-    fields.finish(sink);
-    Some(Dns01Provider::Cloudflare(Cloudflare {
-        email,
-        api_key_secret_ref: key.and_then(|field| secret_ref(&field, sink, true)),
-        api_token_secret_ref: token.and_then(|field| secret_ref(&field, sink, true)),
-    }))
-}
-
-fn digital_ocean(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01Provider> {
-    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.dns01.digitalocean")?;
-    let token_secret_ref = required_ref(&mut fields, "tokenSecretRef", sink);
-    fields.finish(sink);
-    Some(Dns01Provider::DigitalOcean(DigitalOcean { token_secret_ref: token_secret_ref? }))
-}
-
-fn acme_dns(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01Provider> {
-    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.dns01.acmeDNS")?;
-    let host = required(&mut fields, "host", sink);
-    let account = required_ref(&mut fields, "accountSecretRef", sink);
-    fields.finish(sink);
-    Some(Dns01Provider::AcmeDns(AcmeDns { host: host?, account_secret_ref: account? }))
-}
-
-fn rfc2136(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01Provider> {
-    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.dns01.rfc2136")?;
-    let nameserver = fields.require(sink, "nameserver", REQUIRED).and_then(|field| {
-        let text = field.filled_text(sink)?;
-        if !is_server(&text, false) {
-            field.refuse(sink, format!("`{}` is not a host with an optional port", short(&text)));
-        }
-        Some(text)
-    });
-    let secret = optional_ref(&mut fields, "tsigSecretSecretRef", sink);
-    let tsig_key_name = optional(&mut fields, "tsigKeyName", sink);
-    if secret.is_some() && tsig_key_name.is_empty() {
-        let message = "required with tsigSecretSecretRef";
-        sink.error("E0101", fields.span(), &fields.at("tsigKeyName"), message);
-    }
-    if fields.take("tsigSecretSecretRef").is_none() && !tsig_key_name.is_empty() {
-        let message = "required with tsigKeyName";
-        sink.error("E0101", fields.span(), &fields.at("tsigSecretSecretRef"), message);
-    }
-    let algorithm = fields.take("tsigAlgorithm").and_then(|field| {
-        let text = field.text(sink)?;
-        let known = ALGORITHMS.iter().any(|name| name.eq_ignore_ascii_case(&text));
-        if !known && !text.is_empty() {
-            let words = super::field::one_of(ALGORITHMS);
-            let message = format!("unsupported value `{}`: use {words}", short(&text));
-            field.refuse_word(sink, message, ALGORITHMS);
-        }
-        Some(text)
-    });
-    let protocols = [("UDP", "UDP"), ("TCP", "TCP")];
-    let protocol = fields.take("protocol").and_then(|field| field.word(sink, &protocols));
-    fields.finish(sink);
-    Some(Dns01Provider::Rfc2136(Rfc2136 {
-        nameserver: nameserver?,
-        tsig_secret_secret_ref: secret,
-        tsig_key_name,
-        tsig_algorithm: algorithm.unwrap_or_default(),
-        protocol: protocol.unwrap_or_default().to_owned(),
-    }))
-}
-
-/// Group and solver become the name of a file in the operator's folder of solvers.
-fn webhook(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01Provider> {
-    let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.dns01.webhook")?;
-    let mut component = |name| {
-        let field = fields.require(sink, name, REQUIRED)?;
-        let text = field.filled_text(sink)?;
-        if !is_component(&text) {
-            let message = "made of letters, digits, '-', '_' and '.', beginning with a letter";
-            sink.error("E0109", field.span(), &field.path, message);
+) -> Option<Dns01Provider> {
+    let settings = settings(table, format!("{OWNER}.{name}"), field, sink)?;
+    let tagged = Json::Object(Map::from_iter([(name.to_owned(), Json::Object(settings))]));
+    let mut provider = match serde_json::from_value(tagged) {
+        Ok(provider) => provider,
+        Err(error) => {
+            field.refuse(sink, error.to_string());
             return None;
         }
-        Some(text)
     };
-    let group_name = component("groupName");
-    let solver_name = component("solverName");
-    let config = fields.take("config").map(|field| to_json(field.node));
+    // A provider that a webhook names has its own settings in `config`.
+    if let Dns01Provider::Webhook(webhook) = &mut provider
+        && let Some((named, table)) = webhook.own_provider()
+        && let Some(node) = field.node.get("config")
+    {
+        let path = format!("{}.config", field.path);
+        let config = Field { node, path, key_span: node.span };
+        let settings = self::settings(table, format!("{OWNER}.{named}"), &config, sink)?;
+        webhook.config = Some(Json::Object(settings));
+    }
+    Some(provider)
+}
+
+/// Reads settings by their table: all mistakes in them go to the sink, and what is found is as serde
+/// reads it. None when a field is missing that must be there.
+fn settings(
+    table: &'static SettingsTable,
+    owner: String,
+    field: &Field<'_>,
+    sink: &mut Sink<'_>,
+) -> Option<Map<String, Json>> {
+    let mut fields = field.mapping(sink, owner.clone())?;
+    let (mut found, mut places) = (Map::new(), BTreeMap::new());
+    let mut is_whole = true;
+    for row in table.fields {
+        let written = if row.is_required {
+            fields.require(sink, row.name, REQUIRED)
+        } else {
+            fields.take(row.name)
+        };
+        let value = written.as_ref().and_then(|field| value(row, &owner, field, sink));
+        is_whole &= !row.is_required || value.is_some();
+        // Empty text is no text, as in cert-manager.
+        let is_empty = value.as_ref().is_some_and(|value| value.as_str() == Some(""));
+        if let Some(field) = written.filter(|_| !is_empty) {
+            places.insert(row.name, field.key_span);
+            found.extend(value.map(|value| (row.name.to_owned(), value)));
+        }
+    }
+    for fault in table.faults(&|name| places.contains_key(name)) {
+        match fault {
+            Fault::Missing { field, message } => {
+                sink.error("E0101", fields.span(), &fields.at(field), message);
+            }
+            Fault::NoneOf { message } => {
+                sink.error("E0101", fields.span(), fields.path(), message);
+            }
+            Fault::Excluded { field, message } => {
+                let place = places.get(field).copied().unwrap_or(fields.span());
+                sink.error("E0108", place, fields.path(), message);
+            }
+        }
+    }
     fields.finish(sink);
-    let (group_name, solver_name) = (group_name?, solver_name?);
-    Some(Dns01Provider::Webhook(Webhook { group_name, solver_name, config }))
+    is_whole.then_some(found)
+}
+
+/// What stands at a field.
+fn value(
+    row: &'static SettingsField,
+    owner: &str,
+    field: &Field<'_>,
+    sink: &mut Sink<'_>,
+) -> Option<Json> {
+    let text = |sink: &mut Sink<'_>| {
+        if row.is_required { field.filled_text(sink) } else { field.text(sink) }
+    };
+    match &row.kind {
+        FieldKind::Text => text(sink).map(Json::String),
+        FieldKind::Word(words) => {
+            let words: Vec<(&str, &str)> = words.iter().map(|word| (*word, *word)).collect();
+            field.word(sink, &words).map(Json::from)
+        }
+        FieldKind::WordInAnyCase(words) => {
+            let text = text(sink)?;
+            let is_known = words.iter().any(|word| word.eq_ignore_ascii_case(&text));
+            if !is_known && !text.is_empty() {
+                let (text, words_there) = (short(&text), one_of(words));
+                let message = format!("unsupported value `{text}`: use {words_there}");
+                field.refuse_word(sink, message, words);
+            }
+            Some(Json::String(text))
+        }
+        FieldKind::Server => {
+            let text = text(sink)?;
+            if !is_server(&text, false) {
+                let message = format!("`{}` is not a host with an optional port", short(&text));
+                field.refuse(sink, message);
+            }
+            Some(Json::String(text))
+        }
+        FieldKind::FileName => {
+            let text = text(sink)?;
+            if !is_component(&text) {
+                let message = "made of letters, digits, '-', '_' and '.', beginning with a letter";
+                sink.error("E0109", field.span(), &field.path, message);
+                return None;
+            }
+            Some(Json::String(text))
+        }
+        FieldKind::Secret => {
+            // Text in the place of a reference may be the credential itself.
+            if field.node.as_text().is_some() {
+                sink.keep_secret();
+            }
+            let SecretKeySelector { name, key } = secret_ref(field, sink, true)?;
+            Some(json!({ "name": name, "key": key }))
+        }
+        FieldKind::Object(table) => {
+            settings(table, format!("{owner}.{}", row.name), field, sink).map(Json::Object)
+        }
+        FieldKind::Any | FieldKind::ClusterOnly => Some(to_json(field.node)),
+    }
 }
 
 fn nameservers(field: &Field<'_>, sink: &mut Sink<'_>) -> Vec<String> {
@@ -262,8 +216,7 @@ fn is_server(text: &str, port_required: bool) -> bool {
 const STRATEGIES: &[(&str, CnameStrategy)] =
     &[("None", CnameStrategy::None), ("Follow", CnameStrategy::Follow)];
 
-const ALGORITHMS: &[&str] =
-    &["HMACMD5", "HMACSHA1", "HMACSHA224", "HMACSHA256", "HMACSHA384", "HMACSHA512"];
+const OWNER: &str = "Issuer.spec.acme.solvers.dns01";
 
 #[cfg(test)]
 mod tests {

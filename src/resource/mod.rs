@@ -10,7 +10,7 @@ mod challenge;
 mod check;
 mod condition;
 mod deployment;
-mod dns01;
+pub mod dns01;
 mod event;
 mod go_duration;
 mod issuer;

@@ -7,11 +7,12 @@ use std::rc::Rc;
 use certctl::controller::Intervals;
 use certctl::engine::ports::{Key, Store as _};
 use certctl::engine::{Ended, Ending, Engine, Observer, Options, Task};
+use certctl::resource::dns01::Rfc2136;
 use certctl::resource::{
     Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus, ConditionType, Dns01,
     Dns01Provider, Event, Http01, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm,
-    Metadata, NamespacedName, Order, Origin, PrivateKeySpec, Rfc2136, SecretKeySelector, Settings,
-    Solver, SolverKind,
+    Metadata, NamespacedName, Order, Origin, PrivateKeySpec, SecretKeySelector, Settings, Solver,
+    SolverKind,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};

@@ -1,12 +1,15 @@
-//! The fields of every kind, out of `fields.txt`, which says how it is to be read.
+//! The fields of every kind: out of `fields.txt`, which says how it is to be read, and out of the
+//! tables of the DNS providers' settings.
 //!
 //! Contract: what cannot be read in there is found by the tests; a program that was built shows
 //! what it can.
 
 use std::sync::LazyLock;
 
+use super::REQUIRED;
 use super::field::{Field, Type, Used, Words};
 use crate::resource::Dns01Provider;
+use crate::resource::dns01::{FieldKind, SettingsTable};
 
 /// The fields of one section, in their order.
 pub fn section(title: &str) -> &'static [Field] {
@@ -14,7 +17,55 @@ pub fn section(title: &str) -> &'static [Field] {
     found.map(|(_, fields)| fields.as_slice()).unwrap_or_default()
 }
 
-static TABLE: LazyLock<Vec<(&'static str, Vec<Field>)>> = LazyLock::new(|| read(SOURCE));
+static TABLE: LazyLock<Vec<(&'static str, Vec<Field>)>> = LazyLock::new(|| {
+    let mut sections = read(SOURCE);
+    if let Some((_, fields)) = sections.iter_mut().find(|(title, _)| *title == "Issuer") {
+        for (name, table) in Dns01Provider::TABLES {
+            settings(format!("{DNS01}.{name}"), table.meaning, table, fields);
+        }
+    }
+    sections
+});
+
+/// The rows of a provider's settings. What they have to say lives as long as the program.
+fn settings(
+    path: String,
+    rule: &'static str,
+    table: &'static SettingsTable,
+    fields: &mut Vec<Field>,
+) {
+    let path: &'static str = path.leak();
+    fields.push(Field {
+        path,
+        kind: Type::Object,
+        used: Used::Both,
+        default: "",
+        rule,
+        example: "",
+    });
+    for row in table.fields {
+        let path = format!("{path}.{}", row.name);
+        let (kind, used, example) = match row.kind {
+            FieldKind::Object(table) => {
+                settings(path, row.meaning, table, fields);
+                continue;
+            }
+            FieldKind::Word(words) => {
+                (Type::Word(Words(words.join(", ").leak())), Used::Both, row.example)
+            }
+            FieldKind::Text
+            | FieldKind::WordInAnyCase(_)
+            | FieldKind::Server
+            | FieldKind::FileName => (Type::Text, Used::Both, row.example),
+            FieldKind::Secret => (Type::SecretRef, Used::Both, "{name: dns, key: token}"),
+            FieldKind::Any => (Type::Anything, Used::Both, row.example),
+            FieldKind::ClusterOnly => (Type::Anything, Used::Cluster, row.example),
+        };
+        let default = if row.is_required { REQUIRED } else { row.default };
+        let path = path.leak();
+        fields.push(Field { path, kind, used, default, rule: row.meaning, example });
+    }
+}
 
 fn read(source: &'static str) -> Vec<(&'static str, Vec<Field>)> {
     let mut sections: Vec<(&str, Vec<Field>)> = Vec::new();
@@ -42,7 +93,7 @@ fn field(first: &'static str, rest: &'static str) -> Option<Field> {
     Some(Field {
         path,
         kind: type_of(word, Words(told("words:")))?,
-        used: used_of(path, used)?,
+        used: used_of(used)?,
         default: told("default:"),
         rule: rest.lines().next()?.trim_start(),
         example: told("example:"),
@@ -67,21 +118,17 @@ fn type_of(word: &str, words: Words) -> Option<Type> {
     })
 }
 
-/// A DNS provider that this build lacks is of use to clusters only.
-fn used_of(path: &str, word: &str) -> Option<Used> {
-    let name = path.strip_prefix(DNS01).and_then(|rest| rest.split('.').next());
-    let is_here = || Dns01Provider::NAMES.iter().any(|own| Some(*own) == name);
+fn used_of(word: &str) -> Option<Used> {
     Some(match word {
         "both" => Used::Both,
         "certctl" => Used::Certctl,
-        "provider" if is_here() => Used::Both,
-        "cluster" | "provider" => Used::Cluster,
+        "cluster" => Used::Cluster,
         _ => return None,
     })
 }
 
 const SOURCE: &str = include_str!("fields.txt");
-const DNS01: &str = "spec.acme.solvers.dns01.";
+const DNS01: &str = "spec.acme.solvers.dns01";
 
 #[cfg(test)]
 mod tests {
@@ -93,7 +140,6 @@ mod tests {
     fn every_block_is_read_once_and_says_something() {
         let blocks = SOURCE.lines().filter(|line| !line.starts_with([' ', '#', '=']));
         let blocks = blocks.filter(|line| !line.is_empty()).count();
-        let mut read = 0;
         for (title, fields) in TABLE.iter() {
             let paths: BTreeSet<&str> = fields.iter().map(|field| field.path).collect();
             assert_eq!(paths.len(), fields.len(), "{title}: a field stands there twice");
@@ -103,19 +149,13 @@ mod tests {
                     assert!(words.list().count() > 1, "{path}: no words");
                 }
             }
-            read += fields.len();
         }
-        assert_eq!(read, blocks);
+        let rows: usize = read(SOURCE).iter().map(|(_, fields)| fields.len()).sum();
+        assert_eq!(rows, blocks);
         let keys = ["words", "default", "example"];
         for line in SOURCE.lines().filter(|line| line.starts_with("  ")) {
             let key = line.trim_start().split(": ").next().unwrap();
             assert!(keys.contains(&key) || line.ends_with('.'), "{line}");
         }
-    }
-
-    #[test]
-    fn a_provider_that_is_missing_here_is_for_clusters() {
-        let of = |name: &str| used_of(&format!("{DNS01}{name}.host"), "provider");
-        assert_eq!((of("rfc2136"), of("akami")), (Some(Used::Both), Some(Used::Cluster)));
     }
 }

@@ -18,7 +18,7 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
-use crate::resource::AcmeDns as Settings;
+use crate::resource::dns01::AcmeDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     let fault = |reason: String| ProviderError::Settings { provider: NAME, reason };

@@ -24,7 +24,7 @@ use super::error::shown;
 use super::percent::percent;
 use super::redact::without;
 use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
-use crate::resource::Akamai as Settings;
+use crate::resource::dns01::Akamai as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     Ok(Box::new(Akamai::new(settings, context)?))

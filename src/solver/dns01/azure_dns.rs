@@ -23,7 +23,7 @@ use self::credentials::Credentials;
 use super::error::shown;
 use super::percent::percent;
 use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
-use crate::resource::AzureDns as Settings;
+use crate::resource::dns01::AzureDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     Ok(Box::new(AzureDns::new(settings, context)?))

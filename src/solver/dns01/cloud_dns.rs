@@ -23,7 +23,7 @@ use self::credentials::Credentials;
 use super::error::shown;
 use super::percent::{pairs, percent};
 use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
-use crate::resource::CloudDns as Settings;
+use crate::resource::dns01::CloudDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     Ok(Box::new(CloudDns::new(settings, context)?))

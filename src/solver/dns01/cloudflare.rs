@@ -19,25 +19,18 @@ use zeroize::Zeroizing;
 use self::answer::{Answer, Found, Record, Zone};
 use super::txt::{candidates, is_id, unquoted};
 use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
-use crate::resource::Cloudflare as Settings;
+use crate::resource::dns01::Cloudflare as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
-    let fault =
-        |reason: &str| ProviderError::Settings { provider: NAME, reason: reason.to_owned() };
     let login = match (&settings.api_token_secret_ref, &settings.api_key_secret_ref) {
-        (Some(token), None) => Login::Token(context.text(NAME, "apiTokenSecretRef", token)?),
-        (None, Some(_)) if settings.email.is_empty() => {
-            return Err(fault("email: required with apiKeySecretRef"));
-        }
+        (Some(token), _) => Login::Token(context.text(NAME, "apiTokenSecretRef", token)?),
         (None, Some(key)) => Login::Key {
             email: settings.email.clone(),
             key: context.text(NAME, "apiKeySecretRef", key)?,
         },
         (None, None) => {
-            return Err(fault("apiKeySecretRef or apiTokenSecretRef is required"));
-        }
-        (Some(_), Some(_)) => {
-            return Err(fault("apiKeySecretRef and apiTokenSecretRef cannot both be specified"));
+            let reason = "apiKeySecretRef or apiTokenSecretRef is required".to_owned();
+            return Err(ProviderError::Settings { provider: NAME, reason });
         }
     };
     Ok(Box::new(Cloudflare { api: Rc::clone(&context.api), base: BASE.to_owned(), login }))

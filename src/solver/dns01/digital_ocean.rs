@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use super::txt::{candidates, unquoted};
 use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
-use crate::resource::DigitalOcean as Settings;
+use crate::resource::dns01::DigitalOcean as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     let token = context.text(NAME, "tokenSecretRef", &settings.token_secret_ref)?;

@@ -51,16 +51,19 @@ dns01_providers!(clients);
 
 /// The provider with its credentials. Checks the settings and sends nothing over the network.
 pub fn open(provider: &Dns01Provider, context: &Context<'_>) -> Opened {
-    match named(provider)? {
-        Some(named) => client(&named, context),
-        None => client(provider, context),
+    let named = named(provider)?;
+    let provider = named.as_ref().unwrap_or(provider);
+    if let Some(fault) = provider.faults().into_iter().next() {
+        let (provider, reason) = (provider.own_name(), fault.to_string());
+        return Err(ProviderError::Settings { provider, reason });
     }
+    client(provider, context)
 }
 
 /// The provider whose settings are the `config` of a webhook that names it.
 fn named(provider: &Dns01Provider) -> Result<Option<Dns01Provider>, ProviderError> {
     let Dns01Provider::Webhook(webhook) = provider else { return Ok(None) };
-    let Some(name) = webhook.own_provider() else { return Ok(None) };
+    let Some((name, _)) = webhook.own_provider() else { return Ok(None) };
     let config = webhook.config.clone().unwrap_or_else(|| Value::Object(Map::new()));
     let tagged = Value::Object(Map::from_iter([(name.to_owned(), config)]));
     config::decoded(name, &tagged).map(Some)
@@ -69,7 +72,7 @@ fn named(provider: &Dns01Provider) -> Result<Option<Dns01Provider>, ProviderErro
 /// The names of all providers of this build, as manifests have them: in the order of the alphabet,
 /// those of cert-manager first.
 pub fn names() -> Vec<&'static str> {
-    let mut names = Dns01Provider::NAMES.to_vec();
+    let mut names: Vec<&str> = Dns01Provider::TABLES.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();
     #[cfg(feature = "more-dns-providers")]
     names.extend(more::names());

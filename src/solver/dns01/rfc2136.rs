@@ -31,7 +31,7 @@ use self::server::{Host, Server};
 use self::tsig::{Algorithm, Key};
 use self::verdict::Place;
 use super::{Context, Deed, DnsProvider, Lookup, Opened, ProviderError, TxtRecord};
-use crate::resource::Rfc2136;
+use crate::resource::dns01::Rfc2136;
 
 pub(super) fn open(settings: &Rfc2136, context: &Context<'_>) -> Opened {
     Ok(Box::new(Updates::open(settings, context)?))

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use super::aws::{Credentials, Element, Failure, Keys, Region, Signer, escaped};
 use super::error::shown;
 use super::{Api, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
-use crate::resource::Route53 as Settings;
+use crate::resource::dns01::Route53 as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     Ok(Box::new(Route53::new(settings, context)?))

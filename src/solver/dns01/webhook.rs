@@ -16,7 +16,7 @@ use super::error::shown;
 #[cfg(feature = "more-dns-providers")]
 use super::more;
 use super::{Context, Opened, ProviderError, exec, names};
-use crate::resource::{OWN_GROUP, Webhook};
+use crate::resource::dns01::{OWN_GROUP, Webhook};
 
 pub(super) fn open(settings: &Webhook, context: &Context<'_>) -> Opened {
     let config = settings.config.as_ref();

@@ -67,7 +67,7 @@ fn accounts() -> String {
 
 fn opened(host: &str, accounts: &str) -> Result<Box<dyn DnsProvider>, ProviderError> {
     let account_secret_ref = SecretKeySelector { name: "s".to_owned(), key: "k".to_owned() };
-    let settings = resource::AcmeDns { host: host.to_owned(), account_secret_ref };
+    let settings = resource::dns01::AcmeDns { host: host.to_owned(), account_secret_ref };
     let provider = resource::Dns01Provider::AcmeDns(settings);
     in_context(&[("s/k", accounts)], &[], |context| super::super::open(&provider, context))
 }

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::cloud::Cloud;
 use super::{NAME, unusable};
-use crate::resource::AzureDns as Settings;
+use crate::resource::dns01::AzureDns as Settings;
 use crate::solver::dns01::kept::Kept;
 use crate::solver::dns01::oauth;
 use crate::solver::dns01::percent::{pairs, percent};

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex as Lock};
 
 use super::credentials::Source;
 use super::*;
-use crate::resource::{ManagedIdentity, SecretKeySelector};
+use crate::resource::SecretKeySelector;
+use crate::resource::dns01::ManagedIdentity;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record, without_ambient};
 
 const GROUP: &str = "/subscriptions/sub/resourceGroups/my%20group/providers/Microsoft.Network";

@@ -361,7 +361,7 @@ async fn an_email_goes_with_a_key() {
 #[test]
 fn settings_without_usable_credentials_are_refused() {
     let at = |name: &str| Some(SecretKeySelector { name: name.to_owned(), key: "k".to_owned() });
-    let settings = |email: &str, key, token| resource::Cloudflare {
+    let settings = |email: &str, key, token| resource::dns01::Cloudflare {
         email: email.to_owned(),
         api_key_secret_ref: key,
         api_token_secret_ref: token,

@@ -283,7 +283,7 @@ fn a_token_that_is_not_there_is_said() {
     ];
     for (name, expected) in cases {
         let selector = SecretKeySelector { name: name.to_owned(), key: "k".to_owned() };
-        let settings = resource::DigitalOcean { token_secret_ref: selector };
+        let settings = resource::dns01::DigitalOcean { token_secret_ref: selector };
         let provider = resource::Dns01Provider::DigitalOcean(settings);
         let secrets = [("good/k", CANARY), ("empty/k", " \n")];
         let opened = in_context(&secrets, &[], |context| super::super::open(&provider, context));

@@ -10,7 +10,8 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 
 use super::*;
-use crate::resource::{Dns01Provider, Webhook};
+use crate::resource::Dns01Provider;
+use crate::resource::dns01::Webhook;
 use crate::solver::dns01::fake::in_context_at;
 
 const QUICK: Limits = Limits {

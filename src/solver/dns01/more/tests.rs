@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::fields::{Field, Kind};
 use super::*;
-use crate::resource::{Dns01Provider, Webhook};
+use crate::resource::Dns01Provider;
+use crate::resource::dns01::Webhook;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record};
 
 const CANARY: &str = "canary 7f3a9~x";
@@ -79,7 +80,7 @@ fn the_table_of_the_documentation_is_that_of_the_code() {
 fn names_are_in_order_and_take_nothing_from_certctls_own() {
     let names: Vec<&str> = names().collect();
     assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
-    for own in Dns01Provider::NAMES.iter().copied().chain(["exec", "http"]) {
+    for own in Dns01Provider::TABLES.iter().map(|(name, _)| *name).chain(["exec", "http"]) {
         assert!(!names.iter().any(|name| name.eq_ignore_ascii_case(own)), "{own}");
     }
 }

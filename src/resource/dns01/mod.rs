@@ -1,0 +1,150 @@
+//! `dns01` of a solver: cert-manager's providers, as data.
+//!
+//! A provider is a file here, with its settings and the table of their fields; its client is the file
+//! of the same name in `solver::dns01`; and it is one line in [`dns01_providers`].
+
+mod settings;
+
+use serde::{Deserialize, Serialize};
+
+use super::SecretKeySelector;
+
+pub use azure_dns::ManagedIdentity;
+pub use settings::{Fault, FieldKind, Rule, Settings, SettingsField, SettingsTable};
+pub use webhook::OWN_GROUP;
+
+/// `spec.acme.solvers[].dns01`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Dns01 {
+    /// Whether CNAMEs are followed when writing; None when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cname_strategy: Option<CnameStrategy>,
+    /// Servers (`host:port`, or an `https://` DoH URL) for the propagation check.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nameservers: Vec<String>,
+    /// The provider.
+    pub provider: Dns01Provider,
+}
+
+/// `cnameStrategy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CnameStrategy {
+    /// Write at the name itself.
+    #[default]
+    None,
+    /// Write where the CNAMEs lead.
+    Follow,
+}
+
+/// The providers, a line each: the variant, its module, its name in a manifest.
+macro_rules! dns01_providers {
+    ($make:ident) => {
+        $make! {
+            Akamai akamai "akamai"
+            CloudDns cloud_dns "cloudDNS"
+            Cloudflare cloudflare "cloudflare"
+            Route53 route53 "route53"
+            AzureDns azure_dns "azureDNS"
+            DigitalOcean digital_ocean "digitalocean"
+            AcmeDns acme_dns "acmeDNS"
+            Rfc2136 rfc2136 "rfc2136"
+            Webhook webhook "webhook"
+        }
+    };
+}
+pub(crate) use dns01_providers;
+
+macro_rules! provider {
+    ($($variant:ident $module:ident $name:literal)*) => {
+        $(
+            mod $module;
+            pub use $module::$variant;
+        )*
+
+        /// Exactly one provider.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Dns01Provider {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                #[serde(rename = $name)]
+                $variant($variant),
+            )*
+        }
+
+        impl Dns01Provider {
+            /// The table of each one's settings, by its name in a manifest, in cert-manager's order.
+            pub const TABLES: &'static [(&'static str, &'static SettingsTable)] =
+                &[$(($name, $variant::TABLE)),*];
+
+            fn parts(&self) -> (&'static str, &'static SettingsTable, &dyn Settings) {
+                match self {
+                    $(Self::$variant(settings) => ($name, $variant::TABLE, settings),)*
+                }
+            }
+        }
+    };
+}
+dns01_providers!(provider);
+
+impl Dns01Provider {
+    /// Its name, as in a manifest; of a webhook that names a provider, that one's.
+    pub fn name(&self) -> &str {
+        let named = if let Self::Webhook(webhook) = self { webhook.provider() } else { None };
+        named.unwrap_or(self.own_name())
+    }
+
+    /// Its name, a webhook's too.
+    pub fn own_name(&self) -> &'static str {
+        self.parts().0
+    }
+
+    /// The entries of Secrets that hold its credentials.
+    pub fn credentials(&self) -> Vec<SecretKeySelector> {
+        let mut found = Vec::new();
+        self.parts().2.references(&mut found);
+        found
+    }
+
+    /// The rules between its fields that are broken.
+    pub fn faults(&self) -> Vec<Fault> {
+        let (_, table, settings) = self.parts();
+        table.faults(&|name| settings.is_set(name))
+    }
+}
+
+impl Webhook {
+    /// The provider of cert-manager that it names, by name and table: `config` is its settings.
+    pub fn own_provider(&self) -> Option<(&'static str, &'static SettingsTable)> {
+        let named = self.provider().filter(|name| *name != "webhook")?;
+        Dns01Provider::TABLES.iter().copied().find(|(own, _)| *own == named)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhooks_references_are_found_wherever_they_stand() {
+        let config = serde_json::json!({
+            "url": "https://dns.example/",
+            "headers": { "Authorization": { "name": "hook", "key": "token" } },
+            "zones": [{ "zone": "a", "keySecretRef": { "name": "zones", "key": "a" } }],
+            "name": "no reference",
+            "other": { "name": "n", "key": "k", "more": 1 },
+            "numbers": { "name": 1, "key": 2 },
+        });
+        let webhook = |config| {
+            let (group_name, solver_name) = ("acme.example.com".into(), "dns".into());
+            Dns01Provider::Webhook(Webhook { group_name, solver_name, config })
+        };
+        let reference =
+            |name: &str, key: &str| SecretKeySelector { name: name.into(), key: key.into() };
+        assert_eq!(
+            webhook(Some(config)).credentials(),
+            [reference("hook", "token"), reference("zones", "a")]
+        );
+        assert_eq!(webhook(None).credentials(), []);
+    }
+}

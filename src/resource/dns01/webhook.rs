@@ -1,0 +1,32 @@
+//! `dns01.webhook`.
+
+use super::settings::settings;
+
+settings! {
+    /// A provider that cert-manager lacks, or a program of yours: see certctl-hooks(7).
+    Webhook {
+        required {
+            /// certctl.io, or a folder of solvers.d.
+            group_name "groupName": FileName, example "certctl.io";
+            /// With certctl.io: exec, http or a provider's name; else a program in that folder.
+            solver_name "solverName": FileName, example "exec";
+        }
+        optional {
+            /// Settings of the solver.
+            config "config": Any;
+        }
+        rules []
+    }
+}
+
+impl Webhook {
+    /// The provider that it names: one of cert-manager's, or one that only some builds have.
+    pub fn provider(&self) -> Option<&str> {
+        let is_named =
+            self.group_name == OWN_GROUP && !["exec", "http"].contains(&self.solver_name.as_str());
+        is_named.then_some(self.solver_name.as_str())
+    }
+}
+
+/// The `groupName` of the solvers that certctl has itself.
+pub const OWN_GROUP: &str = "certctl.io";
