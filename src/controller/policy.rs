@@ -9,9 +9,7 @@ use jiff::Timestamp;
 
 use super::window::WindowError;
 use super::{Snapshot, readiness, revocation, rollback};
-use crate::resource::{
-    CertificateSpec, DnsName, IssuerRef, KeyFacts, LeafFacts, PublishedPair, Reason, Subject,
-};
+use crate::resource::{CertificateSpec, DnsName, KeyFacts, LeafFacts, PublishedPair, Reason};
 
 /// Why a certificate is not as its spec asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -363,72 +361,9 @@ pub fn request_mismatches(
     wanted: &CertificateSpec,
     requested: &CertificateSpec,
 ) -> Vec<&'static str> {
-    let mut fields = Vec::new();
-    let mut differ = |different: bool, field| {
-        if different {
-            fields.push(field);
-        }
-    };
-    differ(sorted(&wanted.ip_addresses) != sorted(&requested.ip_addresses), "spec.ipAddresses");
-    differ(sorted(&wanted.uris) != sorted(&requested.uris), "spec.uris");
-    differ(
-        sorted(&wanted.email_addresses) != sorted(&requested.email_addresses),
-        "spec.emailAddresses",
-    );
-    differ(sorted(&wanted.dns_names) != sorted(&requested.dns_names), "spec.dnsNames");
-    differ(
-        !wanted.other_names.is_empty()
-            && sorted(&wanted.other_names) != sorted(&requested.other_names),
-        "spec.otherNames",
-    );
-    if wanted.literal_subject.is_empty() {
-        differ(wanted.common_name != requested.common_name, "spec.commonName");
-        for (different, field) in subject_mismatches(wanted, requested) {
-            differ(different, field);
-        }
-    } else {
-        differ(wanted.literal_subject != requested.literal_subject, "spec.literalSubject");
-    }
-    differ(wanted.is_ca != requested.is_ca, "spec.isCA");
-    differ(
-        sorted(wanted.effective_usages()) != sorted(requested.effective_usages()),
-        "spec.usages",
-    );
-    differ(
-        matches!((wanted.duration, requested.duration), (Some(a), Some(b)) if a != b),
-        "spec.duration",
-    );
-    differ(!same_issuer(&wanted.issuer_ref, &requested.issuer_ref), "spec.issuerRef");
-    fields
-}
-
-fn subject_mismatches(
-    wanted: &CertificateSpec,
-    requested: &CertificateSpec,
-) -> [(bool, &'static str); 8] {
-    let empty = Subject::default();
-    let a = wanted.subject.as_ref().unwrap_or(&empty);
-    let b = requested.subject.as_ref().unwrap_or(&empty);
-    [
-        (a.serial_number != b.serial_number, "spec.subject.serialNumber"),
-        (sorted(&a.organizations) != sorted(&b.organizations), "spec.subject.organizations"),
-        (sorted(&a.countries) != sorted(&b.countries), "spec.subject.countries"),
-        (sorted(&a.localities) != sorted(&b.localities), "spec.subject.localities"),
-        (
-            sorted(&a.organizational_units) != sorted(&b.organizational_units),
-            "spec.subject.organizationalUnits",
-        ),
-        (sorted(&a.postal_codes) != sorted(&b.postal_codes), "spec.subject.postCodes"),
-        (sorted(&a.provinces) != sorted(&b.provinces), "spec.subject.provinces"),
-        (
-            sorted(&a.street_addresses) != sorted(&b.street_addresses),
-            "spec.subject.streetAddresses",
-        ),
-    ]
-}
-
-fn same_issuer(a: &IssuerRef, b: &IssuerRef) -> bool {
-    a.name == b.name && a.kind == b.kind && group_or_default(&a.group) == group_or_default(&b.group)
+    let (wanted, requested) = (wanted.requested(), requested.requested());
+    let fields = wanted.iter().zip(&requested);
+    fields.filter(|(one, other)| one.differs_from(other)).map(|(field, _)| field.name).collect()
 }
 
 /// The fields in which an issued leaf differs from the spec; a CA may move the CN into or out of

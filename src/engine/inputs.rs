@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use crate::resource::{
     Account, AccountIdentity, Certificate, CertificateSpec, ChallengeType, Identifier, Issuer,
-    Solver, pick_solver,
+    RequestedField, Solver, pick_solver,
 };
 
 /// SHA-256 over bytes, in lower-case hexadecimal.
@@ -46,21 +46,10 @@ pub fn input_digest(
     issuer: &Issuer,
     secrets: &[Zeroizing<Vec<u8>>],
 ) -> String {
-    let spec = CertificateSpec {
-        secret_name: String::new(),
-        renew_before: None,
-        renew_before_percentage: None,
-        renewal: None,
-        revision_history_limit: None,
-        secret_template: None,
-        keystores: None,
-        additional_output_formats: Vec::new(),
-        ..certificate.spec.clone()
-    };
     let solvers: Vec<Option<&Solver>> =
         names_of(certificate).iter().map(|name| solver_for(issuer, certificate, name)).collect();
     let inputs = Inputs {
-        spec: &spec,
+        spec: certificate.spec.requested(),
         server: &issuer.acme.server,
         profile: &issuer.acme.profile,
         eab: issuer.acme.external_account_binding.as_ref().map(|eab| eab.key_id.as_str()),
@@ -72,7 +61,7 @@ pub fn input_digest(
 
 #[derive(Serialize)]
 struct Inputs<'a> {
-    spec: &'a CertificateSpec,
+    spec: Vec<RequestedField>,
     server: &'a str,
     profile: &'a str,
     eab: Option<&'a str>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{
     DnsName, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding, Metadata, NamespacedName, Origin,
@@ -129,6 +130,157 @@ impl CertificateSpec {
     /// The usages to ask for.
     pub fn effective_usages(&self) -> &[Usage] {
         if self.usages.is_empty() { Usage::DEFAULT } else { &self.usages }
+    }
+}
+
+/// A field of the spec that goes to the CA.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RequestedField {
+    /// As messages name it.
+    pub name: &'static str,
+    /// In a form in which equal requests are equal: lists in order, defaults applied.
+    pub value: Value,
+    #[serde(skip)]
+    compared: Compared,
+}
+
+/// When a request with another value is not the one that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compared {
+    Always,
+    /// Unless nothing is wanted here.
+    IfWanted,
+    /// Unless one of the two leaves it to the CA.
+    IfBoth,
+    /// The value holds from the next request on.
+    Never,
+}
+
+impl CertificateSpec {
+    /// The table of the spec's fields: which of them go to the CA, in cert-manager's order.
+    ///
+    /// The comparison with a request and the digest behind the backoff are made from it. The pattern
+    /// names every field, so that a new one does not compile before it stands on one side or the
+    /// other.
+    pub fn requested(&self) -> Vec<RequestedField> {
+        let Self {
+            // These stay on this machine.
+            secret_name: _,
+            renew_before: _,
+            renew_before_percentage: _,
+            renewal: _,
+            revision_history_limit: _,
+            secret_template: _,
+            keystores: _,
+            additional_output_formats: _,
+            // These go to the CA.
+            ip_addresses,
+            uris,
+            email_addresses,
+            dns_names,
+            other_names,
+            literal_subject,
+            common_name,
+            subject,
+            is_ca,
+            usages: _,
+            duration,
+            issuer_ref,
+            private_key,
+            signature_algorithm,
+            encode_usages_in_request,
+            name_constraints,
+        } = self;
+        let subject_compared =
+            if literal_subject.is_empty() { Compared::Always } else { Compared::Never };
+        let row = |name, value, compared| RequestedField { name, value, compared };
+        let mut rows = vec![
+            row("spec.ipAddresses", in_order(ip_addresses), Compared::Always),
+            row("spec.uris", in_order(uris), Compared::Always),
+            row("spec.emailAddresses", in_order(email_addresses), Compared::Always),
+            row("spec.dnsNames", in_order(dns_names), Compared::Always),
+            row("spec.otherNames", in_order(other_names), Compared::IfWanted),
+            row("spec.commonName", json!(common_name), subject_compared),
+        ];
+        let subject = subject.clone().unwrap_or_default().attributes();
+        rows.extend(subject.map(|(name, value)| row(name, value, subject_compared)));
+        rows.extend([
+            row("spec.literalSubject", json!(literal_subject), Compared::IfWanted),
+            row("spec.isCA", json!(is_ca), Compared::Always),
+            row("spec.usages", in_order(self.effective_usages()), Compared::Always),
+            row("spec.duration", json!(duration), Compared::IfBoth),
+            row("spec.issuerRef", issuer_ref.in_full(), Compared::Always),
+            // The key itself is compared with what is wanted of it.
+            row("spec.privateKey", json!(private_key), Compared::Never),
+            row("spec.signatureAlgorithm", json!(signature_algorithm), Compared::Never),
+            row("spec.encodeUsagesInRequest", json!(encode_usages_in_request), Compared::Never),
+            row("spec.nameConstraints", json!(name_constraints), Compared::Never),
+        ]);
+        rows
+    }
+}
+
+impl RequestedField {
+    /// Whether a request with this value is not the one that is wanted.
+    pub fn differs_from(&self, requested: &Self) -> bool {
+        let is_compared = match self.compared {
+            Compared::Always => true,
+            Compared::IfWanted => !is_absent(&self.value),
+            Compared::IfBoth => !is_absent(&self.value) && !is_absent(&requested.value),
+            Compared::Never => false,
+        };
+        is_compared && self.value != requested.value
+    }
+}
+
+fn is_absent(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+/// A list whose order means nothing.
+fn in_order<T: Ord + Serialize>(list: &[T]) -> Value {
+    let mut sorted: Vec<&T> = list.iter().collect();
+    sorted.sort_unstable();
+    json!(sorted)
+}
+
+impl Subject {
+    /// Each attribute, in cert-manager's order.
+    fn attributes(&self) -> [(&'static str, Value); 8] {
+        let Self {
+            serial_number,
+            organizations,
+            countries,
+            localities,
+            organizational_units,
+            postal_codes,
+            provinces,
+            street_addresses,
+        } = self;
+        [
+            ("spec.subject.serialNumber", json!(serial_number)),
+            ("spec.subject.organizations", in_order(organizations)),
+            ("spec.subject.countries", in_order(countries)),
+            ("spec.subject.localities", in_order(localities)),
+            ("spec.subject.organizationalUnits", in_order(organizational_units)),
+            ("spec.subject.postCodes", in_order(postal_codes)),
+            ("spec.subject.provinces", in_order(provinces)),
+            ("spec.subject.streetAddresses", in_order(street_addresses)),
+        ]
+    }
+}
+
+impl IssuerRef {
+    /// With the group that holds when none is written.
+    fn in_full(&self) -> Value {
+        let Self { name, kind, group } = self;
+        let group = if group.is_empty() { "cert-manager.io" } else { group };
+        json!({ "name": name, "kind": kind, "group": group })
     }
 }
 
@@ -350,4 +502,66 @@ pub struct NameConstraintItem {
     pub email_addresses: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uri_domains: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Edit = fn(&mut CertificateSpec);
+
+    #[test]
+    fn what_stays_on_this_machine_is_not_requested() {
+        let edits: &[Edit] = &[
+            |spec| spec.secret_name = "other".to_owned(),
+            |spec| spec.renew_before = Some(GoDuration::default()),
+            |spec| spec.renew_before_percentage = Some(10),
+            |spec| spec.renewal = Some(Renewal::default()),
+            |spec| spec.revision_history_limit = Some(3),
+            |spec| spec.secret_template = Some(SecretTemplate::default()),
+            |spec| spec.keystores = Some(Keystores::default()),
+            |spec| spec.additional_output_formats = vec![OutputFormat::Der],
+            // These are what holds without them.
+            |spec| spec.usages = Usage::DEFAULT.to_vec(),
+            |spec| spec.issuer_ref.group = "cert-manager.io".to_owned(),
+            |spec| spec.subject = Some(Subject::default()),
+            |spec| spec.dns_names.reverse(),
+        ];
+        let names = || ["a.example", "b.example"].map(|name| name.parse().unwrap()).to_vec();
+        let spec = CertificateSpec { dns_names: names(), ..CertificateSpec::default() };
+        for (number, edit) in edits.iter().enumerate() {
+            let mut edited = spec.clone();
+            edit(&mut edited);
+            assert_eq!(edited.requested(), spec.requested(), "{number}");
+        }
+    }
+
+    #[test]
+    fn an_edit_of_what_goes_to_the_ca_is_seen_in_its_row() {
+        let edits: &[(&str, Edit)] = &[
+            ("spec.duration", |spec| spec.duration = Some(GoDuration::default())),
+            ("spec.privateKey", |spec| spec.private_key = Some(PrivateKeySpec::default())),
+            ("spec.signatureAlgorithm", |spec| {
+                spec.signature_algorithm = Some(SignatureAlgorithm::Sha512WithRsa);
+            }),
+            ("spec.encodeUsagesInRequest", |spec| spec.encode_usages_in_request = Some(false)),
+            ("spec.nameConstraints", |spec| {
+                spec.name_constraints = Some(NameConstraints::default());
+            }),
+            ("spec.subject.serialNumber", |spec| {
+                let serial_number = "1".to_owned();
+                spec.subject = Some(Subject { serial_number, ..Subject::default() });
+            }),
+        ];
+        let spec = CertificateSpec::default();
+        for (name, edit) in edits {
+            let mut edited = spec.clone();
+            edit(&mut edited);
+            let (before, after) = (spec.requested(), edited.requested());
+            let rows = before.iter().zip(&after);
+            let changed: Vec<&str> =
+                rows.filter(|(one, other)| one != other).map(|(row, _)| row.name).collect();
+            assert_eq!(changed, [*name]);
+        }
+    }
 }

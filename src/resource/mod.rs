@@ -34,7 +34,7 @@ pub use account::{Account, AccountDeed, AccountIdentity};
 pub use certificate::{
     Certificate, CertificateSpec, IssuerRef, Jks, KeystoreProfile, Keystores, NameConstraintItem,
     NameConstraints, OtherName, OutputFormat, Pkcs12, PrivateKeySpec, Renewal, RenewalPolicy,
-    RenewalWindow, RotationPolicy, SecretTemplate, Subject,
+    RenewalWindow, RequestedField, RotationPolicy, SecretTemplate, Subject,
 };
 pub use certificate_request::{CertificateRequest, CertificateRequestSpec};
 pub use challenge::{
