@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn one_kind_is_not_read_as_another() {
-        let order = seal(&samples::order()).unwrap();
-        assert!(matches!(open::<Account>(&order), Err(Unreadable::Damaged(_))));
+        let account = seal(&samples::account()).unwrap();
+        assert!(matches!(open::<Queue>(&account), Err(Unreadable::Damaged(_))));
     }
 }
