@@ -1,11 +1,11 @@
 //! `certctl forget`: ends the management of certificates.
 
-use super::Shell;
 use super::args::ForgetArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::leftovers::place;
 use super::run::{on_one_thread, open_state};
+use super::shell::Shell;
 use super::target::NameTarget;
 use super::work::known;
 use crate::resource::NamespacedName;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use super::Shell;
 use super::error::CliError;
 use super::run::{Setting, run};
+use super::shell::Shell;
 use super::work::{Wanted, gather};
 use crate::engine::ports::{Lock, Store as _, StoreError};
 use crate::engine::{Only, Task};

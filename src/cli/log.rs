@@ -19,23 +19,9 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::args::GlobalArgs;
 use super::environment::Environment;
-use super::output::{Output, Paint, Talk, escape};
+use super::output::{LogFormat, Output, Paint, Talk, escape};
 use super::time::rfc3339;
 use crate::engine::ports::{Clock, SystemClock};
-
-/// `--log-format`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum LogFormat {
-    /// Text; without times on a terminal.
-    #[default]
-    Auto,
-    /// Text lines that begin with the time.
-    Text,
-    /// One JSON object per line.
-    Json,
-    /// Text; what is wrong in a manifest as annotations of GitHub's workflows.
-    Github,
-}
 
 /// Starts the log of this process. Called once, before the verb runs.
 pub fn start(

@@ -19,6 +19,7 @@ pub mod parse;
 pub mod remark;
 pub mod schema;
 pub mod selector;
+pub mod shell;
 pub mod status;
 pub mod target;
 pub mod time;
@@ -51,43 +52,21 @@ mod validate;
 mod work;
 
 use std::ffi::OsString;
-use std::net::TcpListener;
 use std::path::Path;
 
-use clap::ArgMatches;
-
-use args::{Arguments, GlobalArgs, Verb};
-use config::Config;
+use args::{Arguments, Verb};
 use count::count;
 use environment::Environment;
 use error::CliError;
 use exit::ExitCode;
-use log::LogFormat;
-use output::{Output, When};
+use output::{LogFormat, Output, When};
 use parse::{Parsed, parse};
 use remark::{Level, Remark};
 use result::Results;
+use shell::Shell;
 
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::solver::http01;
-
-/// What every verb is given.
-pub struct Shell {
-    /// stdout and stderr.
-    pub output: Output,
-    /// Variables and directories.
-    pub environment: Environment,
-    /// The global flags.
-    pub global: GlobalArgs,
-    /// `config.toml`, which these flags have in them already.
-    pub config: Config,
-    /// What clap made of the command line, of variables and of `config.toml`.
-    pub matches: ArgMatches,
-    /// Sockets that were handed over, for HTTP-01.
-    pub inherited: Vec<TcpListener>,
-    /// What was done, for programs.
-    pub results: Results,
-}
 
 /// Runs the program with these arguments, the first being its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environment) -> ExitCode {

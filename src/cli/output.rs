@@ -12,10 +12,23 @@ use jiff::Timestamp;
 
 use super::environment::Environment;
 use super::journal;
-use super::log::LogFormat;
 use super::remark::{self, Remark};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
+
+/// `--log-format`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Text; without times on a terminal.
+    #[default]
+    Auto,
+    /// Text lines that begin with the time.
+    Text,
+    /// One JSON object per line.
+    Json,
+    /// Text; what is wrong in a manifest as annotations of GitHub's workflows.
+    Github,
+}
 
 /// `auto`, `always` or `never`: for colours and progress bars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -14,7 +14,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 use super::args::Arguments;
 use super::config::{self, Config};
 use super::environment::Environment;
-use super::log::LogFormat;
+use super::output::LogFormat;
 
 /// Everything that a run was started with.
 #[derive(Debug)]

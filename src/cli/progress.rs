@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::Shell;
 use super::output::{When, escape};
 use super::report;
+use super::shell::Shell;
 use crate::engine::{Ended, Ending, Observer};
 use crate::resource::{Event, EventType, NamespacedName, Reason};
 

@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
-use super::Shell;
 use super::args::RehearseArgs;
 use super::count::count;
 use super::error::CliError;
@@ -23,6 +22,7 @@ use super::output::escape;
 use super::report;
 use super::run::{Setting, on_one_thread, open_state, run_with};
 use super::scratch::Scratch;
+use super::shell::Shell;
 use super::work::{Wanted, gather};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Ended, Ending, Observer, StandIn, Task};

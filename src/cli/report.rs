@@ -13,8 +13,8 @@ use jiff::tz::TimeZone;
 pub(crate) use block::{Block, Row};
 pub(crate) use findings::{Findings, of_failure};
 
-use super::Shell;
 use super::output::{Output, escape};
+use super::shell::Shell;
 use super::time;
 use crate::engine::{Ended, Ending, Evidence, Issued};
 use crate::resource::{FailureClass, NamespacedName};

@@ -9,15 +9,16 @@ use zeroize::Zeroizing;
 use super::args::RevokeArgs;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
+use super::leftovers;
 use super::output::escape;
 use super::remark::{Level, Remark};
 use super::result::{Revoked, class_word};
 use super::run::{
     Setting, code_of, conclude, on_one_thread, open_state, refuse_in_a_hook, run, with_world,
 };
+use super::shell::Shell;
 use super::target::Target;
 use super::work::{Wanted, gather, issuer_task, known};
-use super::{Shell, leftovers};
 use crate::controller::{DeedError, Failure};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{AskError, Asked, Force, Task, Wish, ask_to_revoke, look, revoke_owed};

@@ -7,12 +7,12 @@ use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Shell;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::progress::Progress;
 use super::report::{self, Look};
 use super::result;
+use super::shell::Shell;
 use crate::acme::Limits;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};

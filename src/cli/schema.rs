@@ -11,12 +11,12 @@ mod tests;
 
 use serde_json::{Map, Value, json};
 
-use super::Shell;
 use super::args::SchemaArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::explain::field::{Field, Kind, Type, Words};
 use super::explain::{ANNOTATIONS, REQUIRED, below, key_of, table};
+use super::shell::Shell;
 
 /// `certctl schema`.
 pub(crate) fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -1,10 +1,10 @@
 //! `certctl validate`: manifests only, offline.
 
-use super::Shell;
 use super::args::{Format, ValidateArgs};
 use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::shell::Shell;
 use super::work::{Wanted, files_of, is_root, refused, show};
 use super::{output, yaml};
 use crate::manifest::{self, Loaded, Source};

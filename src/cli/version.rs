@@ -6,13 +6,13 @@
 
 use serde_json::{Value, json};
 
-use super::Shell;
 use super::args::{Format, VersionArgs};
 use super::environment::{Directory, EnvironmentError};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::escape;
 use super::parse::{Setting, settings};
+use super::shell::Shell;
 use super::yaml;
 use crate::solver::dns01;
 

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-use super::Shell;
 use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::shell::Shell;
 use super::target::{NameTarget, Target};
 use crate::controller::trigger;
 use crate::engine::Task;

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::values::{self, HostPort};
-use crate::cli::log::LogFormat;
-use crate::cli::output::When;
+use crate::cli::output::{LogFormat, When};
 use crate::cli::selector::LabelSelector;
 use crate::resource::GoDuration;
 

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::dns_issuer::{Judged, judge};
 use super::known::Known;
 use super::{code_of, format_of, lines, written};
-use crate::cli::Shell;
 use crate::cli::args::CheckDnsArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::{on_one_thread, resolver};
+use crate::cli::shell::Shell;
 use crate::probe::{Caa, Dns01Request, LookupError, Resolver, caa, check_dns01};
 use crate::resource::{Dns01Report, DnsName, FailureClass, NameServerReport, ServerAnswer};
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::known::{Known, USER_AGENT};
 use super::names::{Wanting, wanting};
 use crate::acme::Limits;
-use crate::cli::Shell;
+use crate::cli::shell::Shell;
 use crate::engine::{ProviderAccess, dns_api};
 use crate::probe::{Caa, Resolver, locate};
 use crate::resource::{Dns01, DnsName, SolverKind};

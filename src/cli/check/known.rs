@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::cli::Shell;
 use crate::cli::error::CliError;
 use crate::cli::run::open_state;
+use crate::cli::shell::Shell;
 use crate::cli::work::{Wanted, gather, known};
 use crate::engine::IssuerAccess;
 use crate::manifest::{Loaded, SecretSource};

@@ -18,7 +18,8 @@ use super::args::{CheckVerb, Format};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::output::escape;
-use super::{Shell, yaml};
+use super::shell::Shell;
+use super::yaml;
 use crate::resource::FailureClass;
 
 /// `certctl check`.

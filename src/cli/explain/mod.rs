@@ -8,10 +8,10 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-use super::Shell;
 use super::args::ExplainArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::shell::Shell;
 use field::{Field, Kind, Type};
 
 /// `certctl explain`.

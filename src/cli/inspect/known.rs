@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use crate::cli::Shell;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::open_state;
+use crate::cli::shell::Shell;
 use crate::cli::target::{NameTarget, TargetError};
 use crate::cli::work::{Wanted, Work, gather, issuer_of, known};
 use crate::engine::{live_files, published_pair};

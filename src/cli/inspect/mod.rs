@@ -17,11 +17,11 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
-use super::Shell;
 use super::args::{Format, InspectArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::run::{on_one_thread, resolver};
+use super::shell::Shell;
 use super::yaml;
 use crate::engine::ports::{Clock as _, SystemClock};
 use known::Known;

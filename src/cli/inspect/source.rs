@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::known::Known;
 use super::network::Network;
-use crate::cli::Shell;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
+use crate::cli::shell::Shell;
 use crate::cli::target::{NameTarget, Target};
 use crate::manifest::{self, SecretManifest};
 use crate::pki::{Bundle, CertificateError};

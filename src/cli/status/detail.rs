@@ -2,15 +2,15 @@
 //! indentation, names of every kind, the last request when none is running, and always what it
 //! waits for and when it is tried next.
 
-use super::Scene;
 use super::issuance;
 use super::objects::REGISTERED;
+use super::page::{NONE, Page};
+use super::scene::Scene;
 use super::verdict::{Verdict, findings};
 use super::view::CertificateView;
 use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::output::{Paint, escape};
-use crate::cli::report::{Findings, Row, short};
-use crate::resource::{CertificateSpec, Condition, Revocation};
+use crate::resource::{CertificateSpec, Revocation};
 
 /// The whole page; `wide` shows the keys of challenges and every event.
 pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> String {
@@ -160,75 +160,3 @@ fn secret(page: &mut Page, view: &CertificateView) {
         }
     }
 }
-
-/// Lines of `Label: value`, two spaces per level.
-#[derive(Default)]
-pub(super) struct Page {
-    /// What is written so far.
-    pub(super) text: String,
-}
-
-impl Page {
-    /// `Label: value`.
-    pub(super) fn line(&mut self, level: usize, label: &str, value: impl AsRef<str>) {
-        self.raw(level, &format!("{label}: {}", or_none(value.as_ref())));
-    }
-
-    /// `Label:` alone.
-    pub(super) fn heading(&mut self, label: &str) {
-        self.raw(0, &format!("{label}:"));
-    }
-
-    /// `Label:` and one `- value` per line.
-    pub(super) fn list(&mut self, label: &str, values: &[impl AsRef<str>]) {
-        self.heading(label);
-        for value in values {
-            self.raw(0, &format!("- {}", escape(value.as_ref())));
-        }
-    }
-
-    /// The block of conditions.
-    pub(super) fn conditions(&mut self, level: usize, conditions: &[Condition]) {
-        self.raw(level, "Conditions:");
-        for Condition { kind, status, reason, message, .. } in conditions {
-            let message = escape(message);
-            let reason = reason.as_str();
-            let line = format!("{kind:?}: {status:?}, Reason: {reason}, Message: {message}");
-            self.raw(level + 1, &line);
-        }
-        if conditions.is_empty() {
-            self.raw(level + 1, "No Conditions set");
-        }
-    }
-
-    /// What the last attempt failed by, what that means, and what to do about it.
-    fn cause(&mut self, found: &Findings, view: &CertificateView) {
-        self.line(0, "Last failure", escape(&found.title));
-        for Row { label, text } in &found.rows {
-            let mut label = format!("{label}:");
-            for line in text.lines() {
-                self.raw(1, format!("{label:<9} {}", escape(line)).trim_end());
-                label.clear();
-            }
-        }
-        if !found.commands.is_empty() {
-            self.raw(1, &format!("try:      {}", escape(&found.commands.join("; "))));
-        }
-        self.raw(1, &format!("fixed?    certctl renew {}", short(&view.key)));
-    }
-
-    /// A line as it is.
-    pub(super) fn raw(&mut self, level: usize, line: &str) {
-        self.text.push_str(&"  ".repeat(level));
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-}
-
-/// The text, or what is printed where there is none.
-pub(super) fn or_none(text: &str) -> &str {
-    if text.is_empty() { NONE } else { text }
-}
-
-/// What is printed where there is nothing.
-pub(super) const NONE: &str = "<none>";

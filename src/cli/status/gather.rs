@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::scene::Scene;
 use super::view::{CertificateView, IssuerView, Mistake};
-use super::{Noun, Room, Scene, certificates, issuers, needs_attention, objects_of};
-use crate::cli::Shell;
+use super::{Noun, Room, certificates, issuers, needs_attention, objects_of};
 use crate::cli::args::{Format, StatusArgs};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::{on_one_thread, open_state};
+use crate::cli::shell::Shell;
 use crate::cli::target::NameTarget;
 use crate::cli::time;
 use crate::cli::work::{Wanted, Work, gather, known};

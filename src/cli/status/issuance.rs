@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use super::Scene;
-use super::detail::{NONE, Page, or_none};
+use super::page::{NONE, Page, or_none};
+use super::scene::Scene;
 use super::view::CertificateView;
 use super::waiting::{identifier, type_word};
 use crate::cli::output::escape;

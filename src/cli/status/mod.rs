@@ -10,7 +10,9 @@ mod issuance;
 mod lists;
 mod objects;
 mod overview;
+mod page;
 mod prometheus;
+mod scene;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
@@ -21,47 +23,19 @@ mod waiting;
 use std::ffi::{OsStr, OsString};
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::args::Format;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::target::NameTarget;
-use super::time;
 use super::yaml;
 pub(crate) use gather::{status, write_metrics};
 pub(in crate::cli) use objects::request_manifest;
+pub use scene::Scene;
 pub use table::Room;
 pub use verdict::Verdict;
 use view::{CertificateView, IssuerView};
-
-/// When, where and how it is looked at.
-#[derive(Clone, Debug)]
-pub struct Scene {
-    /// The time.
-    pub now: Timestamp,
-    /// The zone of dates for people.
-    pub zone: TimeZone,
-    /// Whether words are coloured.
-    pub color: bool,
-    /// The format.
-    pub format: Format,
-    /// The room on the terminal, when it is one.
-    pub room: Option<Room>,
-}
-
-impl Scene {
-    /// A time for people.
-    fn local(&self, at: Timestamp) -> String {
-        time::local(at, &self.zone)
-    }
-
-    /// A time for people: in their zone, with the relative one beside it.
-    fn time(&self, at: Timestamp) -> String {
-        time::told(at, self.now, Some(&self.zone))
-    }
-}
 
 /// The kinds of objects that have a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

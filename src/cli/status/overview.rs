@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::Scene;
+use super::scene::Scene;
 use super::table::{Cell, render_in};
 use super::verdict::{Verdict, problem_kind};
 use super::view::CertificateView;

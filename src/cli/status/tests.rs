@@ -2,6 +2,8 @@ mod fixture;
 
 use fixture::{NOW, at, failed, issuer, issuing, ready};
 
+use jiff::tz::TimeZone;
+
 use super::view::Mistake;
 use super::*;
 use crate::resource::{

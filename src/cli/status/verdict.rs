@@ -18,7 +18,7 @@
 
 use jiff::Timestamp;
 
-use super::Scene;
+use super::scene::Scene;
 use super::view::{CertificateView, Mistake};
 use crate::cli::cause;
 use crate::cli::output::{Paint, escape};

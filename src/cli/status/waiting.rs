@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
-use super::Scene;
+use super::scene::Scene;
 use super::verdict::Verdict;
 use super::view::CertificateView;
 use crate::cli::output::escape;

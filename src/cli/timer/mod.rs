@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::Shell;
 use super::args::{TimerPrintArgs, TimerVerb};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::shell::Shell;
 
 pub(crate) use host::Host;
 
