@@ -3,9 +3,11 @@
 //! Contract: nothing stops at the first mistake; a file, a document or an object that cannot be
 //! used takes nothing else with it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -69,7 +71,7 @@ pub struct Loaded {
     pub blocked: BTreeSet<ObjectId>,
     /// Secrets that several Certificates want, for the caller to decide about.
     pub conflicts: Vec<Conflict>,
-    pub(crate) texts: Vec<Zeroizing<String>>,
+    pub(crate) texts: Vec<Arc<Zeroizing<String>>>,
     pub(crate) places: BTreeMap<PlaceKey, Places>,
 }
 
@@ -124,18 +126,106 @@ pub(crate) fn place_key(origin: &Origin) -> PlaceKey {
 
 /// Reads all sources; a file that was read already is not read twice.
 pub fn load(sources: &[Source], options: &Options) -> Loaded {
-    let mut loader = Loader { options, loaded: Loaded::default(), seen: BTreeSet::new() };
-    for source in sources {
-        match source {
-            Source::File(path) => loader.file(path),
-            Source::Directory(path) => match listing(path) {
-                Ok(files) => files.iter().for_each(|file| loader.file(file)),
-                Err(error) => loader.refuse(path, "E0001", format!("cannot read: {error}")),
-            },
-            Source::Stdin(bytes) => loader.bytes(Path::new("-"), bytes),
+    Manifests::new(options.clone()).load(sources)
+}
+
+/// Manifest files: each is opened, read and parsed once, in however many selections of sources it
+/// is found.
+#[derive(Debug, Default)]
+pub struct Manifests {
+    options: Options,
+    /// What each file, or standard input, holds, and what is wrong with it.
+    read: Vec<Loaded>,
+    by_path: HashMap<PathBuf, usize>,
+    /// The same by device and inode: a file may have many names.
+    by_inode: HashMap<(u64, u64), usize>,
+}
+
+impl Manifests {
+    /// Nothing is read yet.
+    pub fn new(options: Options) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// Everything in these sources, each file once, under the name by which it was read first.
+    pub fn load(&mut self, sources: &[Source]) -> Loaded {
+        let (mut loaded, mut taken) = (Loaded::default(), BTreeSet::new());
+        for source in sources {
+            let numbers = match source {
+                Source::File(path) => vec![self.file(path)],
+                Source::Directory(path) => match listing(path) {
+                    Ok(files) => files.iter().map(|file| self.file(file)).collect(),
+                    Err(error) => {
+                        loaded.refuse(path, "E0001", format!("cannot read: {error}"));
+                        Vec::new()
+                    }
+                },
+                Source::Stdin(bytes) => vec![self.standard_input(bytes)],
+            };
+            for number in numbers.into_iter().filter(|number| taken.insert(*number)) {
+                self.read.get(number).into_iter().for_each(|file| loaded.add(file));
+            }
+        }
+        loaded
+    }
+
+    fn file(&mut self, path: &Path) -> usize {
+        if let Some(number) = self.by_path.get(path) {
+            return *number;
+        }
+        let inode_of = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+        let inode = std::fs::metadata(path).ok().as_ref().map(inode_of);
+        let known = inode.and_then(|inode| self.by_inode.get(&inode).copied());
+        let number = known.unwrap_or_else(|| {
+            let (file, metadata) = read_file(path, &self.options);
+            let number = self.read.len();
+            self.by_inode.extend(metadata.as_ref().map(|metadata| (inode_of(metadata), number)));
+            self.read.push(file);
+            number
+        });
+        self.by_path.insert(path.to_owned(), number);
+        number
+    }
+
+    /// Standard input has one content: whoever reads it again finds its end.
+    fn standard_input(&mut self, bytes: &[u8]) -> usize {
+        let path = Path::new("-");
+        if let Some(number) = self.by_path.get(path) {
+            return *number;
+        }
+        let mut file = Loaded::default();
+        file.read(path, bytes, &self.options);
+        self.read.push(file);
+        let number = self.read.len() - 1;
+        self.by_path.insert(path.to_owned(), number);
+        number
+    }
+}
+
+/// What a file holds, and what it was opened as.
+fn read_file(path: &Path, options: &Options) -> (Loaded, Option<Metadata>) {
+    let mut loaded = Loaded::default();
+    let (bytes, metadata) = match read_regular(path, MAX_BYTES) {
+        Ok(read) => read,
+        Err(ReadError::TooLarge { .. }) => {
+            let limit = MAX_BYTES / 1024;
+            loaded.refuse(path, "E0002", format!("the file is larger than {limit} KiB"));
+            return (loaded, None);
+        }
+        Err(error @ (ReadError::Io(_) | ReadError::NotRegular)) => {
+            loaded.refuse(path, "E0001", format!("cannot read: {error}"));
+            return (loaded, None);
+        }
+    };
+    let trust = if options.check_trust { check_trust(path, true) } else { Ok(()) };
+    match trust {
+        Ok(()) => loaded.read(path, &bytes, options),
+        Err(error) => {
+            let refusal = Diagnostic::about_file(path.to_path_buf(), "E0011", error.to_string());
+            loaded.diagnostics.push(Diagnostic { help: error.command(), ..refusal });
         }
     }
-    loader.loaded
+    (loaded, Some(metadata))
 }
 
 /// The manifests of a folder, by name.
@@ -154,49 +244,33 @@ pub(crate) fn listing(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-struct Loader<'o> {
-    options: &'o Options,
-    loaded: Loaded,
-    /// Device and inode of each file read.
-    seen: BTreeSet<(u64, u64)>,
-}
-
-impl Loader<'_> {
+impl Loaded {
     fn refuse(&mut self, path: &Path, code: &'static str, message: String) {
-        let diagnostic = Diagnostic::about_file(path.to_path_buf(), code, message);
-        self.loaded.diagnostics.push(diagnostic);
+        self.diagnostics.push(Diagnostic::about_file(path.to_path_buf(), code, message));
     }
 
-    fn file(&mut self, path: &Path) {
-        let (bytes, metadata) = match read_regular(path, MAX_BYTES) {
-            Ok(read) => read,
-            Err(ReadError::TooLarge { .. }) => {
-                let limit = MAX_BYTES / 1024;
-                return self.refuse(path, "E0002", format!("the file is larger than {limit} KiB"));
-            }
-            Err(error @ (ReadError::Io(_) | ReadError::NotRegular)) => {
-                return self.refuse(path, "E0001", format!("cannot read: {error}"));
-            }
-        };
-        if !self.seen.insert((metadata.dev(), metadata.ino())) {
-            return;
-        }
-        if self.options.check_trust
-            && let Err(error) = check_trust(path, true)
-        {
-            let mut diagnostic =
-                Diagnostic::about_file(path.to_path_buf(), "E0011", error.to_string());
-            diagnostic.help = error.command();
-            self.loaded.diagnostics.push(diagnostic);
-            return;
-        }
-        self.bytes(path, &bytes);
+    /// Adds what another file holds.
+    fn add(&mut self, file: &Self) {
+        let offset = self.files.len();
+        self.certificates.extend_from_slice(&file.certificates);
+        self.issuers.extend_from_slice(&file.issuers);
+        self.secrets.extend_from_slice(&file.secrets);
+        self.skipped.extend_from_slice(&file.skipped);
+        self.diagnostics.extend_from_slice(&file.diagnostics);
+        self.files.extend_from_slice(&file.files);
+        self.documents += file.documents;
+        self.blocked.extend(file.blocked.iter().cloned());
+        self.texts.extend_from_slice(&file.texts);
+        self.places.extend(file.places.iter().map(|(key, places)| {
+            (key.clone(), Places { file: places.file + offset, ..places.clone() })
+        }));
     }
 
-    fn bytes(&mut self, path: &Path, bytes: &[u8]) {
+    /// Takes in the one file that this is about.
+    fn read(&mut self, path: &Path, bytes: &[u8], options: &Options) {
         let content = match decode(path, bytes) {
             Ok(content) => content,
-            Err(diagnostic) => return self.loaded.diagnostics.push(*diagnostic),
+            Err(diagnostic) => return self.diagnostics.push(*diagnostic),
         };
         let documents = match documents(content) {
             Ok(documents) => documents,
@@ -204,50 +278,51 @@ impl Loader<'_> {
                 let message = format!("more than {MAX_DOCUMENTS} documents in one file");
                 let diagnostic = Diagnostic::about_file(path.to_path_buf(), "E0005", message);
                 let place = Diagnostic { line, column: 1, end_column: 4, ..diagnostic };
-                return self.loaded.diagnostics.push(place);
+                return self.diagnostics.push(place);
             }
         };
-        let file = self.loaded.files.len();
-        self.loaded.files.push(path.to_path_buf());
-        self.loaded.documents += documents.len();
+        self.files.push(path.to_path_buf());
+        self.documents += documents.len();
         let text = Text::new(path, content);
         for (number, document) in documents.iter().enumerate() {
             let mut sink = Sink::new(&text, number, may_be_secret(document.text));
             let place = Context {
                 path,
-                default_namespace: &self.options.default_namespace,
-                file,
+                default_namespace: &options.default_namespace,
                 document: number,
                 flaws: &[],
             };
-            for object in read(*document, &place, &mut sink) {
+            for object in read_document(*document, &place, &mut sink) {
                 self.keep(object);
             }
-            self.loaded.diagnostics.extend(sink.into_found());
+            self.diagnostics.extend(sink.into_found());
         }
-        self.loaded.texts.push(Zeroizing::new(content.to_owned()));
+        self.texts.push(Arc::new(Zeroizing::new(content.to_owned())));
     }
 
     fn keep(&mut self, object: Object) {
-        let loaded = &mut self.loaded;
         match object {
             Object::Certificate(read) => {
                 let (certificate, places) = *read;
-                loaded.places.insert(place_key(&certificate.origin), places);
-                loaded.certificates.push(certificate);
+                self.places.insert(place_key(&certificate.origin), places);
+                self.certificates.push(certificate);
             }
-            Object::Issuer(issuer) => loaded.issuers.push(*issuer),
-            Object::Secret(secret) => loaded.secrets.push(secret),
-            Object::Skipped(skipped) => loaded.skipped.push(skipped),
+            Object::Issuer(issuer) => self.issuers.push(*issuer),
+            Object::Secret(secret) => self.secrets.push(secret),
+            Object::Skipped(skipped) => self.skipped.push(skipped),
             Object::Broken(id) => {
-                loaded.blocked.insert(id);
+                self.blocked.insert(id);
             }
         }
     }
 }
 
 /// Reads one document.
-fn read(document: Document<'_>, context: &Context<'_>, sink: &mut Sink<'_>) -> Vec<Object> {
+fn read_document(
+    document: Document<'_>,
+    context: &Context<'_>,
+    sink: &mut Sink<'_>,
+) -> Vec<Object> {
     if let Some(span) = control_character(document) {
         sink.error("E0009", span, "", "control characters are not allowed in YAML");
         return Vec::new();

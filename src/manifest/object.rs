@@ -67,8 +67,6 @@ pub(crate) enum Object {
 pub(crate) struct Context<'c> {
     pub(crate) path: &'c Path,
     pub(crate) default_namespace: &'c str,
-    /// Index of the file among those loaded.
-    pub(crate) file: usize,
     /// Number of the document in the file.
     pub(crate) document: usize,
     /// Where the tree itself has mistakes: an object around one of them is broken.
@@ -293,7 +291,7 @@ impl Context<'_> {
         let settings = settings(node, sink);
         let read = certificate::spec(fields, sink);
         let (named, (spec, mut places)) = (named?, read?);
-        (places.file, places.document, places.name) = (self.file, self.document, named.span);
+        (places.document, places.name) = (self.document, named.span);
         let origin = self.origin(named.span);
         let certificate = Certificate { metadata: named.metadata, spec, settings, origin };
         Some(Object::Certificate(Box::new((certificate, places))))

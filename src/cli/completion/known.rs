@@ -272,12 +272,12 @@ impl Reader {
         }
         self.parsed = self.parsed.saturating_add(bytes.len());
         if self.parsed <= MOST_PARSED {
-            self.parse(path);
+            self.parse(&bytes);
         }
     }
 
-    fn parse(&mut self, path: &Path) {
-        let loaded = manifest::load(&[Source::File(path.to_owned())], &Options::default());
+    fn parse(&mut self, bytes: &[u8]) {
+        let loaded = manifest::load(&[Source::Stdin(bytes.to_vec())], &Options::default());
         for certificate in loaded.certificates {
             let (metadata, spec) = (certificate.metadata, certificate.spec);
             self.found.push(Seen {

@@ -196,6 +196,36 @@ fn a_folder_gives_its_manifests_by_name() {
 }
 
 #[test]
+fn a_file_is_read_once_in_however_many_selections_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let object = |name: &str| format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}}}");
+    write(&path("a.yaml"), &object("a"));
+    write(&path("b.yaml"), "kind: [");
+    std::fs::hard_link(path("a.yaml"), path("c.yaml")).unwrap();
+    let file = |name: &str| Source::File(path(name));
+    let told = |loaded: &Loaded| {
+        let names: Vec<String> = loaded.secrets.iter().map(|secret| secret.name.clone()).collect();
+        (names, loaded.files.clone(), loaded.documents, loaded.diagnostics.clone())
+    };
+    let mut manifests = Manifests::default();
+    let all = [file("a.yaml"), Source::Directory(folder.path().into()), file("none.yaml")];
+    let first = told(&manifests.load(&all));
+    assert_eq!(first.0, ["a"]);
+    assert_eq!(first.1, [path("a.yaml"), path("b.yaml")]);
+    let codes: Vec<&str> = first.3.iter().map(|found| found.code).collect();
+    assert_eq!(codes, ["E0004", "E0001"]);
+    // Whoever opens one of them again finds something else.
+    write(&path("a.yaml"), &object("changed"));
+    write(&path("b.yaml"), &object("mended"));
+    write(&path("none.yaml"), &object("new"));
+    std::fs::remove_file(path("c.yaml")).unwrap();
+    assert_eq!(told(&manifests.load(&all)), first);
+    let one = told(&manifests.load(&[file("a.yaml"), file("c.yaml")]));
+    assert_eq!(one, (vec!["a".to_owned()], vec![path("a.yaml")], 1, Vec::new()));
+}
+
+#[test]
 fn what_is_no_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_path_buf();
