@@ -44,5 +44,8 @@ pub mod engine;
 // The built-in throw-away CA.
 pub mod rehearsal;
 
+// What a verb works on, read once; and what it does, as functions that return data.
+pub mod workspace;
+
 // Talking to people.
 pub mod cli;

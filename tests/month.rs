@@ -26,10 +26,11 @@ mod time;
 mod world;
 
 use certctl::cli::args::Format;
-use certctl::cli::status::{self, view::CertificateView};
+use certctl::cli::status;
 use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;
 use certctl::resource::{FailureClass, OrderState, Phase};
+use certctl::workspace::view::CertificateView;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 

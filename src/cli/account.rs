@@ -8,17 +8,18 @@ use super::exit::{self, ExitCode};
 use super::output::escape;
 use super::remark::{Level, Remark};
 use super::result::class_word;
-use super::run::{Setting, on_one_thread, open_state, refuse_in_a_hook, with_world};
+use super::run::on_one_thread;
 use super::shell::Shell;
-use super::target::NameTarget;
-use super::work::{Wanted, gather, issuer_task, known};
+use super::work::{open, targets};
 use super::yaml;
 use crate::acme::AccountKey;
 use crate::controller::{DeedError, Failure};
-use crate::engine::ports::{Key, Prefix, Store as _, SystemClock};
-use crate::engine::{AccountWish, Task, settle_account};
+use crate::engine::AccountWish;
+use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::resource::{Account, AccountDeed, Issuer, NamespacedName};
-use crate::store::{OpenMode, Records, StateDirectory};
+use crate::store::{Records, StateDirectory};
+use crate::workspace::target::NameTarget;
+use crate::workspace::{Job, Request};
 
 /// `certctl account`.
 pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -40,13 +41,11 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
 }
 
 async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
-    let state = open_state(&path, OpenMode::ReadOnly)?;
-    let mut accounts = accounts(&state).await?;
+    let mut workspace = open(shell).await?;
+    let mut accounts = accounts(workspace.state()).await?;
     if args.issuer.is_some() {
-        let records = known(&state).await?;
-        let work = gather(shell, &Wanted::default(), &records)?;
-        let issuers = chosen(shell, args, &work.loaded.issuers)?;
+        let targets = targets(shell, &mut workspace, &Request::default())?;
+        let issuers = chosen(shell, args, &targets.loaded.issuers)?;
         accounts.retain(|(account, _)| issuers.iter().any(|issuer| is_of(account, issuer)));
     }
     let values: Vec<serde_json::Value> =
@@ -158,11 +157,10 @@ async fn work(
     wish: AccountWish,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
-    refuse_in_a_hook(shell, "account")?;
-    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
-    let records = known(&open_state(&path, OpenMode::ReadOnly)?).await?;
-    let work = gather(shell, &Wanted::default(), &records)?;
-    let issuers = chosen(shell, args, &work.loaded.issuers)?;
+    shell.refuse_in_a_hook("account")?;
+    let mut workspace = open(shell).await?;
+    let targets = targets(shell, &mut workspace, &Request::default())?;
+    let issuers = chosen(shell, args, &targets.loaded.issuers)?;
     if issuers.is_empty() {
         let error = CliError::new(ExitCode::Manifest, "no Issuer found");
         return Err(error.hinted("-f MANIFEST, or put manifests into the config directory"));
@@ -171,21 +169,12 @@ async fn work(
         let message = "there are several Issuers: name the one whose account is to be deactivated";
         return Err(CliError::new(ExitCode::Usage, message));
     }
-    let tasks: Vec<Task> = issuers.iter().map(|issuer| issuer_task(shell, issuer)).collect();
-    let state = open_state(&path, OpenMode::ReadWrite)?;
-    let setting = Setting::new("account", work.secrets);
-    let timeout = shell.global.lock_timeout.0;
-    let mut done = Vec::new();
-    with_world(shell, &state, setting, async |world| {
-        for task in &tasks {
-            let deed = settle_account(&SystemClock, &state, world, task, wish, timeout);
-            done.push(Box::pin(deed).await);
-        }
-    })
-    .await?;
+    workspace.make_writable()?;
+    let job = Job::new("account", targets.secrets.clone());
+    let done = Box::pin(workspace.settle_accounts(&issuers, wish, job)).await?;
     let mut endings = Vec::new();
-    for (task, done) in tasks.iter().zip(done) {
-        endings.push(tell(shell, &task.issuer, wish, &done?));
+    for (issuer, done) in issuers.into_iter().zip(done) {
+        endings.push(tell(shell, issuer, wish, &done?));
     }
     Ok(exit::of_run(endings, shell.global.exit_code))
 }

@@ -7,7 +7,9 @@ use super::environment::EnvironmentError;
 use super::exit::ExitCode;
 use super::log::LogError;
 use super::remark::{Level, Remark};
-use super::target::TargetError;
+use crate::engine::ports::StoreError;
+use crate::workspace::target::TargetError;
+use crate::workspace::{OwnersError, RequestError, RunError};
 
 /// What a verb fails with. Modules below give errors without advice; the hint is added here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +76,74 @@ impl From<TargetError> for CliError {
             TargetError::Unknown { .. } | TargetError::Several { .. } => ExitCode::Manifest,
         };
         Self::new(code, error)
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        let hint = match &error {
+            StoreError::ForeignOwner { owner, .. } => Some(format!("sudo -u '#{owner}' certctl …")),
+            StoreError::TooOpen { path, .. } => Some(format!("chmod go-rwx {path}")),
+            StoreError::Version { .. } => Some("a newer certctl".to_owned()),
+            StoreError::Io { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Name { .. }
+            | StoreError::NotPlain { .. }
+            | StoreError::TooLarge { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Immutable { .. }
+            | StoreError::Locked { .. } => None,
+        };
+        let code = match &error {
+            StoreError::Locked { .. } => ExitCode::Deferred,
+            StoreError::Io { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Version { .. }
+            | StoreError::Name { .. }
+            | StoreError::NotPlain { .. }
+            | StoreError::TooLarge { .. }
+            | StoreError::TooOpen { .. }
+            | StoreError::ForeignOwner { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Immutable { .. } => ExitCode::State,
+        };
+        Self { code, message: error.to_string(), hint }
+    }
+}
+
+impl From<RequestError> for CliError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Target(error) => error.into(),
+            error @ RequestError::Stdin(_) => Self::new(ExitCode::Manifest, error),
+        }
+    }
+}
+
+impl From<RunError> for CliError {
+    fn from(error: RunError) -> Self {
+        let code = match error {
+            RunError::Store(error) => return error.into(),
+            RunError::ResolverHost { .. } | RunError::Resolver(_) => ExitCode::Usage,
+            RunError::Listen(_) => ExitCode::Manifest,
+            RunError::Tokens(_) => ExitCode::State,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<OwnersError> for CliError {
+    fn from(error: OwnersError) -> Self {
+        match error {
+            OwnersError::Target(error) => error.into(),
+            OwnersError::Store(error) => error.into(),
+            OwnersError::Ambiguous { ref of_certificate, ref own, .. } => {
+                let hint = format!(
+                    "certctl inspect secret {of_certificate}, or certctl inspect secret {own}"
+                );
+                Self::new(ExitCode::Usage, error).hinted(hint)
+            }
+        }
     }
 }
 

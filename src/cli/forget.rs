@@ -3,20 +3,19 @@
 use super::args::ForgetArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::leftovers::place;
-use super::run::{on_one_thread, open_state};
+use super::orphans::place;
+use super::run::on_one_thread;
 use super::shell::Shell;
-use super::target::NameTarget;
-use super::work::known;
+use super::work::open;
 use crate::resource::NamespacedName;
-use crate::store::{OpenMode, Records};
+use crate::workspace::target::NameTarget;
 
 /// Removes what the state remembers of the named certificates; the issued files only when asked.
 pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
     on_one_thread(async {
-        let state = open_state(&path, OpenMode::ReadWrite)?;
-        let records = known(&state).await?;
+        let mut workspace = open(shell).await?;
+        workspace.make_writable()?;
+        let (state, records) = (workspace.state(), workspace.records());
         let names: Vec<NamespacedName> = records.iter().map(|(name, _)| name.clone()).collect();
         let mut meant = Vec::new();
         for word in &args.names {
@@ -27,9 +26,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
             meant.push(target.find(&names, shell.global.namespace())?);
         }
         for name in meant {
-            let orders = Records::new(&state).all_orders(&name).await?;
-            let owed = orders.iter().filter_map(|(_, kept)| kept.as_ref().ok());
-            for order in owed.map(|kept| &kept.value) {
+            for order in workspace.orders(&name).await? {
                 let left: Vec<String> = order.challenges.iter().filter_map(place).collect();
                 if !left.is_empty() {
                     let (order, left) = (&order.name, left.join("; "));
@@ -42,7 +39,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
             let secret =
                 record.map(|(_, record)| NamespacedName::new(&name.namespace, &record.secret_name));
             let removed = secret.as_ref().filter(|_| args.secret);
-            state.forget(&name, removed, shell.global.lock_timeout.0).await?;
+            workspace.forget(&name, removed).await?;
             let files = match secret.and_then(|secret| state.secret_path(&secret).ok()) {
                 Some(folder) if !args.secret && folder.exists() => {
                     format!("; its files stay in {}", folder.display())

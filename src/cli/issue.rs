@@ -6,19 +6,19 @@ use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::count::count;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
-use super::leftovers;
+use super::orphans;
 use super::output;
-use super::revoke;
-use super::run::{Setting, conclude, endings_of, on_one_thread, open_state, refuse_in_a_hook, run};
+use super::revocations;
+use super::run::{conclude, endings_of, on_one_thread, run};
 use super::shell::Shell;
 use super::status::write_metrics;
 use super::timer::Host;
-use super::work::{Wanted, Work, gather, known};
+use super::work::{open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Only, Task};
 use crate::manifest::{Loaded, Source};
 use crate::resource::{CertificateRecord, NamespacedName};
-use crate::store::{OpenMode, StateDirectory};
+use crate::workspace::{Job, Request, Targets, Workspace, owes};
 
 /// Makes certificates true, as far as they are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -28,28 +28,24 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
             Ok(())
         })?;
     }
-    let wanted = Wanted::read(&args.targets)?;
-    work_on(shell, &wanted, "issue", |_| {})
+    let request = Request::read(&args.targets)?;
+    begin(shell, &request, "issue", |_| {})
 }
 
 /// Runs outputs and hooks that are pending, whatever failed before.
 pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let wanted = Wanted::read(&args.names)?;
-    deploy_these(shell, &wanted, "deploy")
+    let request = Request::read(&args.names)?;
+    begin(shell, &request, "deploy", only_deploy)
 }
 
-/// The same, for another verb that has changed what is live.
-pub(crate) fn deploy_these(
-    shell: &mut Shell,
-    wanted: &Wanted,
-    verb: &'static str,
-) -> Result<ExitCode, CliError> {
-    work_on(shell, wanted, verb, |task| task.only = Some(Only::Deploy))
+/// Changes a task so that nothing but outputs and hooks are run.
+pub(crate) fn only_deploy(task: &mut Task) {
+    task.only = Some(Only::Deploy);
 }
 
 /// Issues certificates now, whatever trigger and backoff say.
 pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let wanted = Wanted::read(&args.names)?;
+    let request = Request::read(&args.names)?;
     let usage = |message: &str| CliError::new(ExitCode::Usage, message);
     let has_names = !args.names.is_empty();
     let has_selector = shell.global.selector.is_some();
@@ -70,74 +66,85 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
     let force = Force { new_key: args.new_key, new_order: args.new_order };
-    work_on(shell, &wanted, "renew", |task| task.force = Some(force))
+    begin(shell, &request, "renew", |task| task.force = Some(force))
 }
 
-fn work_on(
+fn begin(
     shell: &mut Shell,
-    wanted: &Wanted,
+    request: &Request,
     verb: &'static str,
     adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
-    refuse_in_a_hook(shell, verb)?;
-    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    shell.refuse_in_a_hook(verb)?;
     on_one_thread(async {
         // Manifests are read before anything is written: a mistake in them leaves no trace.
-        let state = open_state(&path, OpenMode::ReadOnly)?;
-        let records = known(&state).await?;
-        let Work { mut tasks, secrets, orphans, has_errors, loaded } =
-            match gather(shell, wanted, &records) {
-                Ok(work) => work,
-                Err(error) => {
-                    leftovers::warn(shell, &state, &records).await?;
-                    return Err(error);
-                }
-            };
-        tell_orphans(shell, &orphans);
-        tell_empty(shell, wanted, &loaded, has_errors)?;
-        if loaded.certificates.is_empty() && !has_errors {
-            return nothing_found(shell, records.len());
-        }
-        if tasks.is_empty() && !has_errors {
-            shell.output.talk("nothing to do: no Certificate is meant by these arguments");
-            return Ok(ExitCode::Done);
-        }
-        tasks.iter_mut().for_each(&adapt);
-        let state = open_state(&path, OpenMode::ReadWrite)?;
-        tell_strays(&state, &tasks)?;
-        tell_moves(&tasks, &records);
-        let setting = Setting::new(verb, secrets);
-        let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
-        let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
-        Box::pin(leftovers::clean_up(shell, &state, &records, &done, verb)).await?;
-        let mut code = conclude(shell, &state, &ended, has_errors, SystemClock.now()).await?;
-        let revoked = if records.iter().any(|(_, record)| revoke::owes(record)) {
-            Box::pin(revoke::finish(shell, &state, None, verb)).await?
-        } else {
-            Vec::new()
-        };
-        if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
-            let endings = endings_of(&ended).chain(revoked);
-            code = exit::of_run(endings, shell.global.exit_code);
-        }
-        match Box::pin(write_metrics(shell, &state)).await {
-            Err(error) if code == ExitCode::Done => Err(error),
+        let mut workspace = open(shell).await?;
+        let targets = match targets(shell, &mut workspace, request) {
+            Ok(targets) => targets,
             Err(error) => {
-                // How the certificates ended is worth more than this.
-                shell.output.talk(&format!("warning: {error}"));
-                Ok(code)
+                orphans::warn(shell, &workspace).await?;
+                return Err(error);
             }
-            Ok(()) => Ok(code),
-        }
+        };
+        Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await
     })
 }
 
+/// Does the work of a verb on its targets, and then what earlier runs owe.
+pub(crate) async fn work_on(
+    shell: &mut Shell,
+    workspace: &mut Workspace,
+    request: &Request,
+    targets: Targets,
+    verb: &'static str,
+    adapt: impl Fn(&mut Task),
+) -> Result<ExitCode, CliError> {
+    let Targets { mut tasks, secrets, orphans, has_errors, loaded } = targets;
+    tell_orphans(shell, &orphans);
+    tell_empty(shell, request, &loaded, has_errors)?;
+    if loaded.certificates.is_empty() && !has_errors {
+        return nothing_found(shell, workspace.records().len());
+    }
+    if tasks.is_empty() && !has_errors {
+        shell.output.talk("nothing to do: no Certificate is meant by these arguments");
+        return Ok(ExitCode::Done);
+    }
+    tasks.iter_mut().for_each(adapt);
+    workspace.make_writable()?;
+    tell_strays(workspace, &tasks)?;
+    tell_moves(&tasks, workspace.records());
+    let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
+    let owed = workspace.records().iter().any(|(_, record)| owes(record));
+    let ended = Box::pin(run(shell, workspace, &tasks, Job::new(verb, secrets))).await?;
+    Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
+    let now = SystemClock.now();
+    let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
+    let revoked = if owed {
+        Box::pin(revocations::finish(shell, workspace, None, verb)).await?
+    } else {
+        Vec::new()
+    };
+    if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
+        let endings = endings_of(&ended).chain(revoked);
+        code = exit::of_run(endings, shell.global.exit_code);
+    }
+    match Box::pin(write_metrics(shell, workspace)).await {
+        Err(error) if code == ExitCode::Done => Err(error),
+        Err(error) => {
+            // How the certificates ended is worth more than this.
+            shell.output.talk(&format!("warning: {error}"));
+            Ok(code)
+        }
+        Ok(()) => Ok(code),
+    }
+}
+
 /// With -v: files among the documents of a certificate that are none are passed over.
-fn tell_strays(state: &StateDirectory, tasks: &[Task]) -> Result<(), CliError> {
+fn tell_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
     if tracing::enabled!(tracing::Level::DEBUG) {
         for task in tasks {
             let certificate = task.certificate.metadata.key();
-            for file in state.strays(&certificate)? {
+            for file in workspace.state().strays(&certificate)? {
                 let file = output::escape(&file);
                 tracing::debug!(%certificate, "warning: {file} is no document of the state");
             }
@@ -149,7 +156,7 @@ fn tell_strays(state: &StateDirectory, tasks: &[Task]) -> Result<(), CliError> {
 /// Files that were named and hold no Certificate: an error when no other of them does.
 fn tell_empty(
     shell: &mut Shell,
-    wanted: &Wanted,
+    request: &Request,
     loaded: &Loaded,
     has_errors: bool,
 ) -> Result<(), CliError> {
@@ -160,7 +167,7 @@ fn tell_empty(
         Source::Stdin(_) => PathBuf::from("-"),
     };
     let empty: Vec<PathBuf> =
-        wanted.sources.iter().map(path_of).filter(|path| !holds_one(path)).collect();
+        request.sources.iter().map(path_of).filter(|path| !holds_one(path)).collect();
     if empty.is_empty() || has_errors {
         return Ok(());
     }
@@ -169,7 +176,7 @@ fn tell_empty(
         name => output::escape(&name).into_owned(),
     });
     let message = format!("no Certificate in {}", names.collect::<Vec<_>>().join(", "));
-    if empty.len() == wanted.sources.len() && wanted.names.is_empty() {
+    if empty.len() == request.sources.len() && request.names.is_empty() {
         let error = CliError::new(ExitCode::Manifest, message);
         return Err(error.hinted("certctl validate FILE tells what is in it"));
     }

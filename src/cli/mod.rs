@@ -18,10 +18,8 @@ pub mod panic;
 pub mod parse;
 pub mod remark;
 pub mod schema;
-pub mod selector;
 pub mod shell;
 pub mod status;
-pub mod target;
 pub mod time;
 pub mod version;
 pub mod yaml;
@@ -37,12 +35,13 @@ mod golden;
 mod inspect;
 mod issue;
 mod journal;
-mod leftovers;
+mod orphans;
 mod plan;
 mod progress;
 mod rehearse;
 mod report;
 mod result;
+mod revocations;
 mod revoke;
 mod rollback;
 mod run;
@@ -53,6 +52,7 @@ mod work;
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::rc::Rc;
 
 use args::{Arguments, Verb};
 use count::count;
@@ -88,11 +88,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let Parsed { arguments: Arguments { global, verb, .. }, environment, config, matches } = parsed;
     let output = Output::of_process(global.color, global.log_format, &environment);
     panic::talk_json(global.log_format == LogFormat::Json);
-    let (inherited, results) = (Vec::new(), Results::default());
+    let (inherited, results) = (Rc::default(), Results::default());
     let mut shell = Shell { output, environment, global, config, matches, inherited, results };
     let ended = usable(&verb, &mut shell).and_then(|()| {
         let sockets = http01::inherited();
-        shell.inherited = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+        let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+        shell.inherited = Rc::new(sockets);
         start(verb, &mut shell)
     });
     match ended {

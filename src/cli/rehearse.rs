@@ -20,48 +20,50 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::escape;
 use super::report;
-use super::run::{Setting, on_one_thread, open_state, run_with};
+use super::run::{on_one_thread, run_with};
 use super::scratch::Scratch;
 use super::shell::Shell;
-use super::work::{Wanted, gather};
+use super::work::targets;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Ended, Ending, Observer, StandIn, Task};
 use crate::probe;
 use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver};
 use crate::resource::{Event, EventType, NamespacedName, SolverKind};
-use crate::store::OpenMode;
+use crate::workspace::{Job, Request, Workspace};
 
 /// Rehearses the certificates of the manifests.
 pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let wanted = Wanted::paths(&args.paths)?;
+    let request = Request::paths(&args.paths)?;
     let mut overrides: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new();
     for resolve in &args.resolve {
         overrides.entry(resolve.name.to_string()).or_default().push(resolve.address);
     }
-    let work = gather(shell, &wanted, &[])?;
-    if work.tasks.is_empty() {
-        return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
-    }
     let folder = Scratch::new("rehearsal")?;
     on_one_thread(async {
+        let settings = shell.settings_at(folder.path().to_owned())?;
+        let mut workspace = Workspace::open(settings).await?;
+        let work = targets(shell, &mut workspace, &request)?;
+        if work.tasks.is_empty() {
+            return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
+        }
         let dns = NameServer::start(BTreeMap::new()).map_err(failed)?;
         let port = http01_port(shell, &work.tasks);
-        let ca = start_ca(shell, port, overrides.clone(), &dns).await?;
+        let ca = start_ca(&workspace, port, overrides.clone(), &dns).await?;
         let tasks: Vec<Task> = work
             .tasks
             .iter()
             .map(|task| against(task, &ca.directory_url(), &ca.root_pem()))
             .collect();
-        let state = open_state(folder.path(), OpenMode::ReadWrite)?;
+        workspace.make_writable()?;
         let script = Rc::new(Script::default());
-        let setting = Setting {
+        let job = Job {
             secrets: work.secrets,
             overrides,
             dns01_stand_in: Some(stand_in(&dns)?),
             verb: "rehearse",
             at_most: PATIENCE,
         };
-        let ended = run_with(shell, &state, &tasks, setting, Rc::clone(&script)).await?;
+        let ended = run_with(&workspace, &tasks, job, Rc::clone(&script)).await?;
         for end in &ended {
             tell(shell, &script, end);
         }
@@ -104,12 +106,12 @@ fn http01_port(shell: &Shell, tasks: &[Task]) -> u16 {
 }
 
 async fn start_ca(
-    shell: &Shell,
+    workspace: &Workspace,
     http01_port: u16,
     overrides: BTreeMap<String, Vec<IpAddr>>,
     dns: &NameServer,
 ) -> Result<Ca, CliError> {
-    let resolver = super::run::resolver(shell, overrides).await?;
+    let resolver = workspace.settings().resolver(overrides).await?;
     let resolver = Arc::new(resolver);
     let lookup = move |name: String| {
         let resolver: Arc<probe::Resolver> = Arc::clone(&resolver);

@@ -9,28 +9,24 @@ use zeroize::Zeroizing;
 use super::args::RevokeArgs;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
-use super::leftovers;
+use super::orphans;
 use super::output::escape;
-use super::remark::{Level, Remark};
-use super::result::{Revoked, class_word};
-use super::run::{
-    Setting, code_of, conclude, on_one_thread, open_state, refuse_in_a_hook, run, with_world,
-};
+use super::result::Revoked;
+use super::revocations::finish;
+use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
-use super::target::Target;
-use super::work::{Wanted, gather, issuer_task, known};
-use crate::controller::{DeedError, Failure};
+use super::work::{open, targets};
+use crate::controller::Failure;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{AskError, Asked, Force, Task, Wish, ask_to_revoke, look, revoke_owed};
+use crate::engine::{AskError, Asked, Force, Task, Wish};
 use crate::pki::{Chain, ChainError, PrivateKey};
-use crate::resource::{
-    CertificateRecord, FailureClass, NamespacedName, Revocation, RevocationReason,
-};
-use crate::store::{OpenMode, StateDirectory};
+use crate::resource::{FailureClass, RevocationReason};
+use crate::workspace::target::Target;
+use crate::workspace::{ForeignRevocation, Job, Refusal, Request, Targets};
 
 /// Revokes the live certificate of a name, or the one in a file.
 pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    refuse_in_a_hook(shell, "revoke")?;
+    shell.refuse_in_a_hook("revoke")?;
     let usage = |message: &str| CliError::new(ExitCode::Usage, message);
     match Target::read(&args.target, &|path| path.exists())? {
         Target::Stdin => Err(usage("`-` is neither a certificate's name nor a file")),
@@ -45,25 +41,21 @@ pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, C
 }
 
 async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
-    let state = open_state(&path, OpenMode::ReadOnly)?;
-    let records = known(&state).await?;
-    let wanted = Wanted::read(std::slice::from_ref(&args.target))?;
-    let work = gather(shell, &wanted, &records)?;
-    let [task] = work.tasks.as_slice() else {
+    let request = Request::read(std::slice::from_ref(&args.target))?;
+    let mut workspace = open(shell).await?;
+    let Targets { tasks, secrets, .. } = targets(shell, &mut workspace, &request)?;
+    let [task] = tasks.as_slice() else {
         let message = "its Certificate and Issuer must be there to revoke it by name";
         return Err(CliError::new(ExitCode::Manifest, message)
             .hinted("certctl revoke FILE --key KEYFILE, which needs neither"));
     };
-    let state = open_state(&path, OpenMode::ReadWrite)?;
+    workspace.make_writable()?;
     let wish = Wish {
         reason: args.reason,
         at_once: args.now || args.no_issue,
         without_replacement: args.no_issue,
     };
-    let timeout = shell.global.lock_timeout.0;
-    let asked = ask_to_revoke(&state, task, wish, timeout, SystemClock.now());
-    let asked = Box::pin(asked).await?;
+    let asked = Box::pin(workspace.ask_to_revoke(task, wish)).await?;
     let certificate = task.certificate.metadata.key();
     let replaces = match &asked {
         Asked::Owed(_) => !args.no_issue,
@@ -86,135 +78,27 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     };
     let mut endings = Vec::new();
     if wish.at_once {
-        endings.extend(Box::pin(finish(shell, &state, Some(&certificate), "revoke")).await?);
+        endings
+            .extend(Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?);
     }
     if replaces {
         let new_key = args.reason == RevocationReason::KeyCompromise;
         let force = Some(Force { new_key, new_order: false });
         let tasks = [Task { force, ..task.clone() }];
-        let setting = Setting::new("revoke", work.secrets);
-        let ended = Box::pin(run(shell, &state, &tasks, setting)).await?;
-        let code = conclude(shell, &state, &ended, false, SystemClock.now()).await?;
+        let job = Job::new("revoke", secrets);
+        let ended = Box::pin(run(shell, &workspace, &tasks, job)).await?;
+        let now = SystemClock.now();
+        let code = conclude(shell, workspace.state(), &ended, false, now).await?;
         if let signal @ ExitCode::Signal(_) = code {
             return Ok(signal);
         }
         endings.extend(ended.iter().map(code_of));
     }
-    let owed = Box::pin(finish(shell, &state, Some(&certificate), "revoke")).await?;
+    let owed = Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?;
     endings.extend(owed);
     let done = [certificate].into();
-    Box::pin(leftovers::clean_up(shell, &state, &records, &done, "revoke")).await?;
+    Box::pin(orphans::clean_up(shell, &mut workspace, &done, "revoke")).await?;
     Ok(exit::of_run(endings, shell.global.exit_code))
-}
-
-/// Whether something of a certificate is still to be revoked.
-pub(crate) fn owes(record: &CertificateRecord) -> bool {
-    record.revocations.iter().any(Revocation::is_owed)
-}
-
-/// Revokes what is owed of one certificate, or of all that are known, and says what came of it.
-/// How it ended is told for each that is owed still.
-pub(crate) async fn finish(
-    shell: &mut Shell,
-    state: &StateDirectory,
-    only: Option<&NamespacedName>,
-    verb: &'static str,
-) -> Result<Vec<exit::Ending>, CliError> {
-    let mut records = known(state).await?;
-    let owing: Vec<NamespacedName> = records
-        .iter()
-        .filter(|(name, record)| owes(record) && only.is_none_or(|only| only == name))
-        .map(|(name, _)| name.clone())
-        .collect();
-    if owing.is_empty() {
-        return Ok(Vec::new());
-    }
-    records.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let Ok(work) = gather(shell, &Wanted { is_said: true, ..Wanted::default() }, &records) else {
-        return Ok(vec![exit::Ending::Deferred]);
-    };
-    let setting = Setting::new(verb, work.secrets);
-    let timeout = shell.global.lock_timeout.0;
-    let mut told = Vec::new();
-    with_world(shell, state, setting, async |world| {
-        for name in owing {
-            let task = work.tasks.iter().find(|task| task.certificate.metadata.key() == name);
-            let done = match task {
-                Some(task) => {
-                    let deed = revoke_owed(&SystemClock, state, world, task, timeout);
-                    Some(Box::pin(deed).await)
-                }
-                None => None,
-            };
-            told.push((name, done));
-        }
-    })
-    .await?;
-    let mut endings = Vec::new();
-    for (name, done) in told {
-        let Some(done) = done else {
-            shell.output.talk(&format!(
-                "warning: {name}: a revocation is owed, and its Certificate and Issuer are not \
-                 there; the first run that finds them does it"
-            ));
-            continue;
-        };
-        let (told, owed) = done?;
-        endings.extend(
-            told.into_iter().map(|told| tell(shell, &name, &told.revocation, &told.answer)),
-        );
-        for revocation in owed {
-            let serial = &revocation.serial;
-            shell.results.revoked(Revoked::new(Some(&name), serial, revocation.reason, "owed"));
-            shell.output.talk(&format!(
-                "owed: {name}: serial {serial} is not revoked yet: it is as soon as its \
-                 replacement is issued and deployed\n  to revoke it before: certctl revoke {name} \
-                 --now"
-            ));
-            endings.push(exit::Ending::Deferred);
-        }
-    }
-    Ok(endings)
-}
-
-fn tell(
-    shell: &mut Shell,
-    name: &NamespacedName,
-    revocation: &Revocation,
-    answer: &Result<(), DeedError>,
-) -> exit::Ending {
-    let Revocation { serial, reason, .. } = revocation;
-    let revoked = |state| Revoked::new(Some(name), serial, *reason, state);
-    match answer {
-        Ok(()) => {
-            shell.results.revoked(revoked("revoked"));
-            shell.output.talk(&format!("{name}: serial {serial} revoked ({reason})"));
-            exit::Ending::Changed
-        }
-        Err(error) => {
-            let next = if revocation.is_owed() {
-                "tried again by the next run".to_owned()
-            } else {
-                "not tried again: the CA has refused; with the certificate's own key it can be \
-                 done: certctl revoke FILE --key KEYFILE"
-                    .to_owned()
-            };
-            let message = escape(&error.message);
-            let text = format!("error: {name}: serial {serial} not revoked: {message}\n  {next}");
-            let class = Failure::of_deed("", error).class;
-            let remark = Remark::new(Level::Error, text, format_args!("not revoked: {message}"))
-                .with("certificate", name.to_string())
-                .with("class", class_word(class))
-                .with("serial", serial.as_str())
-                .with("next_attempt", serde_json::Value::Null)
-                .with("hint", next);
-            shell.output.tell(&remark);
-            shell
-                .results
-                .revoked(Revoked { message: Some(error.message.clone()), ..revoked("failed") });
-            exit::Ending::Failed(class)
-        }
-    }
 }
 
 /// Revokes the first certificate of a file, at whichever of the Issuers' CAs does it.
@@ -239,65 +123,41 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     if key.as_ref().is_some_and(|key| key.facts().public_key != leaf.public_key) {
         return Err(wrong(&"the key is not that of the certificate"));
     }
-    let state_dir = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
-    let state = open_state(&state_dir, OpenMode::ReadOnly)?;
-    let records = known(&state).await?;
+    let mut workspace = open(shell).await?;
     let is_it = |fingerprint: &Option<String>| fingerprint.as_ref() == Some(&leaf.fingerprint);
-    if let Some((name, _)) = records.iter().find(|(_, record)| is_it(&record.issued_fingerprint)) {
+    let mut records = workspace.records().iter();
+    if let Some((name, _)) = records.find(|(_, record)| is_it(&record.issued_fingerprint)) {
         let error = CliError::new(
             ExitCode::Usage,
             format_args!("{} is the live certificate of {name}", path.display()),
         );
         return Err(error.hinted(format_args!("certctl revoke {name}")));
     }
-    let work = gather(shell, &Wanted::default(), &records)?;
-    let tasks: Vec<Task> =
-        work.loaded.issuers.iter().map(|issuer| issuer_task(shell, issuer)).collect();
-    let state = open_state(&state_dir, OpenMode::ReadWrite)?;
-    let setting = Setting::new("revoke", work.secrets);
-    let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
-    let intervals = crate::controller::Intervals { self_check: jiff::SignedDuration::ZERO };
-    let mut refusals: Vec<(String, DeedError)> = Vec::new();
-    let mut at = None;
-    with_world(shell, &state, setting, async |world| {
-        for task in &tasks {
-            let issuer = task.issuer.metadata.name.clone();
-            let looked = look(&state, task, intervals, SystemClock.now());
-            let Ok(snapshot) = Box::pin(looked).await else { continue };
-            let done = match &key {
-                Some(key) => Box::pin(world.revoke_by_key(&snapshot, key, der, args.reason)).await,
-                None if snapshot.account.as_ref().is_none_or(|a| a.url.is_none()) => continue,
-                None => Box::pin(world.revoke(&snapshot, der, args.reason)).await,
-            };
-            match done {
-                Ok(()) => {
-                    at = Some(task.issuer.acme.server.clone());
-                    return;
-                }
-                Err(error) => refusals.push((issuer, error)),
-            }
-        }
-    })
-    .await?;
+    let targets = targets(shell, &mut workspace, &Request::default())?;
+    workspace.make_writable()?;
     let (serial, reason) = (&leaf.serial, args.reason);
-    if let Some(server) = at {
-        shell.output.talk(&format!("serial {serial} revoked ({reason}) at {}", escape(&server)));
-        shell.results.revoked(Revoked::new(None, serial, reason, "revoked"));
-        return Ok(ExitCode::Done);
+    let foreign = ForeignRevocation { chain: &chain, key: key.as_ref(), reason };
+    match workspace.revoke_foreign(&targets, &foreign).await? {
+        Ok(server) => {
+            let server = escape(&server);
+            shell.output.talk(&format!("serial {serial} revoked ({reason}) at {server}"));
+            shell.results.revoked(Revoked::new(None, serial, reason, "revoked"));
+            Ok(ExitCode::Done)
+        }
+        Err(refusals) => Err(nobody_revoked(serial, &refusals, key.is_some())),
     }
-    Err(nobody_revoked(serial, &refusals, key.is_some()))
 }
 
 /// Why no CA revoked a serial.
-fn nobody_revoked(serial: &str, refusals: &[(String, DeedError)], has_key: bool) -> CliError {
+fn nobody_revoked(serial: &str, refusals: &[Refusal], has_key: bool) -> CliError {
     let mut message = format!("serial {serial} is not revoked");
-    for (issuer, error) in refusals {
+    for Refusal { issuer, error } in refusals {
         message.push_str("\n  ");
         message.push_str(issuer);
         message.push_str(": ");
         message.push_str(&escape(&error.message));
     }
-    let class = refusals.last().map(|(_, error)| Failure::of_deed("", error).class);
+    let class = refusals.last().map(|last| Failure::of_deed("", &last.error).class);
     let code = ExitCode::from(class.unwrap_or(FailureClass::Precondition));
     let error = CliError::new(code, message);
     match (refusals.is_empty(), has_key) {

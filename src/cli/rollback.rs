@@ -5,53 +5,48 @@ use std::fmt::Write as _;
 use super::args::RollbackArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::issue::deploy_these;
+use super::issue::{only_deploy, work_on};
 use super::output::escape;
-use super::run::{on_one_thread, open_state, refuse_in_a_hook};
+use super::run::on_one_thread;
 use super::shell::Shell;
 use super::time;
-use super::work::{Wanted, gather, known};
+use super::work::{open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{BackError, KeptRevision, WentBack, roll_back};
+use crate::engine::{BackError, KeptRevision, WentBack};
 use crate::resource::NamespacedName;
-use crate::store::OpenMode;
+use crate::workspace::Request;
 
 /// Makes a kept revision live again, then deploys it.
 pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    refuse_in_a_hook(shell, "rollback")?;
-    let wanted = Wanted::read(std::slice::from_ref(&args.name))?;
-    if wanted.names.is_empty() {
+    shell.refuse_in_a_hook("rollback")?;
+    let request = Request::read(std::slice::from_ref(&args.name))?;
+    if request.names.is_empty() {
         let message = "a certificate is gone back with by NAME or NAMESPACE/NAME";
         return Err(CliError::new(ExitCode::Usage, message));
     }
-    let went_back = on_one_thread(go_back(args, &wanted, shell))?;
-    let code = deploy_these(shell, &Wanted { is_said: true, ..wanted }, "rollback")?;
-    if went_back && code == ExitCode::Done && shell.global.exit_code {
-        return Ok(ExitCode::Changed);
-    }
-    Ok(code)
+    on_one_thread(go_back(args, &request, shell))
 }
 
-/// Whether another revision is live now.
 async fn go_back(
     args: &RollbackArgs,
-    wanted: &Wanted,
+    request: &Request,
     shell: &mut Shell,
-) -> Result<bool, CliError> {
-    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
-    let records = known(&open_state(&path, OpenMode::ReadOnly)?).await?;
-    let work = gather(shell, wanted, &records)?;
-    let [task] = work.tasks.as_slice() else {
+) -> Result<ExitCode, CliError> {
+    let mut workspace = open(shell).await?;
+    let found = targets(shell, &mut workspace, request)?;
+    let [task] = found.tasks.as_slice() else {
         let message = "its Certificate and Issuer must be there to go back";
         return Err(CliError::new(ExitCode::Manifest, message).hinted("-f MANIFEST"));
     };
-    let state = open_state(&path, OpenMode::ReadWrite)?;
-    let timeout = shell.global.lock_timeout.0;
-    let back = roll_back(&SystemClock, &state, task, args.to, timeout);
-    let back = Box::pin(back).await.map_err(refused)?;
-    let certificate = task.certificate.metadata.key();
-    shell.output.talk(&told(&certificate, &back));
-    Ok(matches!(back, WentBack::Done { .. }))
+    workspace.make_writable()?;
+    let back = Box::pin(workspace.roll_back(task, args.to)).await.map_err(refused)?;
+    shell.output.talk(&told(&task.certificate.metadata.key(), &back));
+    workspace.read_records().await?;
+    let work = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
+    let code = Box::pin(work).await?;
+    let went_back = matches!(back, WentBack::Done { .. });
+    let is_change = went_back && code == ExitCode::Done && shell.global.exit_code;
+    Ok(if is_change { ExitCode::Changed } else { code })
 }
 
 fn told(certificate: &NamespacedName, back: &WentBack) -> String {

@@ -1,14 +1,22 @@
 //! What every verb is given: the streams, the environment, the flags and what becomes of the run.
 
 use std::net::TcpListener;
+use std::path::PathBuf;
+use std::rc::Rc;
 
 use clap::ArgMatches;
 
 use super::args::GlobalArgs;
 use super::config::Config;
 use super::environment::Environment;
+use super::error::CliError;
+use super::exit::ExitCode;
 use super::output::Output;
 use super::result::Results;
+use crate::controller::Intervals;
+use crate::engine::Options;
+use crate::manifest::Source;
+use crate::workspace::{Request, Settings};
 
 /// What every verb is given.
 pub struct Shell {
@@ -23,7 +31,68 @@ pub struct Shell {
     /// What clap made of the command line, of variables and of `config.toml`.
     pub matches: ArgMatches,
     /// Sockets that were handed over, for HTTP-01.
-    pub inherited: Vec<TcpListener>,
+    pub inherited: Rc<Vec<TcpListener>>,
     /// What was done, for programs.
     pub results: Results,
+}
+
+impl Shell {
+    /// What the flags, the variables and `config.toml` say, for the workspace.
+    pub(crate) fn settings(&self) -> Result<Settings, CliError> {
+        let state = self.environment.state_dir(self.global.state_dir.as_deref())?.path;
+        self.settings_at(state)
+    }
+
+    /// The same, with another state directory.
+    pub(crate) fn settings_at(&self, state_dir: PathBuf) -> Result<Settings, CliError> {
+        let global = &self.global;
+        let environment = self.environment.clone();
+        let config = self.environment.config_dir(global.config_dir.as_deref());
+        let resolvers = global.resolver.iter();
+        Ok(Settings {
+            files: self.files()?,
+            config_dir: config.ok().map(|config| config.path),
+            credentials_dir: self.environment.credentials_dir().map(|found| found.path),
+            state_dir,
+            namespace: global.namespace().map(str::to_owned),
+            selector: global.selector.clone(),
+            cluster_resource_namespace: global.cluster_resource_namespace.clone(),
+            is_root: self.environment.is_root(),
+            options: Options {
+                parallel: global.parallel.get(),
+                max_concurrent_challenges: global.max_concurrent_challenges.get(),
+                timeout: global.timeout.0,
+                lock_timeout: global.lock_timeout.0,
+                intervals: Intervals { self_check: global.self_check_interval.0 },
+                unattended: !self.output.talks_to_terminal(),
+            },
+            hook_timeout: global.hook_timeout.0.unsigned_abs(),
+            http01_listen: global.http01_listen.clone(),
+            http01_inherited: Rc::clone(&self.inherited),
+            http01_check_port: global.http01_check_port.unwrap_or(80),
+            resolvers: resolvers.map(|server| (server.host.clone(), server.port)).collect(),
+            dns01_authoritative_port: global.dns01_authoritative_port,
+            dns01_recursive_nameservers_only: global.dns01_recursive_nameservers_only,
+            environment: Rc::new(move |name| {
+                environment.value(name).map(|value| value.to_string_lossy().into_owned())
+            }),
+        })
+    }
+
+    /// What `-f` and `CERTCTL_FILES` name.
+    pub(crate) fn files(&self) -> Result<Vec<Source>, CliError> {
+        let named = &self.global.filename;
+        let paths = if named.is_empty() { self.environment.files() } else { named.clone() };
+        Ok(Request::paths(&paths)?.sources)
+    }
+
+    /// A hook runs while its certificate is locked: what waits for that lock is not begun.
+    pub(crate) fn refuse_in_a_hook(&self, verb: &str) -> Result<(), CliError> {
+        let Some(event) = self.environment.value("CERTCTL_EVENT") else { return Ok(()) };
+        let message = format!(
+            "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
+            event.display()
+        );
+        Err(CliError::new(ExitCode::Usage, message))
+    }
 }

@@ -5,20 +5,24 @@ use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
-use super::work::{Wanted, files_of, is_root, refused, show};
+use super::work::{refused, show};
 use super::{output, yaml};
 use crate::manifest::{self, Loaded, Source};
+use crate::workspace::Request;
 
 /// Reads the manifests and says everything that is wrong with them.
 pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let mut sources = Wanted::paths(&args.paths)?.sources;
-    sources.extend(files_of(shell)?);
+    let mut sources = Request::paths(&args.paths)?.sources;
+    sources.extend(shell.files()?);
     if sources.is_empty() {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
         sources.push(Source::Directory(config.path));
     }
     let places: Vec<String> = sources.iter().filter_map(place).collect();
-    let options = manifest::Options { check_trust: is_root(), ..manifest::Options::default() };
+    let options = manifest::Options {
+        check_trust: shell.environment.is_root(),
+        ..manifest::Options::default()
+    };
     let mut loaded = manifest::load(&sources, &options);
     manifest::check_references(&mut loaded);
     match shell.global.format() {

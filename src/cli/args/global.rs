@@ -8,8 +8,8 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::values::{self, HostPort};
 use crate::cli::output::{LogFormat, When};
-use crate::cli::selector::LabelSelector;
 use crate::resource::GoDuration;
+use crate::workspace::selector::LabelSelector;
 
 /// The global flags. Only -f, -n, -o, -v, -q and -h are in the short help.
 #[derive(Clone, Debug, Args)]

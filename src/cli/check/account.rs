@@ -54,7 +54,7 @@ pub(super) async fn account(known: &Known, issuer: &Issuer, client: &Client) -> 
 type Pem = zeroize::Zeroizing<Vec<u8>>;
 
 async fn stored_key(known: &Known, id: &str) -> Result<Option<Pem>, String> {
-    let Some(state) = &known.state else {
+    let Some(state) = known.state() else {
         return Err("the state directory cannot be read".to_owned());
     };
     Records::new(state).account_key(id).await.map_err(|error| error.to_string())

@@ -12,10 +12,10 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::cli::target::NameTarget;
 use crate::cli::time;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::{FailureClass, Issuer};
+use crate::workspace::target::NameTarget;
 
 /// `certctl check acme`.
 pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

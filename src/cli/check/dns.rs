@@ -13,7 +13,7 @@ use super::{code_of, format_of, lines, written};
 use crate::cli::args::CheckDnsArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
-use crate::cli::run::{on_one_thread, resolver};
+use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::probe::{Caa, Dns01Request, LookupError, Resolver, caa, check_dns01};
 use crate::resource::{Dns01Report, DnsName, FailureClass, NameServerReport, ServerAnswer};
@@ -26,7 +26,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
     let name: DnsName = args.name.parse().map_err(refused)?;
     on_one_thread(async {
         let known = Known::read(shell, false).await?;
-        let resolver = Rc::new(resolver(shell, BTreeMap::new()).await?);
+        let resolver = Rc::new(known.workspace.settings().resolver(BTreeMap::new()).await?);
         let mut findings = Findings::gather(&resolver, &name).await;
         findings.issuers = judge(shell, &known, &resolver, &name, findings.caa.as_ref().ok()).await;
         shell.output.data(&written(format, &findings.page(), &findings.value())?)?;

@@ -143,7 +143,7 @@ async fn ask_provider(
             environment: &|name| {
                 shell.environment.value(name).map(|value| value.to_string_lossy().into_owned())
             },
-            solvers_dir: &known.solvers_dir,
+            solvers_dir: &known.solvers_dir(),
             api: dns_api(USER_AGENT),
             resolver: Rc::clone(resolver),
         };

@@ -15,7 +15,7 @@ use super::{code_of, format_of, lines, written};
 use crate::cli::args::CheckHttpArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
-use crate::cli::run::{on_one_thread, resolver};
+use crate::cli::run::on_one_thread;
 use crate::cli::scratch::Scratch;
 use crate::cli::shell::Shell;
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -36,7 +36,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
     on_one_thread(async {
         let known = Known::read(shell, false).await?;
         let settings = settings_of(&known, &name);
-        let resolver = resolver(shell, BTreeMap::new()).await?;
+        let resolver = known.workspace.settings().resolver(BTreeMap::new()).await?;
         let findings = Findings::gather(shell, &resolver, &name, &settings).await?;
         shell.output.data(&written(format, &findings.page(), &findings.value())?)?;
         Ok(code_of(findings.troubles()))

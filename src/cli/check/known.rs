@@ -1,50 +1,55 @@
-//! What the manifests say, for checks that are of use without any.
+//! What the manifests say, for checks that need none of it.
 
 use std::path::PathBuf;
 
 use crate::cli::error::CliError;
-use crate::cli::run::open_state;
 use crate::cli::shell::Shell;
-use crate::cli::work::{Wanted, gather, known};
+use crate::cli::work::show;
 use crate::engine::IssuerAccess;
 use crate::manifest::{Loaded, SecretSource};
 use crate::resource::Issuer;
-use crate::store::{OpenMode, StateDirectory};
-
-/// Sent to CAs and providers.
-pub(super) const USER_AGENT: &str = concat!("certctl/", env!("CARGO_PKG_VERSION"));
+use crate::store::StateDirectory;
+pub(super) use crate::workspace::run::USER_AGENT;
+use crate::workspace::{Settings, Targets, Workspace};
 
 /// Everything that is known here.
 pub(super) struct Known {
+    pub(super) workspace: Workspace,
     /// What was read.
     pub(super) loaded: Loaded,
     /// Where secrets come from.
     pub(super) secrets: SecretSource,
-    /// The state, when it can be read.
-    pub(super) state: Option<StateDirectory>,
-    /// The operator's programs.
-    pub(super) solvers_dir: PathBuf,
-    cluster_resource_namespace: String,
+    has_state: bool,
 }
 
 impl Known {
     /// Reads the manifests; what is wrong with them is told only when `tells`.
     pub(super) async fn read(shell: &mut Shell, tells: bool) -> Result<Self, CliError> {
-        let path = shell.environment.state_dir(shell.global.state_dir.as_deref()).ok();
-        let state = path.and_then(|path| open_state(&path.path, OpenMode::ReadOnly).ok());
-        let records = match &state {
-            Some(state) => known(state).await.unwrap_or_default(),
-            None => Vec::new(),
+        let path = shell.environment.state_dir(shell.global.state_dir.as_deref());
+        let path = path.map(|found| found.path).unwrap_or_default();
+        let settings = shell.settings_at(path)?;
+        let (mut workspace, has_state) = match Workspace::open(settings.clone()).await {
+            Ok(workspace) => (workspace, !settings.state_dir.as_os_str().is_empty()),
+            Err(_) => {
+                let settings = Settings { state_dir: PathBuf::new(), ..settings };
+                (Workspace::open(settings).await?, false)
+            }
         };
-        let work = gather(shell, &Wanted { is_said: !tells, ..Wanted::default() }, &records)?;
-        let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-        Ok(Self {
-            loaded: work.loaded,
-            secrets: work.secrets,
-            state,
-            solvers_dir: config.map(|config| config.path).unwrap_or_default().join("solvers.d"),
-            cluster_resource_namespace: shell.global.cluster_resource_namespace.clone(),
-        })
+        let Targets { loaded, secrets, .. } = workspace.everything();
+        if tells {
+            show(shell, &loaded);
+        }
+        Ok(Self { workspace, loaded, secrets, has_state })
+    }
+
+    /// The state, when it can be read.
+    pub(super) fn state(&self) -> Option<&StateDirectory> {
+        self.has_state.then(|| self.workspace.state())
+    }
+
+    /// The operator's programs.
+    pub(super) fn solvers_dir(&self) -> PathBuf {
+        self.workspace.settings().below_config("solvers.d")
     }
 
     /// The way to what an issuer refers to.
@@ -52,7 +57,7 @@ impl Known {
         IssuerAccess {
             issuer,
             secrets: &self.secrets,
-            cluster_resource_namespace: &self.cluster_resource_namespace,
+            cluster_resource_namespace: &self.workspace.settings().cluster_resource_namespace,
         }
     }
 }

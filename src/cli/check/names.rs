@@ -1,9 +1,9 @@
 //! Which Certificates of the manifests are for a name, and how it is proven.
 
-use crate::cli::work::issuer_of;
 use crate::engine::inputs::{names_of, solver_for};
 use crate::manifest::Loaded;
 use crate::resource::{Certificate, DnsName, Identifier, Issuer, Solver};
+use crate::workspace::issuer_of;
 
 /// A Certificate that is for the name, or for its wildcard.
 pub(super) struct Wanting<'a> {

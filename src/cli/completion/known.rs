@@ -13,7 +13,6 @@ use super::skim::{Seen, skim};
 use crate::cli::config::Config;
 use crate::cli::environment::Environment;
 use crate::cli::status::Verdict;
-use crate::cli::target::Target;
 use crate::cli::time;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::manifest::{self, MAX_BYTES, Options, Source, listing, read_regular};
@@ -21,6 +20,7 @@ use crate::resource::{
     CertificateRecord, ConditionStatus, ConditionType, NamespacedName, Order, is_dns_subdomain,
 };
 use crate::store::{OpenMode, Records, StateDirectory};
+use crate::workspace::target::Target;
 
 /// How many bytes of manifests are read at one TAB, and how many of those through the parser.
 const MOST_READ: usize = 16 << 20;

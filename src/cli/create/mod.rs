@@ -14,7 +14,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::work::{Wanted, is_root, refused, show};
+use super::work::{refused, show};
 use super::{status, yaml};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{self, Loaded};
@@ -23,6 +23,7 @@ use crate::resource::{
     Certificate, CertificateRequest, CertificateRequestSpec, Metadata, is_dns_subdomain,
 };
 use crate::store::atomic;
+use crate::workspace::Request;
 
 /// `certctl create`.
 pub(crate) fn create(verb: &CreateVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -105,12 +106,15 @@ fn certificate(
     shell: &mut Shell,
 ) -> Result<(Certificate, Loaded), CliError> {
     let path = &args.from_certificate_file;
-    let wanted = Wanted::paths(std::slice::from_ref(path))?;
-    let mut options = manifest::Options { check_trust: is_root(), ..manifest::Options::default() };
+    let request = Request::paths(std::slice::from_ref(path))?;
+    let mut options = manifest::Options {
+        check_trust: shell.environment.is_root(),
+        ..manifest::Options::default()
+    };
     if let Some(namespace) = shell.global.namespace() {
         namespace.clone_into(&mut options.default_namespace);
     }
-    let loaded = manifest::load(&wanted.sources, &options);
+    let loaded = manifest::load(&request.sources, &options);
     show(shell, &loaded);
     if loaded.has_errors() {
         return Err(refused(&loaded));

@@ -5,13 +5,15 @@
 //! root, has the CA revoked it, is it what the Certificate asks for. A check that cannot be made
 //! is "unknown", never "good". Nothing is written.
 
-mod known;
 mod network;
 mod report;
 mod source;
 #[cfg(test)]
 mod tests;
 mod text;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
@@ -20,11 +22,12 @@ use rustls::pki_types::pem::PemObject as _;
 use super::args::{Format, InspectArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::run::{on_one_thread, resolver};
+use super::run::on_one_thread;
 use super::shell::Shell;
+use super::work::{open, targets};
 use super::yaml;
 use crate::engine::ports::{Clock as _, SystemClock};
-use known::Known;
+use crate::workspace::{Owners, Request};
 use network::Network;
 use report::{Report, Roots};
 use source::{Source, Subject};
@@ -44,19 +47,38 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
     }
     on_one_thread(async {
         let now = SystemClock.now();
-        let known = Box::pin(Known::gather(shell, source.is_in_state())).await?;
+        let owners = Box::pin(owners(shell, source.is_in_state())).await?;
         let network = if args.offline {
             None
         } else {
-            Some(Network::new(resolver(shell, std::collections::BTreeMap::new()).await?))
+            let settings = shell.settings_at(PathBuf::new())?;
+            Some(Network::new(settings.resolver(BTreeMap::new()).await?))
         };
-        let subject = Box::pin(source.open(&known, network.as_ref(), shell)).await?;
+        let subject = Box::pin(source.open(&owners, network.as_ref(), shell)).await?;
         let roots = roots(subject.ca_bundle.as_deref());
         let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await?;
         shell.output.data(&render(&report, &subject, format)?)?;
         let attention = shell.global.exit_code && report.needs_attention();
         Ok(if attention { ExitCode::Attention } else { ExitCode::Done })
     })
+}
+
+/// Reads state and manifests. Unless the state is what is asked for, one that cannot be read is
+/// one that knows nothing.
+async fn owners(shell: &mut Shell, is_needed: bool) -> Result<Owners, CliError> {
+    let found = async {
+        let mut workspace = open(shell).await?;
+        let targets = targets(shell, &mut workspace, &Request::default())?;
+        Ok(Owners::of(workspace, targets))
+    };
+    match found.await {
+        Err(error) if !is_needed => {
+            let error: CliError = error;
+            tracing::debug!(error = %error.message, "nothing to compare with");
+            Ok(Owners::default())
+        }
+        found => found,
+    }
 }
 
 fn render(report: &Report, subject: &Subject, format: Format) -> Result<String, CliError> {

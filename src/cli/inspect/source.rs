@@ -4,16 +4,16 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::known::Known;
 use super::network::Network;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
-use crate::cli::target::{NameTarget, Target};
 use crate::manifest::{self, SecretManifest};
 use crate::pki::{Bundle, CertificateError};
 use crate::resource::{CertificateSpec, NamespacedName, SecretFiles};
+use crate::workspace::Owners;
+use crate::workspace::target::{NameTarget, Target};
 
 /// Where the certificate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,30 +86,30 @@ impl Source {
     /// Fetches what is there. What cannot be read ends in 3.
     pub(super) async fn open(
         &self,
-        known: &Known,
+        owners: &Owners,
         network: Option<&Network>,
         shell: &Shell,
     ) -> Result<Subject, CliError> {
         match self {
             Self::Name { name, is_secret } => {
-                let secret = known.secret(name, *is_secret, shell.global.namespace()).await?;
-                let Some(files) = known.files(&secret).await? else {
+                let secret = owners.secret(name, *is_secret, shell.global.namespace()).await?;
+                let Some(files) = owners.files(&secret).await? else {
                     let message = format!("Secret `{secret}` has not been issued yet");
                     return Err(CliError::new(ExitCode::Manifest, message)
                         .hinted(format_args!("certctl status {}", name.name)));
                 };
                 let subject = of_files(format!("secret/{}", secret.name), &files)?;
-                Ok(subject.owned(known, known.owner_of(&secret).map(|o| &o.certificate)))
+                Ok(subject.owned(owners, owners.owner_of(&secret).map(|o| &o.certificate)))
             }
             Self::File(path) => {
                 let file = std::fs::File::open(path).map_err(|error| unread(path, &error))?;
                 let bytes = read(file).map_err(|error| unread(path, &error))?;
                 let subject = of_bytes(&path.to_string_lossy(), &bytes, is_manifest(path))?;
-                Ok(subject.compared(known).await)
+                Ok(subject.compared(owners).await)
             }
             Self::Stdin => {
                 let bytes = read(std::io::stdin()).map_err(|error| unread("-", &error))?;
-                Ok(of_bytes("-", &bytes, false)?.compared(known).await)
+                Ok(of_bytes("-", &bytes, false)?.compared(owners).await)
             }
             Self::Server { host, port } => {
                 let label = format!("{host}:{port}");
@@ -117,7 +117,7 @@ impl Source {
                 let shown = network.certificates(host, *port).await;
                 let shown = shown.map_err(|error| unread(&label, &error))?;
                 let bundle = Bundle::from_der(shown).map_err(|error| unread(&label, &error))?;
-                Ok(Subject::new(label, bundle).served(known, host).await)
+                Ok(Subject::new(label, bundle).served(owners, host).await)
             }
         }
     }
@@ -137,10 +137,10 @@ impl Subject {
     }
 
     /// The same as that of a Certificate.
-    fn owned(mut self, known: &Known, certificate: Option<&NamespacedName>) -> Self {
-        let manifest = certificate.and_then(|name| known.certificate(name));
+    fn owned(mut self, owners: &Owners, certificate: Option<&NamespacedName>) -> Self {
+        let manifest = certificate.and_then(|name| owners.certificate(name));
         self.ca_bundle = manifest
-            .and_then(|manifest| known.issuer(manifest))
+            .and_then(|manifest| owners.issuer(manifest))
             .and_then(|issuer| issuer.acme.ca_bundle.clone());
         self.spec = manifest.map(|manifest| manifest.spec.clone());
         self.certificate = certificate.cloned();
@@ -148,23 +148,23 @@ impl Subject {
     }
 
     /// The same, as that of the Certificate which has this very leaf.
-    async fn compared(self, known: &Known) -> Self {
+    async fn compared(self, owners: &Owners) -> Self {
         let Ok(facts) = self.facts() else { return self };
-        match known.same(&facts.fingerprint).await {
-            Some((owner, _)) => self.owned(known, Some(&owner.certificate)),
+        match owners.same(&facts.fingerprint).await {
+            Some((owner, _)) => self.owned(owners, Some(&owner.certificate)),
             None => self,
         }
     }
 
     /// The same, beside what the state has for this host.
-    async fn served(self, known: &Known, host: &str) -> Self {
+    async fn served(self, owners: &Owners, host: &str) -> Self {
         let Ok(facts) = self.facts() else { return self };
-        let found = match known.same(&facts.fingerprint).await {
+        let found = match owners.same(&facts.fingerprint).await {
             Some(found) => Some(found),
-            None => known.covering(host).await,
+            None => owners.covering(host).await,
         };
         let Some((owner, leaf)) = found else { return self };
-        let subject = self.owned(known, Some(&owner.certificate));
+        let subject = self.owned(owners, Some(&owner.certificate));
         Self { state_serial: Some(leaf.serial), ..subject }
     }
 

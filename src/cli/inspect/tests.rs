@@ -347,7 +347,7 @@ fn words_are_secrets_files_and_servers() {
         Source::read(&words).map_err(|error| error.code)
     };
     let name = |name: &str, is_secret| {
-        let name = crate::cli::target::NameTarget::parse(name).unwrap();
+        let name = crate::workspace::target::NameTarget::parse(name).unwrap();
         Ok(Source::Name { name, is_secret })
     };
     let server = |host: &str, port| Ok(Source::Server { host: host.to_owned(), port });
@@ -386,6 +386,6 @@ fn a_wildcard_covers_one_label() {
         ("192.0.2.1", true),
         ("192.0.2.2", false),
     ] {
-        assert_eq!(known::covers(&facts, host), expected, "{host}");
+        assert_eq!(crate::workspace::covers(&facts, host), expected, "{host}");
     }
 }

@@ -15,14 +15,14 @@ use super::args::{Format, PlanArgs};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::issue::{nothing_found, tell_orphans};
-use super::run::{on_one_thread, open_state};
+use super::run::on_one_thread;
 use super::shell::Shell;
-use super::work::{Wanted, Work, gather, known};
+use super::work::{open, targets};
 use super::yaml;
 use crate::engine::foresee;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::FailureClass;
-use crate::store::OpenMode;
+use crate::workspace::{Request, Targets};
 use item::Item;
 
 /// Says what `issue` would do with the same words.
@@ -31,21 +31,19 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let error = CliError::new(ExitCode::Usage, "plan has no such format");
         return Err(error.hinted("-o json"));
     }
-    let wanted = Wanted::read(&args.targets)?;
-    let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    let request = Request::read(&args.targets)?;
     on_one_thread(async {
-        let state = open_state(&path, OpenMode::ReadOnly)?;
-        let records = known(&state).await?;
-        let Work { tasks, secrets, orphans, has_errors, loaded } =
-            gather(shell, &wanted, &records)?;
+        let mut workspace = open(shell).await?;
+        let targets = targets(shell, &mut workspace, &request)?;
+        let Targets { tasks, secrets, orphans, has_errors, loaded } = targets;
         tell_orphans(shell, &orphans);
         if loaded.certificates.is_empty() && !has_errors {
-            return nothing_found(shell, records.len());
+            return nothing_found(shell, workspace.records().len());
         }
         let now = SystemClock.now();
         let mut items = Vec::with_capacity(tasks.len());
         for task in &tasks {
-            let foreseen = Box::pin(foresee(&state, task, &secrets, now)).await?;
+            let foreseen = Box::pin(foresee(workspace.state(), task, &secrets, now)).await?;
             items.push(Item::of(&foreseen, now));
         }
         items.sort_by_key(Item::key);

@@ -7,10 +7,10 @@ use super::objects::REGISTERED;
 use super::page::{NONE, Page};
 use super::scene::Scene;
 use super::verdict::{Verdict, findings};
-use super::view::CertificateView;
 use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::output::{Paint, escape};
 use crate::resource::{CertificateSpec, Revocation};
+use crate::workspace::view::CertificateView;
 
 /// The whole page; `wide` shows the keys of challenges and every event.
 pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> String {

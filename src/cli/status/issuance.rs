@@ -5,11 +5,11 @@ use jiff::Timestamp;
 
 use super::page::{NONE, Page, or_none};
 use super::scene::Scene;
-use super::view::CertificateView;
 use super::waiting::{identifier, type_word};
 use crate::cli::output::escape;
 use crate::cli::time::length;
 use crate::resource::{Authorization, AuthorizationState, Challenge, Event, Order, Phase};
+use crate::workspace::view::CertificateView;
 
 /// The journal as kubectl shows events: repeated ones once, with a count.
 pub(super) fn events(page: &mut Page, view: &CertificateView, wide: bool, now: Timestamp) {

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::issuance::{challenge_name, reason, state};
 use super::table::{Cell, render_in};
-use super::view::{CertificateView, IssuerView};
 use super::waiting::{identifier, type_word};
 use super::{Noun, Scene, objects};
 use crate::cli::output::Paint;
@@ -12,6 +11,7 @@ use crate::cli::time::{self, length};
 use crate::resource::{
     AuthorizationState, CertificateRequest, Challenge, ConditionType, Order, SolverKind,
 };
+use crate::workspace::view::{CertificateView, IssuerView};
 
 /// Issuers; `wide` adds the account.
 pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> String {

@@ -5,7 +5,6 @@
 //! people read it, and left as it is in JSON and YAML.
 
 mod detail;
-mod gather;
 mod issuance;
 mod lists;
 mod objects;
@@ -16,8 +15,8 @@ mod scene;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+mod verb;
 mod verdict;
-pub mod view;
 mod waiting;
 
 use std::ffi::{OsStr, OsString};
@@ -28,14 +27,14 @@ use serde_json::{Value, json};
 use super::args::Format;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::target::NameTarget;
 use super::yaml;
-pub(crate) use gather::{status, write_metrics};
+use crate::workspace::target::NameTarget;
+use crate::workspace::view::{CertificateView, IssuerView};
 pub(in crate::cli) use objects::request_manifest;
 pub use scene::Scene;
 pub use table::Room;
+pub(crate) use verb::{status, write_metrics};
 pub use verdict::Verdict;
-use view::{CertificateView, IssuerView};
 
 /// The kinds of objects that have a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

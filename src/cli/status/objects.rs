@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::issuance::{challenge_name, plain_reason};
 use super::verdict::Verdict;
-use super::view::{CertificateView, IssuerView};
 use crate::cli::time::rfc3339;
 use crate::resource::{
     AuthorizationState, CertificateRequest, CertificateSpec, CertificateStatus, Challenge,
     Condition, Identifier, Metadata, NamespacedName, Order, OrderState, Solver,
 };
+use crate::workspace::view::{CertificateView, IssuerView};
 
 /// A Certificate; without a manifest its spec is that of the newest request, and without one of
 /// those it says no more than which Secret it owns.

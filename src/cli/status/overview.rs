@@ -5,10 +5,10 @@ use jiff::Timestamp;
 use super::scene::Scene;
 use super::table::{Cell, render_in};
 use super::verdict::{Verdict, problem_kind};
-use super::view::CertificateView;
 use crate::cli::exit::ExitCode;
 use crate::cli::time;
 use crate::resource::{ConditionStatus, FailureClass, Reason};
+use crate::workspace::view::CertificateView;
 
 /// The table of all certificates; `wide` adds columns.
 pub(super) fn overview(views: &[CertificateView], wide: bool, scene: &Scene) -> String {

@@ -1,9 +1,9 @@
 //! Pages for people: indented lines of `Label: value`.
 
-use super::view::CertificateView;
 use crate::cli::output::escape;
 use crate::cli::report::{Findings, Row, short};
 use crate::resource::Condition;
+use crate::workspace::view::CertificateView;
 
 /// Lines of `Label: value`, two spaces per level.
 #[derive(Default)]

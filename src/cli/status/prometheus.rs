@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::issuance::challenge_name;
-use super::view::CertificateView;
 use crate::resource::{Challenge, ConditionStatus, ConditionType, Order};
+use crate::workspace::view::CertificateView;
 
 /// All families.
 pub(super) fn exposition(views: &[CertificateView], now: Timestamp) -> String {

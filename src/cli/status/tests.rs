@@ -4,11 +4,11 @@ use fixture::{NOW, at, failed, issuer, issuing, ready};
 
 use jiff::tz::TimeZone;
 
-use super::view::Mistake;
 use super::*;
 use crate::resource::{
     AuthorizationState, FailureClass, LastFailure, Phase, Problem, Revocation, RevocationReason,
 };
+use crate::workspace::view::Mistake;
 
 fn scene(format: Format) -> Scene {
     Scene { now: at(NOW), zone: berlin(), color: false, format, room: None }

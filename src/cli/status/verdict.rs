@@ -19,13 +19,13 @@
 use jiff::Timestamp;
 
 use super::scene::Scene;
-use super::view::{CertificateView, Mistake};
 use crate::cli::cause;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Look, of_failure, short};
 use crate::controller::deploy;
 use crate::engine::Evidence;
 use crate::resource::{ConditionType, Order, Problem, Revocation};
+use crate::workspace::view::{CertificateView, Mistake};
 
 /// The word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 
 use super::scene::Scene;
 use super::verdict::Verdict;
-use super::view::CertificateView;
 use crate::cli::output::escape;
 use crate::resource::{
     Challenge, ChallengeType, CnameStrategy, Deed, Dns01, Dns01Provider, Order, Phase, SolverKind,
 };
+use crate::workspace::view::CertificateView;
 
 /// What must happen before this certificate moves on, one line each; never empty.
 pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Vec<String> {

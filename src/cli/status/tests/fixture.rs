@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::status::view::{CertificateView, IssuerView};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, Event, Issuer,
     IssuerKind, LeafFacts, Metadata, NamespacedName, Order, Origin, Settings,
 };
+use crate::workspace::view::{CertificateView, IssuerView};
 
 pub(super) const NOW: &str = "2026-11-21T03:12:09Z";
 

@@ -1,97 +1,92 @@
-//! What manifests and state know of certificates, to compare with.
+//! Which Certificate a Secret is of, to compare what is seen elsewhere with.
 
 use std::net::IpAddr;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
-use crate::cli::run::open_state;
-use crate::cli::shell::Shell;
-use crate::cli::target::{NameTarget, TargetError};
-use crate::cli::work::{Wanted, Work, gather, issuer_of, known};
-use crate::engine::{live_files, published_pair};
-use crate::resource::{
-    Certificate, CertificateRecord, Issuer, LeafFacts, NamespacedName, SecretFiles,
-};
-use crate::store::{OpenMode, StateDirectory};
+use thiserror::Error;
 
-/// Everything known.
-pub(super) struct Known {
-    state: Option<StateDirectory>,
-    work: Option<Work>,
+use super::target::{NameTarget, TargetError};
+use super::{Targets, Workspace, issuer_of};
+use crate::engine::ports::StoreError;
+use crate::engine::{live_files, published_pair};
+use crate::resource::{Certificate, Issuer, LeafFacts, NamespacedName, SecretFiles};
+
+/// The Secrets of all Certificates that manifests or the state know.
+#[derive(Debug, Default)]
+pub struct Owners {
+    /// `None` when nothing is known.
+    known: Option<(Workspace, Targets)>,
     owners: Vec<Owner>,
-    records: Vec<(NamespacedName, CertificateRecord)>,
 }
 
 /// A Certificate and the Secret it owns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Owner {
-    pub(super) certificate: NamespacedName,
-    pub(super) secret: NamespacedName,
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// The Certificate.
+    pub certificate: NamespacedName,
+    /// Its Secret.
+    pub secret: NamespacedName,
 }
 
-impl Known {
-    /// Reads state and manifests. Unless the state is what is asked for, one that cannot be read
-    /// is one that knows nothing.
-    pub(super) async fn gather(shell: &mut Shell, is_needed: bool) -> Result<Self, CliError> {
-        match Self::read(shell).await {
-            Ok(known) => Ok(known),
-            Err(error) if is_needed => Err(error),
-            Err(error) => {
-                tracing::debug!(error = %error.message, "nothing to compare with");
-                Ok(Self { state: None, work: None, owners: Vec::new(), records: Vec::new() })
-            }
-        }
-    }
+/// Why a name leads to no Secret.
+#[derive(Debug, Error)]
+pub enum OwnersError {
+    /// It is a Certificate's and another Certificate's Secret's.
+    #[error("`{name}` is a Certificate with the Secret `{of_certificate}`, and the Secret `{own}`")]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The Secret of the Certificate of that name.
+        of_certificate: NamespacedName,
+        /// The Secret of that name.
+        own: NamespacedName,
+    },
+    /// It is nobody's name, or that of several.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The state cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
-    async fn read(shell: &mut Shell) -> Result<Self, CliError> {
-        let path = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
-        let state = open_state(&path, OpenMode::ReadOnly)?;
-        let records = known(&state).await?;
-        let work = gather(shell, &Wanted::default(), &records)?;
-        let mut owners: Vec<Owner> = work
-            .loaded
-            .certificates
-            .iter()
-            .map(|certificate| {
-                Owner::new(certificate.metadata.key(), &certificate.spec.secret_name)
-            })
-            .collect();
-        owners.extend(
-            records.iter().map(|(name, record)| Owner::new(name.clone(), &record.secret_name)),
-        );
-        owners.sort_by_key(|owner| (owner.certificate.clone(), owner.secret.clone()));
+impl Owners {
+    /// The owners in a workspace, from these manifests and the records.
+    pub fn of(workspace: Workspace, targets: Targets) -> Self {
+        let written = targets.loaded.certificates.iter();
+        let written = written.map(|c| Owner::new(c.metadata.key(), &c.spec.secret_name));
+        let recorded = workspace.records().iter();
+        let recorded = recorded.map(|(name, record)| Owner::new(name.clone(), &record.secret_name));
+        let mut owners: Vec<Owner> = written.chain(recorded).collect();
+        owners.sort();
         owners.dedup();
-        Ok(Self { state: Some(state), work: Some(work), owners, records })
+        Self { known: Some((workspace, targets)), owners }
     }
 
     /// The manifest of a Certificate.
-    pub(super) fn certificate(&self, name: &NamespacedName) -> Option<&Certificate> {
-        let all = &self.work.as_ref()?.loaded.certificates;
-        all.iter().find(|certificate| certificate.metadata.key() == *name)
+    pub fn certificate(&self, name: &NamespacedName) -> Option<&Certificate> {
+        let (_, targets) = self.known.as_ref()?;
+        targets.loaded.certificates.iter().find(|c| c.metadata.key() == *name)
     }
 
     /// The issuer of a Certificate.
-    pub(super) fn issuer(&self, certificate: &Certificate) -> Option<&Issuer> {
-        issuer_of(certificate, &self.work.as_ref()?.loaded)
+    pub fn issuer(&self, certificate: &Certificate) -> Option<&Issuer> {
+        issuer_of(certificate, &self.known.as_ref()?.1.loaded)
     }
 
     /// The Certificate that owns a Secret.
-    pub(super) fn owner_of(&self, secret: &NamespacedName) -> Option<&Owner> {
+    pub fn owner_of(&self, secret: &NamespacedName) -> Option<&Owner> {
         self.owners.iter().find(|owner| owner.secret == *secret)
     }
 
     /// The files of a Secret, when it was published.
-    pub(super) async fn files(
-        &self,
-        secret: &NamespacedName,
-    ) -> Result<Option<SecretFiles>, CliError> {
-        match &self.state {
-            Some(state) => {
-                let mut records = self.records.iter();
+    pub async fn files(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
+        match &self.known {
+            Some((workspace, _)) => {
+                let mut records = workspace.records().iter();
                 let record = records.find(|(name, record)| {
                     name.namespace == secret.namespace && record.secret_name == secret.name
                 });
-                Ok(live_files(state, secret, record.map(|(_, record)| record)).await?.files)
+                let record = record.map(|(_, record)| record);
+                Ok(live_files(workspace.state(), secret, record).await?.files)
             }
             None => Ok(None),
         }
@@ -99,12 +94,12 @@ impl Known {
 
     /// The Secret that is meant by a name: that of a Certificate, or its own; `is_secret` says
     /// that it is its own.
-    pub(super) async fn secret(
+    pub async fn secret(
         &self,
         name: &NameTarget,
         is_secret: bool,
         namespace: Option<&str>,
-    ) -> Result<NamespacedName, CliError> {
+    ) -> Result<NamespacedName, OwnersError> {
         let certificates: Vec<NamespacedName> =
             self.owners.iter().map(|owner| owner.certificate.clone()).collect();
         let secrets: Vec<NamespacedName> =
@@ -118,14 +113,8 @@ impl Known {
             owner.map_or(found.clone(), |owner| owner.secret.clone())
         });
         match (of_certificate, own) {
-            (Ok(one), Ok(other)) if one != other => {
-                let message = format!(
-                    "`{}` is a Certificate with the Secret `{one}`, and the Secret `{other}`",
-                    name.name
-                );
-                let hint =
-                    format!("certctl inspect secret {one}, or certctl inspect secret {other}");
-                Err(CliError::new(ExitCode::Usage, message).hinted(hint))
+            (Ok(of_certificate), Ok(own)) if of_certificate != own => {
+                Err(OwnersError::Ambiguous { name: name.name.clone(), of_certificate, own })
             }
             (Ok(found), _) | (Err(TargetError::Unknown { .. }), Ok(found)) => Ok(found),
             (Err(error @ TargetError::Unknown { .. }), Err(_)) => {
@@ -141,7 +130,7 @@ impl Known {
         name: &NameTarget,
         namespace: Option<&str>,
         found: Result<NamespacedName, TargetError>,
-    ) -> Result<NamespacedName, CliError> {
+    ) -> Result<NamespacedName, OwnersError> {
         if let Err(TargetError::Unknown { .. }) = &found {
             let namespace = name.namespace.as_deref().or(namespace).unwrap_or("default");
             let secret = NamespacedName::new(namespace, &name.name);
@@ -153,12 +142,12 @@ impl Known {
     }
 
     /// The Certificate whose published leaf is this one.
-    pub(super) async fn same(&self, fingerprint: &str) -> Option<(&Owner, LeafFacts)> {
+    pub async fn same(&self, fingerprint: &str) -> Option<(&Owner, LeafFacts)> {
         self.first(|leaf| leaf.fingerprint == fingerprint).await
     }
 
     /// The Certificate whose published leaf covers a host.
-    pub(super) async fn covering(&self, host: &str) -> Option<(&Owner, LeafFacts)> {
+    pub async fn covering(&self, host: &str) -> Option<(&Owner, LeafFacts)> {
         self.first(|leaf| covers(leaf, host)).await
     }
 
@@ -182,7 +171,7 @@ impl Owner {
 }
 
 /// Whether a leaf is for this host (RFC 9525 section 6.3: a wildcard is one whole label).
-pub(super) fn covers(leaf: &LeafFacts, host: &str) -> bool {
+pub fn covers(leaf: &LeafFacts, host: &str) -> bool {
     if let Ok(address) = host.parse::<IpAddr>() {
         return leaf.ip_addresses.contains(&address);
     }

@@ -1,0 +1,89 @@
+//! What is owed in revocations: done by every run that writes, and told.
+
+use super::error::CliError;
+use super::exit;
+use super::output::escape;
+use super::remark::{Level, Remark};
+use super::result::{Revoked, class_word};
+use super::shell::Shell;
+use crate::controller::{DeedError, Failure};
+use crate::resource::{NamespacedName, Revocation};
+use crate::workspace::{Finished, Workspace};
+
+/// Revokes what is owed of one certificate, or of all that are known, and says what came of it.
+/// How it ended is told for each that is owed still.
+pub(crate) async fn finish(
+    shell: &mut Shell,
+    workspace: &mut Workspace,
+    only: Option<&NamespacedName>,
+    verb: &'static str,
+) -> Result<Vec<exit::Ending>, CliError> {
+    let mut endings = Vec::new();
+    for (name, finished) in workspace.finish_revocations(only, verb).await? {
+        let (told, owed) = match finished {
+            Finished::Told(told, owed) => (told, owed),
+            Finished::Failed(error) => return Err(error.into()),
+            Finished::WithoutManifest => {
+                shell.output.talk(&format!(
+                    "warning: {name}: a revocation is owed, and its Certificate and Issuer are \
+                     not there; the first run that finds them does it"
+                ));
+                continue;
+            }
+        };
+        endings.extend(
+            told.into_iter().map(|told| tell(shell, &name, &told.revocation, &told.answer)),
+        );
+        for revocation in owed {
+            let serial = &revocation.serial;
+            shell.results.revoked(Revoked::new(Some(&name), serial, revocation.reason, "owed"));
+            shell.output.talk(&format!(
+                "owed: {name}: serial {serial} is not revoked yet: it is as soon as its \
+                 replacement is issued and deployed\n  to revoke it before: certctl revoke {name} \
+                 --now"
+            ));
+            endings.push(exit::Ending::Deferred);
+        }
+    }
+    Ok(endings)
+}
+
+fn tell(
+    shell: &mut Shell,
+    name: &NamespacedName,
+    revocation: &Revocation,
+    answer: &Result<(), DeedError>,
+) -> exit::Ending {
+    let Revocation { serial, reason, .. } = revocation;
+    let revoked = |state| Revoked::new(Some(name), serial, *reason, state);
+    match answer {
+        Ok(()) => {
+            shell.results.revoked(revoked("revoked"));
+            shell.output.talk(&format!("{name}: serial {serial} revoked ({reason})"));
+            exit::Ending::Changed
+        }
+        Err(error) => {
+            let next = if revocation.is_owed() {
+                "tried again by the next run".to_owned()
+            } else {
+                "not tried again: the CA has refused; with the certificate's own key it can be \
+                 done: certctl revoke FILE --key KEYFILE"
+                    .to_owned()
+            };
+            let message = escape(&error.message);
+            let text = format!("error: {name}: serial {serial} not revoked: {message}\n  {next}");
+            let class = Failure::of_deed("", error).class;
+            let remark = Remark::new(Level::Error, text, format_args!("not revoked: {message}"))
+                .with("certificate", name.to_string())
+                .with("class", class_word(class))
+                .with("serial", serial.as_str())
+                .with("next_attempt", serde_json::Value::Null)
+                .with("hint", next);
+            shell.output.tell(&remark);
+            shell
+                .results
+                .revoked(Revoked { message: Some(error.message.clone()), ..revoked("failed") });
+            exit::Ending::Failed(class)
+        }
+    }
+}

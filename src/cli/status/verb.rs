@@ -1,0 +1,105 @@
+//! The verb `status`, and the metrics that a run writes.
+
+use super::scene::Scene;
+use super::table::Room;
+use super::{Noun, certificates, issuers, needs_attention, objects_of};
+use crate::cli::args::{Format, StatusArgs};
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::run::on_one_thread;
+use crate::cli::shell::Shell;
+use crate::cli::time;
+use crate::cli::work::{open, targets};
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::NamespacedName;
+use crate::store;
+use crate::workspace::target::NameTarget;
+use crate::workspace::view::CertificateView;
+use crate::workspace::{Request, Workspace};
+
+/// `certctl status`.
+pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let (noun, words) = Noun::split(&args.words);
+    let mut names = Vec::new();
+    for word in words {
+        let text = word.to_string_lossy();
+        names.push(NameTarget::parse(&text).ok_or_else(|| {
+            CliError::new(ExitCode::Usage, format_args!("`{text}` is no name"))
+                .hinted("certctl status -f FILE shows what a file is about")
+        })?);
+    }
+    on_one_thread(async {
+        let mut workspace = open(shell).await?;
+        let targets = targets(shell, &mut workspace, &Request::default())?;
+        let scene = Scene {
+            now: SystemClock.now(),
+            zone: time::system_zone(),
+            color: shell.output.data_has_color(),
+            format: shell.global.format(),
+            room: Room::of_stdout(shell.environment.is_utf8()),
+        };
+        let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
+        let text = match noun {
+            Noun::Certificate => {
+                let chosen = chosen(&views, &names, shell.global.namespace())?;
+                let text = certificates(&chosen, !names.is_empty(), &scene)?;
+                shell.output.data(&text)?;
+                let attention = needs_attention(&chosen, scene.now);
+                return Ok(if shell.global.exit_code && attention {
+                    ExitCode::Attention
+                } else {
+                    ExitCode::Done
+                });
+            }
+            Noun::Issuer => issuers(&workspace.issuer_views(&targets).await?, &names, &scene)?,
+            Noun::CertificateRequest | Noun::Order | Noun::Challenge => {
+                objects_of(noun, &views, &names, &scene)?
+            }
+        };
+        shell.output.data(&text)?;
+        Ok(ExitCode::Done)
+    })
+}
+
+/// Writes the metrics of the certificates, as they are now, to the file of `--metrics-file`.
+pub(crate) async fn write_metrics(
+    shell: &Shell,
+    workspace: &mut Workspace,
+) -> Result<(), CliError> {
+    let Some(path) = shell.global.metrics_file.clone() else { return Ok(()) };
+    workspace.read_records().await?;
+    let targets = workspace.everything();
+    let scene = Scene {
+        now: SystemClock.now(),
+        zone: jiff::tz::TimeZone::UTC,
+        color: false,
+        format: Format::Prometheus,
+        room: None,
+    };
+    let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
+    let text = certificates(&views, false, &scene)?;
+    store::atomic::write(&path, text.as_bytes(), METRICS_MODE).map_err(|error| {
+        CliError::new(ExitCode::Output, format_args!("--metrics-file: {error}"))
+            .hinted("the run itself is done; its folder must exist and be writable")
+    })
+}
+
+/// Whoever collects metrics is another user.
+const METRICS_MODE: u32 = 0o644;
+
+fn chosen(
+    views: &[CertificateView],
+    names: &[NameTarget],
+    namespace: Option<&str>,
+) -> Result<Vec<CertificateView>, CliError> {
+    if names.is_empty() {
+        return Ok(views.to_vec());
+    }
+    let keys: Vec<NamespacedName> = views.iter().map(|view| view.key.clone()).collect();
+    let mut chosen = Vec::new();
+    for name in names {
+        let key = name.find(&keys, namespace)?;
+        chosen.extend(views.iter().find(|view| view.key == key).cloned());
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,88 @@
+//! What runs that were cut off have left in the world, of certificates that a run is not about.
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+
+use super::{Job, Workspace};
+use crate::engine::ports::{Lock, Store as _, StoreError};
+use crate::engine::{Only, Task};
+use crate::manifest::SecretSource;
+use crate::resource::{NamespacedName, Order};
+use crate::store::Records;
+
+/// What can be taken back now, and what not.
+#[derive(Debug)]
+pub struct Orphans {
+    /// Clean-ups that can be done.
+    pub tasks: Vec<Task>,
+    /// The orders of certificates whose Certificate and Issuer are not there.
+    pub left: Vec<(NamespacedName, Vec<Order>)>,
+    secrets: SecretSource,
+}
+
+impl Orphans {
+    /// What the clean-ups need.
+    pub fn job(&self, verb: &'static str) -> Job {
+        Job::new(verb, self.secrets.clone())
+    }
+}
+
+impl Workspace {
+    /// What certificates that are not among `done` owe; `None` when nothing is owed. What a run
+    /// that is under way has out is no orphan.
+    pub async fn orphans(
+        &mut self,
+        done: &BTreeSet<NamespacedName>,
+    ) -> Result<Option<Orphans>, StoreError> {
+        let owing = self.owing(done).await?;
+        if owing.is_empty() {
+            return Ok(None);
+        }
+        let all = self.everything();
+        let mut orphans =
+            Orphans { tasks: Vec::new(), left: Vec::new(), secrets: all.secrets.clone() };
+        for (name, orders) in owing {
+            match all.task(&name) {
+                Some(task) => {
+                    let task = Task { only: Some(Only::CleanUp), ..task.clone() };
+                    orphans.tasks.push(task);
+                }
+                None if self.is_at_work(&name).await? => {}
+                None => orphans.left.push((name, orders)),
+            }
+        }
+        Ok(Some(orphans))
+    }
+
+    /// The orders of known certificates, but of those in `done`, that owe a clean-up.
+    pub async fn owing(
+        &self,
+        done: &BTreeSet<NamespacedName>,
+    ) -> Result<Vec<(NamespacedName, Vec<Order>)>, StoreError> {
+        let mut owing = Vec::new();
+        for (name, _) in self.records.iter().filter(|(name, _)| !done.contains(name)) {
+            let mut orders = self.orders(name).await?;
+            orders.retain(Order::owes_clean_up);
+            if !orders.is_empty() {
+                owing.push((name.clone(), orders));
+            }
+        }
+        Ok(owing)
+    }
+
+    /// The orders of a certificate that can be read, oldest first.
+    pub async fn orders(&self, name: &NamespacedName) -> Result<Vec<Order>, StoreError> {
+        let all = Records::new(&self.state).all_orders(name).await?;
+        Ok(all.into_iter().filter_map(|(_, kept)| Some(kept.ok()?.value)).collect())
+    }
+
+    /// Whether a run has the lock of a certificate: then it was not cut off.
+    async fn is_at_work(&self, name: &NamespacedName) -> Result<bool, StoreError> {
+        match self.state.lock(&Lock::Certificate(name.clone()), SignedDuration::ZERO).await {
+            Ok(_lease) => Ok(false),
+            Err(StoreError::Locked { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}

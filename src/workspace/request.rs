@@ -1,0 +1,71 @@
+//! Which objects a verb was asked about: files, folders, standard input and names.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::target::{NameTarget, Target, TargetError};
+use crate::manifest::Source;
+
+/// See the module. Without sources and names it is about everything.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// Manifests that were named.
+    pub sources: Vec<Source>,
+    /// Objects that were named.
+    pub names: Vec<NameTarget>,
+}
+
+impl Request {
+    /// Reads words that are files or names.
+    pub fn read(words: &[OsString]) -> Result<Self, RequestError> {
+        let mut request = Self::default();
+        for word in words {
+            match Target::read(word, &|path| path.exists())? {
+                Target::Stdin => request.sources.push(standard_input()?),
+                Target::Path(path) => request.sources.push(source(path)),
+                Target::Name(name) => request.names.push(name),
+            }
+        }
+        Ok(request)
+    }
+
+    /// Takes paths, of which `-` is standard input.
+    pub fn paths(paths: &[PathBuf]) -> Result<Self, RequestError> {
+        let mut request = Self::default();
+        for path in paths {
+            let is_stdin = path.as_os_str() == "-";
+            request.sources.push(if is_stdin { standard_input()? } else { source(path.clone()) });
+        }
+        Ok(request)
+    }
+
+    /// Whether nothing was named.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty() && self.names.is_empty()
+    }
+}
+
+/// Why words are no request.
+#[derive(Debug, Error)]
+pub enum RequestError {
+    /// A word cannot be understood.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// Standard input cannot be read.
+    #[error("cannot read standard input: {0}")]
+    Stdin(io::Error),
+}
+
+fn source(path: PathBuf) -> Source {
+    if path.is_dir() { Source::Directory(path) } else { Source::File(path) }
+}
+
+/// Standard input, as long as a manifest may be and one byte more, so that its limit is noticed.
+fn standard_input() -> Result<Source, RequestError> {
+    let mut bytes = Vec::new();
+    io::stdin().take(2 << 20).read_to_end(&mut bytes).map_err(RequestError::Stdin)?;
+    Ok(Source::Stdin(bytes))
+}

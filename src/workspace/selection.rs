@@ -1,0 +1,265 @@
+//! Which certificates a request is about: from manifests and records to tasks.
+//!
+//! Contract: files that a request names are all-or-nothing: with a mistake in one of them it is
+//! refused. Everything else isolates: a broken document blocks itself and what refers to it, and the
+//! others go on. Files that the state knows are read too, so that what was issued from somewhere
+//! is found again from anywhere.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use super::target::TargetError;
+use super::{Request, Workspace};
+use crate::controller::trigger;
+use crate::engine::Task;
+use crate::engine::inputs::{input_digest, names_of, solver_for};
+use crate::manifest::{self, Conflict, Diagnostic, Loaded, SecretSource, Source};
+use crate::resource::{
+    Certificate, CertificateSpec, Issuer, IssuerKind, Metadata, NamespacedName, SecretFiles,
+    SecretKeySelector, Settings, SolverKind,
+};
+
+/// What was read for a request.
+#[derive(Debug)]
+pub struct Selection {
+    /// The objects, and what is wrong with them.
+    pub loaded: Loaded,
+    /// The files that were named.
+    named: BTreeSet<PathBuf>,
+    /// Certificates that the state knows and whose manifest is gone.
+    orphans: Vec<(NamespacedName, PathBuf)>,
+    is_refused: bool,
+}
+
+impl Selection {
+    /// Whether a mistake in what was named stops the whole request.
+    pub fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+}
+
+/// What a request is about.
+#[derive(Debug)]
+pub struct Targets {
+    /// Everything that was read.
+    pub loaded: Loaded,
+    /// What is to be worked on.
+    pub tasks: Vec<Task>,
+    /// Where secrets come from.
+    pub secrets: SecretSource,
+    /// Certificates that the state knows and whose manifest is gone.
+    pub orphans: Vec<(NamespacedName, PathBuf)>,
+    /// Whether a mistake was found in what does not stop the run.
+    pub has_errors: bool,
+}
+
+impl Targets {
+    /// The task of a certificate.
+    pub fn task(&self, certificate: &NamespacedName) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.certificate.metadata.key() == *certificate)
+    }
+}
+
+impl Workspace {
+    /// Reads what a request names, the files of the settings and the config directory; when no
+    /// file is named, the manifests that the state recorded too.
+    pub fn select(&mut self, request: &Request) -> Selection {
+        let is_named = !request.sources.is_empty();
+        let named: BTreeSet<PathBuf> =
+            self.manifests.load(&request.sources).files.into_iter().collect();
+        let mut sources = request.sources.clone();
+        sources.extend(self.settings.files.iter().cloned());
+        let config = self.settings.config_dir.iter().filter(|path| path.is_dir());
+        sources.extend(config.cloned().map(Source::Directory));
+        let mut orphans = Vec::new();
+        if !is_named {
+            let mut paths = BTreeSet::new();
+            for (name, record) in &self.records {
+                match &record.manifest {
+                    Some(path) if !path.exists() => orphans.push((name.clone(), path.clone())),
+                    manifest => paths.extend(manifest.iter().chain(&record.references)),
+                }
+            }
+            let there = paths.into_iter().filter(|path| path.exists());
+            sources.extend(there.cloned().map(Source::File));
+        }
+        let mut loaded = self.manifests.load(&sources);
+        manifest::check_references(&mut loaded);
+        let stops = |found: &Diagnostic| {
+            found.is_error() && is_named && (named.contains(&found.path) || !found.path.exists())
+        };
+        let is_refused = loaded.diagnostics.iter().any(stops);
+        Selection { loaded, named, orphans, is_refused }
+    }
+
+    /// The Certificates that are meant: those of the files named, or those of the names, or all.
+    pub fn targets(&self, request: &Request, of: Selection) -> Result<Targets, TargetError> {
+        let all: Vec<NamespacedName> =
+            of.loaded.certificates.iter().map(|c| c.metadata.key()).collect();
+        let namespace = self.settings.namespace.as_deref();
+        let names = request.names.iter().map(|name| name.find(&all, namespace));
+        let names = names.collect::<Result<BTreeSet<_>, _>>()?;
+        let everything = request.is_empty();
+        Ok(self.targets_where(of, |certificate, files| {
+            let is_named = names.contains(&certificate.metadata.key());
+            everything || is_named || files.contains(&certificate.origin.path)
+        }))
+    }
+
+    /// All that a run without arguments is about.
+    pub fn everything(&mut self) -> Targets {
+        let all = self.select(&Request::default());
+        self.targets_where(all, |_, _| true)
+    }
+
+    fn targets_where(
+        &self,
+        of: Selection,
+        is_asked: impl Fn(&Certificate, &BTreeSet<PathBuf>) -> bool,
+    ) -> Targets {
+        let Selection { loaded, named, orphans, .. } = of;
+        let secrets = SecretSource::new(
+            loaded.secrets.clone(),
+            self.settings.config_dir.as_ref().map(|path| path.join("secrets")),
+            self.settings.credentials_dir.clone(),
+            self.settings.is_root,
+        );
+        let is_meant = |certificate: &&Certificate| {
+            let Metadata { namespace, labels, .. } = &certificate.metadata;
+            let settings = &self.settings;
+            is_asked(certificate, &named)
+                && settings.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
+                && settings.selector.as_ref().is_none_or(|selector| selector.matches(labels))
+        };
+        let usable = loaded.usable(|conflict| self.owner(conflict));
+        let meant = usable.into_iter().filter(is_meant);
+        let tasks = meant.filter_map(|c| self.task(c, &loaded, &secrets)).collect();
+        let has_errors = loaded.has_errors();
+        Targets { tasks, secrets, orphans, has_errors, loaded }
+    }
+
+    /// Of several Certificates that want one Secret, the one that may have it.
+    fn owner(&self, conflict: &Conflict) -> Option<NamespacedName> {
+        let claim = |name| {
+            let record = self.records.iter().find(|(known, _)| known == name);
+            let record = record.map(|(_, record)| record);
+            let owns = record.is_some_and(|record| record.secret_name == conflict.secret.name);
+            trigger::Claim { name, since: record.map(|record| record.creation_timestamp), owns }
+        };
+        let claims: Vec<_> = conflict.certificates.iter().map(claim).collect();
+        trigger::owner(&claims).cloned()
+    }
+
+    /// The work on one Certificate; `None` when its issuer is not there.
+    pub fn task(
+        &self,
+        certificate: &Certificate,
+        loaded: &Loaded,
+        secrets: &SecretSource,
+    ) -> Option<Task> {
+        let issuer = issuer_of(certificate, loaded)?.clone();
+        let mut references: Vec<PathBuf> = absolute(&issuer.origin.path).into_iter().collect();
+        references.extend(loaded.secrets.iter().filter_map(|s| absolute(&s.origin.path)));
+        let manifest = absolute(&certificate.origin.path);
+        references.retain(|path| Some(path) != manifest.as_ref());
+        references.sort();
+        references.dedup();
+        let bytes = self.used_secrets(certificate, &issuer, secrets);
+        Some(Task {
+            input_digest: input_digest(certificate, &issuer, &bytes),
+            certificate: certificate.clone(),
+            issuer,
+            manifest,
+            references,
+            force: None,
+            only: None,
+            secret: pair_to_adopt(certificate, loaded),
+        })
+    }
+
+    /// A task that stands for an Issuer alone: for work on its account, and never run.
+    pub fn issuer_task(&self, issuer: &Issuer) -> Task {
+        let name = issuer.metadata.name.clone();
+        let namespace = self.secrets_namespace(issuer).to_owned();
+        let metadata = Metadata { namespace, name: name.clone(), ..Metadata::default() };
+        let certificate = Certificate {
+            spec: CertificateSpec { secret_name: name, ..CertificateSpec::default() },
+            metadata,
+            settings: Settings::default(),
+            origin: issuer.origin.clone(),
+        };
+        Task {
+            certificate,
+            issuer: issuer.clone(),
+            manifest: None,
+            references: Vec::new(),
+            force: None,
+            only: None,
+            secret: None,
+            input_digest: String::new(),
+        }
+    }
+
+    /// The secrets whose change may let an attempt through the backoff.
+    fn used_secrets(
+        &self,
+        certificate: &Certificate,
+        issuer: &Issuer,
+        secrets: &SecretSource,
+    ) -> Vec<Zeroizing<Vec<u8>>> {
+        let namespace = self.secrets_namespace(issuer);
+        let eab = issuer.acme.external_account_binding.as_ref();
+        let names = names_of(certificate);
+        let solvers = names.iter().filter_map(|name| solver_for(issuer, certificate, name));
+        let of_solvers = solvers.flat_map(|solver| match &solver.kind {
+            SolverKind::Http01(_) => Vec::new(),
+            SolverKind::Dns01(dns01) => dns01.provider.credentials(),
+        });
+        let eab = eab.map(|eab| eab.key_secret_ref.clone());
+        let all: BTreeSet<SecretKeySelector> = eab.into_iter().chain(of_solvers).collect();
+        let bytes = |SecretKeySelector { name, key }: SecretKeySelector| {
+            secrets.resolve(&NamespacedName::new(namespace, &name), &key).ok()
+        };
+        all.into_iter().filter_map(bytes).collect()
+    }
+
+    /// Where an issuer's secrets are.
+    fn secrets_namespace<'a>(&'a self, issuer: &'a Issuer) -> &'a str {
+        match issuer.kind {
+            IssuerKind::Issuer => &issuer.metadata.namespace,
+            IssuerKind::ClusterIssuer => &self.settings.cluster_resource_namespace,
+        }
+    }
+}
+
+/// The pair in the Secret manifest that a Certificate names, as a cluster exports it.
+fn pair_to_adopt(certificate: &Certificate, loaded: &Loaded) -> Option<SecretFiles> {
+    let name = certificate.secret_key();
+    let secret = loaded.secrets.iter().find(|secret| secret.key() == name)?;
+    let of_the_pair = |(key, bytes): (&String, &Zeroizing<Vec<u8>>)| {
+        let wanted = ["tls.crt", "tls.key", "ca.crt"].contains(&key.as_str());
+        wanted.then(|| (key.clone(), bytes.clone()))
+    };
+    Some(SecretFiles(secret.data.iter().filter_map(of_the_pair).collect()))
+}
+
+/// The issuer that a Certificate refers to.
+pub fn issuer_of<'a>(certificate: &Certificate, loaded: &'a Loaded) -> Option<&'a Issuer> {
+    let wanted = &certificate.spec.issuer_ref;
+    loaded.issuers.iter().find(|issuer| {
+        let here = match wanted.kind {
+            IssuerKind::Issuer => issuer.metadata.namespace == certificate.metadata.namespace,
+            IssuerKind::ClusterIssuer => true,
+        };
+        issuer.kind == wanted.kind && issuer.metadata.name == wanted.name && here
+    })
+}
+
+fn absolute(path: &Path) -> Option<PathBuf> {
+    if path.as_os_str() == "-" {
+        return None;
+    }
+    std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok()
+}

@@ -1,0 +1,147 @@
+//! Everything known of each certificate and issuer, as it is now.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::view::{CertificateView, IssuerView, Mistake};
+use super::{Targets, Workspace};
+use crate::controller::{Intervals, backoff, readiness};
+use crate::engine::inputs::account_id;
+use crate::engine::ports::StoreError;
+use crate::engine::{Task, live_files, look, published_pair};
+use crate::manifest::{Blocks, Diagnostic, ObjectId};
+use crate::resource::{
+    Account, AccountIdentity, CertificateRecord, CertificateRequest, Issuer, NamespacedName,
+};
+use crate::store::Records;
+
+/// How many events a view has.
+const EVENTS: usize = 50;
+
+impl Workspace {
+    /// One view per certificate that a manifest or the state knows, by namespace and name.
+    pub async fn certificate_views(
+        &self,
+        targets: &Targets,
+        now: Timestamp,
+    ) -> Result<Vec<CertificateView>, StoreError> {
+        let mut views = BTreeMap::new();
+        for (key, record) in &self.records {
+            let wanted = self.settings.namespace.as_ref();
+            let is_here = wanted.is_none_or(|namespace| key.namespace == *namespace);
+            if is_here && self.settings.selector.is_none() {
+                let mistake = mistake(targets, key, record);
+                let view = self.without_manifest(key.clone(), record.clone(), mistake);
+                views.insert(key.clone(), view.await?);
+            }
+        }
+        for task in &targets.tasks {
+            let view = Box::pin(self.with_manifest(task, now)).await?;
+            views.insert(view.key.clone(), view);
+        }
+        Ok(views.into_values().collect())
+    }
+
+    async fn without_manifest(
+        &self,
+        key: NamespacedName,
+        record: CertificateRecord,
+        mistake: Option<Mistake>,
+    ) -> Result<CertificateView, StoreError> {
+        let secret = NamespacedName::new(&key.namespace, &record.secret_name);
+        let live = live_files(&self.state, &secret, Some(&record)).await?;
+        Ok(CertificateView {
+            certificate: None,
+            issuer: None,
+            account: None,
+            leaf: live.files.and_then(|files| published_pair(&files).certificate),
+            links: live.repair,
+            requests: self.requests(&key).await?,
+            orders: self.orders(&key).await?,
+            events: self.state.events(&key, EVENTS)?,
+            strays: self.state.strays(&key)?,
+            secret_path: self.state.secret_path(&secret)?,
+            next_attempt: None,
+            renewal_time: None,
+            mistake,
+            record: Some(record),
+            key,
+        })
+    }
+
+    /// Conditions and dates are computed from what is published and the time of asking.
+    async fn with_manifest(
+        &self,
+        task: &Task,
+        now: Timestamp,
+    ) -> Result<CertificateView, StoreError> {
+        let intervals = Intervals { self_check: SignedDuration::ZERO };
+        let key = task.certificate.metadata.key();
+        let is_known = Records::new(&self.state).certificate(&key).await?.is_some();
+        let snapshot = look(&self.state, task, intervals, now).await?;
+        let record = readiness::refreshed(&snapshot, now);
+        let secret = task.certificate.secret_key();
+        let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
+        Ok(CertificateView {
+            next_attempt: backoff::next_attempt(&record).filter(|time| *time > now),
+            renewal_time: record.status.renewal_time,
+            record: (is_known || leaf.is_some()).then_some(record),
+            leaf,
+            links: snapshot.repair,
+            requests: self.requests(&key).await?,
+            orders: self.orders(&key).await?,
+            events: self.state.events(&key, EVENTS)?,
+            strays: self.state.strays(&key)?,
+            secret_path: self.state.secret_path(&secret)?,
+            account: snapshot.account,
+            certificate: Some(task.certificate.clone()),
+            issuer: Some(task.issuer.clone()),
+            mistake: None,
+            key,
+        })
+    }
+
+    /// One view per Issuer, by namespace and name.
+    pub async fn issuer_views(&self, targets: &Targets) -> Result<Vec<IssuerView>, StoreError> {
+        let mut views = Vec::new();
+        for issuer in &targets.loaded.issuers {
+            let account = self.account_of(issuer).await?;
+            views.push(IssuerView { issuer: issuer.clone(), account });
+        }
+        views.sort_by_key(|view| view.issuer.metadata.key());
+        Ok(views)
+    }
+
+    async fn requests(&self, key: &NamespacedName) -> Result<Vec<CertificateRequest>, StoreError> {
+        let all = Records::new(&self.state).requests(key).await?;
+        Ok(all.into_iter().filter_map(|(_, kept)| Some(kept.ok()?.value)).collect())
+    }
+
+    async fn account_of(&self, issuer: &Issuer) -> Result<Option<Account>, StoreError> {
+        let identity = AccountIdentity {
+            directory_url: issuer.acme.server.clone(),
+            kind: issuer.kind,
+            namespace: issuer.metadata.namespace.clone(),
+            secret_name: issuer.acme.private_key_secret_ref.name.clone(),
+        };
+        let kept = Records::new(&self.state).account(&account_id(&identity)).await?;
+        Ok(kept.map(|kept| kept.value))
+    }
+}
+
+/// The mistake that keeps a certificate from being found in its manifest, which is there: its own,
+/// else the first one of the file, else the first of what it refers to.
+fn mistake(targets: &Targets, key: &NamespacedName, record: &CertificateRecord) -> Option<Mistake> {
+    let manifest = record.manifest.as_ref().filter(|path| path.exists())?;
+    let id = ObjectId { kind: "Certificate".to_owned(), key: key.clone() };
+    let is_own = |found: &&Diagnostic| found.blocks == Blocks::Object(id.clone());
+    let is_in_it = |found: &&Diagnostic| {
+        std::fs::canonicalize(&found.path).is_ok_and(|path| path == *manifest)
+    };
+    let errors = || targets.loaded.diagnostics.iter().filter(|found| found.is_error());
+    let is_blocked = targets.loaded.blocked.contains(&id);
+    let found = errors().find(is_own).or_else(|| errors().find(is_in_it));
+    let found = found.or_else(|| errors().next().filter(|_| is_blocked))?;
+    Some(Mistake { message: found.headline(), path: found.path.clone(), line: found.line })
+}
