@@ -5,6 +5,7 @@
 //! [`Settings`] and a [`Request`] what was asked for, and shows what comes back. The state is opened
 //! for reading until a verb asks for more, so that a mistake in a manifest leaves no trace in it.
 
+pub mod plan;
 pub mod request;
 pub mod run;
 pub mod selector;

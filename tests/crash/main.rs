@@ -22,7 +22,7 @@ use certctl::rehearsal::RequestKind;
 use certctl::resource::{Challenge, ConditionType, Order, Phase};
 
 use support::{CertificateYaml, Entry, Run, World};
-use trace::{Point, fail_at, kill_at, record};
+use trace::{Point, fail_at, kill_at, opened, record};
 
 /// A world whose state is put back before each run.
 struct Scene {
@@ -337,4 +337,30 @@ fn a_renewal_killed_at_any_call() {
 #[test]
 fn a_renewal_in_which_any_call_fails() {
     sweep(Scene::edited, 100, failed);
+}
+
+#[test]
+fn each_of_200_manifests_is_opened_once() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    for number in 0..198 {
+        let secret = format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s-{number}}}\n");
+        world.write(&format!("config/secret-{number}.yaml"), &secret);
+    }
+    let [file, metrics] = ["config/web.yaml", "metrics"].map(|name| world.path(name));
+    let [file, metrics] = [&file, &metrics].map(|path| path.to_str().unwrap());
+    // What is issued first is looked at again for the metrics, and by its name after that.
+    for words in [
+        &["issue", "--metrics-file", metrics][..],
+        &["issue", file, "--metrics-file", metrics],
+        &["plan"],
+        &["renew", "web"],
+        &["rollback", "web"],
+        &["revoke", "web"],
+        &["status"],
+    ] {
+        let mut opened = opened(&world, words, &world.path("config"));
+        assert_eq!(opened.len(), 200, "{words:?}");
+        opened.retain(|_, times| *times != 1);
+        assert_eq!(opened, BTreeMap::new(), "{words:?}");
+    }
 }

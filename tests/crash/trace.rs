@@ -54,6 +54,20 @@ pub(crate) fn record(world: &World, words: &[&str]) -> Vec<Point> {
     points(&std::fs::read_to_string(file).unwrap(), &world.path("state"))
 }
 
+/// How often a run opens each manifest right in a folder.
+pub(crate) fn opened(world: &World, words: &[&str], folder: &Path) -> BTreeMap<PathBuf, usize> {
+    let file: PathBuf = world.path("trace");
+    strace(world, words, &["-o", file.to_str().unwrap(), "-e", "trace=open,openat"]).ends_in(0);
+    let mut opened = BTreeMap::new();
+    for line in std::fs::read_to_string(file).unwrap().lines() {
+        let path = line.split('"').nth(1).map(PathBuf::from).unwrap_or_default();
+        if path.parent() == Some(folder) && path.extension().is_some_and(|end| end == "yaml") {
+            *opened.entry(path).or_default() += 1;
+        }
+    }
+    opened
+}
+
 fn points(trace: &str, state: &Path) -> Vec<Point> {
     let state = state.to_str().unwrap();
     let mut main_thread = None;

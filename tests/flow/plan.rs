@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use certctl::rehearsal::{Fault, ProblemType, Rule};
+use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use serde_json::{Value, json};
 
 use crate::support::{CertificateYaml, Entry, World};
@@ -148,6 +148,68 @@ fn an_order_that_is_under_way_costs_no_other_one() {
     let item = &plan["items"][0];
     assert_eq!((&item["action"], &item["orders"]), (&json!("issue"), &json!(0)));
     assert_eq!(item["order"], "web-1-1", "{plan:#}");
+}
+
+/// What a run does with the one certificate there is: whether another one is live, whether the same
+/// is written in other forms, whether something is deployed, and how many orders it asks for.
+fn done(world: &World, words: &[&str]) -> (bool, bool, bool, usize) {
+    let seen = || {
+        let live = world.state().pair("web-tls").map(|leaf| leaf.serial);
+        let store = fs::read(world.path("state/secrets/default/web-tls/keystore.p12")).ok();
+        let files = fs::read_dir(world.path("out")).into_iter().flatten();
+        let times = files.map(|file| file.unwrap().metadata().unwrap().modified().unwrap());
+        (live, store, times.max(), world.sent(RequestKind::NewOrder))
+    };
+    let before = seen();
+    world.run(words);
+    let after = seen();
+    let is_new = before.0 != after.0;
+    (is_new, !is_new && before.1 != after.1, before.2 != after.2, after.3 - before.3)
+}
+
+#[test]
+fn what_is_planned_is_what_issue_does() {
+    let world = World::start();
+    let output = world.path("out").display().to_string();
+    let simple = CertificateYaml::new("web");
+    let with_output = simple.clone().annotation("certctl.io/output-dir", &output);
+    let stored = |password: &str| {
+        let store = format!("keystores:\n    pkcs12: {{create: true, password: {password}}}");
+        with_output.clone().field(&store)
+    };
+    let [other, edited, nowhere, refused] =
+        ["other.example.test", "edited.example.test", "web.nowhere.test", "refused.example.test"]
+            .map(|name| move |manifest: CertificateYaml| manifest.for_names(&[name]));
+    let kind = ProblemType::Unauthorized;
+    let refusal = Fault::Refuse { kind, detail: "the answer was wrong".to_owned() };
+    world.fault(Rule::always(refusal).for_name("refused.example.test"));
+    let (issue, briefly) = (&["issue"][..], &["issue", "--timeout", "1s"][..]);
+    // What there is, what is planned, how it is run, and whether an issuance succeeds.
+    for (manifest, action, words, succeeds) in [
+        (simple.clone(), "issue", issue, true),
+        (simple, "nothing", issue, true),
+        (with_output.clone(), "deploy", issue, true),
+        (stored("first"), "rewrite", issue, true),
+        (stored("second"), "rewrite", issue, true),
+        (other(stored("second")), "issue", issue, true),
+        (nowhere(stored("second")), "issue", briefly, false),
+        // Its order is under way.
+        (nowhere(stored("second")), "issue", briefly, false),
+        (refused(stored("second")), "issue", issue, false),
+        (refused(stored("second")), "wait", issue, true),
+        (refused(stored("third")), "wait", issue, true),
+        (edited(stored("third")), "issue", issue, true),
+        (edited(stored("third")), "nothing", issue, true),
+    ] {
+        world.prepare(std::slice::from_ref(&manifest));
+        let item = planned(&world, &[])["items"][0].clone();
+        assert_eq!(item["action"], action, "{item:#}");
+        let also = item["also"].as_array().cloned().unwrap_or_default();
+        let is_planned = |what: &str| succeeds && (action == what || also.contains(&what.into()));
+        let orders = usize::try_from(item["orders"].as_u64().unwrap()).unwrap();
+        let expected = (is_planned("issue"), is_planned("rewrite"), is_planned("deploy"), orders);
+        assert_eq!(done(&world, words), expected, "{item:#}");
+    }
 }
 
 #[test]

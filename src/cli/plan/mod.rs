@@ -1,10 +1,7 @@
 //! `certctl plan`: what `issue` would do now, and why.
 //!
-//! Contract: nothing is written, locked or asked over the network. What would happen is what the
-//! rooms say of the snapshot that a run would begin with; nothing is decided here.
+//! Contract: nothing is written, locked or asked over the network, and nothing is decided here.
 
-mod deeds;
-mod item;
 mod render;
 #[cfg(test)]
 mod tests;
@@ -19,11 +16,10 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::work::{open, targets};
 use super::yaml;
-use crate::engine::foresee;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::FailureClass;
-use crate::workspace::{Request, Targets};
-use item::Item;
+use crate::workspace::Request;
+use crate::workspace::plan::Item;
 
 /// Says what `issue` would do with the same words.
 pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -35,18 +31,12 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
     on_one_thread(async {
         let mut workspace = open(shell).await?;
         let targets = targets(shell, &mut workspace, &request)?;
-        let Targets { tasks, secrets, orphans, has_errors, loaded } = targets;
-        tell_orphans(shell, &orphans);
-        if loaded.certificates.is_empty() && !has_errors {
+        tell_orphans(shell, &targets.orphans);
+        if targets.loaded.certificates.is_empty() && !targets.has_errors {
             return nothing_found(shell, workspace.records().len());
         }
         let now = SystemClock.now();
-        let mut items = Vec::with_capacity(tasks.len());
-        for task in &tasks {
-            let foreseen = Box::pin(foresee(workspace.state(), task, &secrets, now)).await?;
-            items.push(Item::of(&foreseen, now));
-        }
-        items.sort_by_key(Item::key);
+        let items = Box::pin(workspace.plan(&targets, now)).await?;
         let text = match shell.global.format() {
             Format::Json => format!("{:#}\n", envelope(&items)),
             Format::Yaml => yaml::document(&envelope(&items))?,
@@ -56,7 +46,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             }
         };
         shell.output.data(&text)?;
-        let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
+        let broken = targets.has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
         Ok(exit::of_run(changes.chain(broken), shell.global.exit_code))
     })

@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::item::{Action, Item, Wait};
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::short;
 use crate::cli::status::table::{Cell, render};
 use crate::cli::time;
 use crate::resource::Reason;
+use crate::workspace::plan::{Action, Item, Wait};
 
 /// Those to which something would be done, as `-o name`.
 pub(super) fn names(items: &[Item]) -> String {

@@ -1,7 +1,7 @@
-use super::item::{Action, Issuer, Name, Wait};
 use super::render::{names, page};
 use super::*;
 use crate::resource::{IssuerKind, Reason};
+use crate::workspace::plan::{Action, Issuer, Name, Wait};
 
 const NOW: &str = "2026-11-21T03:12:09Z";
 

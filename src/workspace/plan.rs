@@ -1,0 +1,415 @@
+//! What `issue` would do with each certificate, and why.
+//!
+//! Contract: nothing is decided here: every answer is read off what a run would do, as
+//! [`foresee`] tells it.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Targets, Workspace};
+use crate::controller::policy::{
+    first_trigger, key_mismatches, leaf_mismatches, request_mismatches,
+};
+use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, readiness};
+use crate::engine::inputs::{names_of, solver_for};
+use crate::engine::ports::StoreError;
+use crate::engine::{Foreseen, foresee};
+use crate::resource::{
+    CertificateRecord, CertificateSpec, ConditionType, Deed, IssuerKind, LeafFacts, NamespacedName,
+    Order, Reason, SolverKind,
+};
+
+/// What would happen to one certificate. Serialized as an item of `kind: Plan`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    /// The certificate's namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The first thing that would be done.
+    pub action: Action,
+    /// What would be done beside it or after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Action>,
+    /// cert-manager's reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// cert-manager's message, or what is to be done.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// What is waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
+    /// The fields in which what is there differs from the spec.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<&'static str>,
+    /// The names that are wanted, and how each would be proven.
+    pub names: Vec<Name>,
+    /// Names that the live certificate has not; all of them when there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
+    /// Names of the live certificate that are not wanted any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+    /// Who issues.
+    pub issuer: Issuer,
+    /// How many new orders this would cost.
+    pub orders: u32,
+    /// The order that would be gone on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
+    /// Answers to challenges of earlier runs that would be taken back.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clean_ups: usize,
+    /// When the live certificate ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_after: Option<Timestamp>,
+    /// When its renewal is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renewal_time: Option<Timestamp>,
+}
+
+/// What would be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// A certificate, because there is none or it is not as the spec asks.
+    Issue,
+    /// Another one in time.
+    Renew,
+    /// A pair that was there before certctl is taken over.
+    Adopt,
+    /// A revision that somebody asked for goes live again.
+    Rollback,
+    /// The links to the live files are put right.
+    Relink,
+    /// The same pair in the forms that the spec asks for now.
+    Rewrite,
+    /// Outputs and hooks.
+    Deploy,
+    /// Nothing yet.
+    Wait,
+    /// Nothing.
+    Nothing,
+}
+
+impl Action {
+    /// As it is printed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Issue => "issue",
+            Self::Renew => "renew",
+            Self::Adopt => "adopt",
+            Self::Rollback => "rollback",
+            Self::Relink => "relink",
+            Self::Rewrite => "rewrite",
+            Self::Deploy => "deploy",
+            Self::Wait => "wait",
+            Self::Nothing => "nothing",
+        }
+    }
+
+    /// Whether it changes anything.
+    pub fn changes(self) -> bool {
+        match self {
+            Self::Issue
+            | Self::Renew
+            | Self::Adopt
+            | Self::Rollback
+            | Self::Relink
+            | Self::Rewrite
+            | Self::Deploy => true,
+            Self::Wait | Self::Nothing => false,
+        }
+    }
+}
+
+/// Why something that is due is not done yet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wait {
+    /// Until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// For whom or after what.
+    pub why: String,
+}
+
+/// A name and how it would be proven.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the field is called so in the plan")]
+pub struct Name {
+    /// The name, with its `*.`.
+    pub name: String,
+    /// `http-01`, `dns-01`, or `none`.
+    pub solver: &'static str,
+    /// The provider of dns-01.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+}
+
+/// Who issues.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Issuer {
+    /// Issuer or ClusterIssuer.
+    pub kind: IssuerKind,
+    /// Its name.
+    pub name: String,
+    /// The directory URL.
+    pub server: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl Workspace {
+    /// What a run at `now` would do with each of the targets, by namespace and name.
+    pub async fn plan(&self, targets: &Targets, now: Timestamp) -> Result<Vec<Item>, StoreError> {
+        let mut items = Vec::with_capacity(targets.tasks.len());
+        for task in &targets.tasks {
+            let foreseen = foresee(&self.state, task, &targets.secrets, now);
+            items.push(Item::of(&Box::pin(foreseen).await?, now));
+        }
+        items.sort_by_key(Item::key);
+        Ok(items)
+    }
+}
+
+/// What is done, and why.
+struct Course {
+    action: Action,
+    reason: Option<Reason>,
+    message: String,
+    wait: Option<Wait>,
+}
+
+impl Course {
+    fn new(action: Action, reason: Option<Reason>, message: impl Into<String>) -> Self {
+        Self { action, reason, message: message.into(), wait: None }
+    }
+
+    fn of(foreseen: &Foreseen, now: Timestamp) -> Self {
+        let Foreseen { snapshot, then, step, .. } = foreseen;
+        if let Some(back) = &foreseen.goes_back {
+            let message = format!("revision {} goes live again, as was asked for", back.to);
+            return Self::new(Action::Rollback, None, message);
+        }
+        if let Step::Wait {
+            until,
+            why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter),
+            ..
+        } = step
+        {
+            let (reason, message) = match first_trigger(then, now) {
+                _ if then.is_issuing() => asked_for(&then.record),
+                due => due.map(|due| (due.reason, due.message)).unzip(),
+            };
+            let wait = Some(Wait { until: *until, why: words(then, why) });
+            let message = message.unwrap_or_default();
+            return Self { wait, ..Self::new(Action::Wait, reason, message) };
+        }
+        if then.is_issuing() {
+            let (reason, message) = asked_for(&then.record);
+            let is_renewal = reason == Some(Reason::Renewing);
+            let action = if is_renewal { Action::Renew } else { Action::Issue };
+            return Self::new(action, reason, message.unwrap_or_default());
+        }
+        if foreseen.adopts {
+            let message = "the key and certificate that are there are taken over without an order";
+            return Self::new(Action::Adopt, Some(Reason::Adopted), message);
+        }
+        if foreseen.rewrites {
+            let why = formats::mismatch(snapshot);
+            let (reason, message) = why.map(|why| (why.reason, why.message)).unzip();
+            return Self::new(Action::Rewrite, reason, message.unwrap_or_default());
+        }
+        Self::deployment(foreseen)
+    }
+
+    fn deployment(foreseen: &Foreseen) -> Self {
+        let snapshot = &foreseen.snapshot;
+        let Some((step, target)) = deploy::owed(snapshot) else {
+            return Self::new(Action::Nothing, None, "");
+        };
+        let mut known = snapshot.record.deployments.iter();
+        let failed = known.find(|known| {
+            known.step == step && known.target == target && known.failed_attempts > 0
+        });
+        let reason = failed.map(|_| Reason::DeployFailed);
+        let message = deploy::what(step, &target);
+        if !foreseen.deploys.is_empty() {
+            return Self::new(Action::Deploy, reason, message);
+        }
+        let why = failed.map_or_else(String::new, |failed| failed.message.clone());
+        let wait = Some(Wait { until: failed.and_then(deploy::next_try), why });
+        Self { wait, ..Self::new(Action::Wait, reason, message) }
+    }
+
+    /// What would be done beside it or after it.
+    fn also(&self, foreseen: &Foreseen) -> Vec<Action> {
+        let is_deployed = match self.action {
+            // What is live then is brought to where it is used.
+            Action::Issue | Action::Renew | Action::Rollback => {
+                !deploy::wanted(&foreseen.snapshot.settings).is_empty()
+            }
+            Action::Wait | Action::Adopt | Action::Rewrite => !foreseen.deploys.is_empty(),
+            Action::Relink | Action::Deploy | Action::Nothing => false,
+        };
+        let rewrites = foreseen.rewrites && self.action == Action::Wait;
+        let rewrite = rewrites.then_some(Action::Rewrite);
+        rewrite.into_iter().chain(is_deployed.then_some(Action::Deploy)).collect()
+    }
+}
+
+impl Course {
+    /// Links are put right first; where nothing bigger is due, they are what the plan is about.
+    fn with_links(self, mut also: Vec<Action>, foreseen: &Foreseen) -> (Self, Vec<Action>) {
+        let Some(repair) = &foreseen.snapshot.repair else { return (self, also) };
+        if matches!(self.action, Action::Nothing | Action::Rewrite | Action::Deploy) {
+            also.splice(..0, [self.action].into_iter().filter(|one| one.changes()));
+            let reason = Some(Reason::MissingLinks);
+            return (Self::new(Action::Relink, reason, repair.what.clone()), also);
+        }
+        also.push(Action::Relink);
+        (self, also)
+    }
+}
+
+impl Item {
+    fn of(foreseen: &Foreseen, now: Timestamp) -> Self {
+        let snapshot = &foreseen.snapshot;
+        let spec = &snapshot.certificate.spec;
+        let leaf = live_leaf(snapshot);
+        let (added, removed) = names_changed(spec, leaf);
+        let course = Course::of(foreseen, now);
+        let also = course.also(foreseen);
+        let (course, also) = course.with_links(also, foreseen);
+        let issues = matches!(course.action, Action::Issue | Action::Renew);
+        let order = continued(foreseen).filter(|_| issues);
+        Self {
+            namespace: snapshot.certificate.metadata.namespace.clone(),
+            name: snapshot.certificate.metadata.name.clone(),
+            action: course.action,
+            also,
+            reason: course.reason,
+            message: course.message,
+            wait: course.wait,
+            differs: differs(snapshot),
+            names: names(snapshot),
+            added,
+            removed,
+            issuer: Issuer {
+                kind: snapshot.issuer.kind,
+                name: snapshot.issuer.metadata.name.clone(),
+                server: snapshot.issuer.acme.server.clone(),
+            },
+            orders: u32::from(issues && order.is_none()),
+            order: order.map(|order| order.name.clone()),
+            clean_ups: foreseen.clean_ups,
+            not_after: leaf.map(|leaf| leaf.not_after),
+            renewal_time: leaf.and_then(|leaf| readiness::due(snapshot, leaf)).map(|due| due.time),
+        }
+    }
+
+    /// Which certificate.
+    pub fn key(&self) -> NamespacedName {
+        NamespacedName::new(&self.namespace, &self.name)
+    }
+
+    /// Whether `issue` would change anything.
+    pub fn changes(&self) -> bool {
+        self.action.changes() || self.also.iter().any(|action| action.changes())
+    }
+}
+
+/// The order that would be continued: its key and request are wanted still.
+fn continued(foreseen: &Foreseen) -> Option<&Order> {
+    let begins_anew = |effect: &Effect| {
+        matches!(effect, Effect::GenerateKey { .. } | Effect::ReuseKey | Effect::BuildRequest)
+    };
+    let (anew, publishes) = match &foreseen.step {
+        Step::Act(effects) => (effects.iter().any(begins_anew), effects.contains(&Effect::Publish)),
+        Step::Fail(_) => (true, false),
+        Step::Settled | Step::Record(_) | Step::Wait { .. } => (false, false),
+    };
+    let order = foreseen.then.current_order().filter(|_| !anew);
+    order.filter(|order| publishes || order.deed != Deed::Nothing)
+}
+
+/// Reason and message of the Issuing condition.
+fn asked_for(record: &CertificateRecord) -> (Option<Reason>, Option<String>) {
+    let condition = record.status.condition(ConditionType::Issuing);
+    condition.map(|condition| (condition.reason, condition.message.clone())).unzip()
+}
+
+fn words(snapshot: &Snapshot, why: &Deferral) -> String {
+    match why {
+        Deferral::Backoff { attempts: 1 } => "backing off after 1 failure".to_owned(),
+        Deferral::Backoff { attempts } => format!("backing off after {attempts} failures"),
+        Deferral::RetryAfter => {
+            format!("the CA of {} asked to be left alone", snapshot.issuer.metadata.name)
+        }
+        Deferral::Progress(what) => what.clone(),
+    }
+}
+
+fn live_leaf(snapshot: &Snapshot) -> Option<&LeafFacts> {
+    snapshot.secret.as_ref()?.certificate.as_ref()?.as_ref().ok()
+}
+
+/// The fields that differ: of the key, and of the request or, without one, of the leaf.
+fn differs(snapshot: &Snapshot) -> Vec<&'static str> {
+    let spec = &snapshot.certificate.spec;
+    let mut fields = Vec::new();
+    let key = snapshot.secret.as_ref().and_then(|pair| pair.key.as_ref());
+    if let Some(Ok(key)) = key {
+        fields.extend(key_mismatches(spec, key));
+    }
+    match (&snapshot.current_request, live_leaf(snapshot)) {
+        (Some(request), Some(_)) => {
+            fields.extend(request_mismatches(spec, &request.certificate_spec));
+        }
+        (None, Some(leaf)) => fields.extend(leaf_mismatches(spec, leaf)),
+        (Some(_) | None, None) => {}
+    }
+    fields
+}
+
+/// The names that come and those that go.
+fn names_changed(spec: &CertificateSpec, leaf: Option<&LeafFacts>) -> (Vec<String>, Vec<String>) {
+    let mut wanted: BTreeSet<String> = spec.dns_names.iter().map(ToString::to_string).collect();
+    wanted.extend(spec.ip_addresses.iter().map(ToString::to_string));
+    wanted.extend(spec.uris.iter().chain(&spec.email_addresses).cloned());
+    let mut live = BTreeSet::new();
+    if let Some(leaf) = leaf {
+        live.extend(leaf.dns_names.iter().chain(&leaf.uris).cloned());
+        live.extend(leaf.email_addresses.iter().cloned());
+        live.extend(leaf.ip_addresses.iter().map(ToString::to_string));
+    }
+    // A CA may put the common name among the names.
+    live.retain(|name| wanted.contains(name) || *name != spec.common_name);
+    let without =
+        |one: &BTreeSet<String>, other: &BTreeSet<String>| one.difference(other).cloned().collect();
+    (without(&wanted, &live), without(&live, &wanted))
+}
+
+fn names(snapshot: &Snapshot) -> Vec<Name> {
+    let certificate = &snapshot.certificate;
+    let name = |name| {
+        let solver = solver_for(&snapshot.issuer, certificate, &name).map(|solver| &solver.kind);
+        let (solver, provider) = match solver {
+            Some(SolverKind::Http01(_)) => ("http-01", None),
+            Some(SolverKind::Dns01(dns01)) => ("dns-01", Some(dns01.provider.name().to_owned())),
+            None => ("none", None),
+        };
+        Name { name: name.to_string(), solver, provider }
+    };
+    names_of(certificate).into_iter().map(name).collect()
+}
