@@ -58,6 +58,8 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r"(?m)^[0-5][0-9] \* \* \* \*", |_, _| Some("<minute> * * * *".to_owned())),
     (r"(?m)\*:[0-5][0-9]:00$", |_, _| Some("*:<minute>:00".to_owned())),
     (r"<integer>[1-5]?[0-9]</integer>", |_, _| Some("<integer><minute></integer>".to_owned())),
+    // The CA's header has whole seconds.
+    (r#""clockSkewSeconds": -?[0-2]\b"#, |_, _| Some("\"clockSkewSeconds\": <seconds>".to_owned())),
     (r"\bms=[0-9]+\b", |_, _| Some("ms=<ms>".to_owned())),
     // Polls are a matter of load.
     (r"\brequests=[1-9][0-9]*\b", |_, _| Some("requests=<some>".to_owned())),
@@ -183,6 +185,8 @@ mod tests {
             ),
             (format!("\"-{B}.{B}-\"").as_str(), "\"<key authorization>\""),
             (format!("Key: {A}.-{B}").as_str(), "Key: <key authorization>"),
+            ("\"clockSkewSeconds\": -1, 0", "\"clockSkewSeconds\": <seconds>, 0"),
+            ("\"clockSkewSeconds\": 3,", "\"clockSkewSeconds\": 3,"),
             ("serial 00112233445566778899aabbccddeeff", "serial <serial>"),
             ("/tmp/x/state at 127.0.0.1:4711", "<folder>/state at 127.0.0.1:<port>"),
         ] {
