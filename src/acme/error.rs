@@ -1,11 +1,9 @@
 //! What can go wrong on the wire, with the URL it happened at.
 
-use std::fmt::Write as _;
-
 use jiff::SignedDuration;
 use thiserror::Error;
 
-use crate::resource::Problem;
+use crate::resource::{Problem, escape};
 
 /// Why a deed at the CA did not come to a usable answer.
 ///
@@ -231,33 +229,13 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// `text` with everything that could move a cursor, end a line or reverse the reading direction
-/// made visible: what the CA says is shown, never obeyed.
-pub fn escape(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_unprintable(character) {
-            // Writing to a String cannot fail.
-            let _ignored = write!(shown, "{}", character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
-
 /// The first `characters` of `text`, escaped.
 pub(super) fn excerpt(text: &str, characters: usize) -> String {
     let escaped = escape(text.trim());
     match escaped.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", escaped.get(..end).unwrap_or_default()),
-        None => escaped,
+        None => escaped.into_owned(),
     }
-}
-
-fn is_unprintable(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// What the CA accepts, when it says so.
@@ -275,19 +253,6 @@ fn after_colon(snippet: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_could_steer_a_terminal_is_made_visible() {
-        let cases = [
-            ("plain ünïcode `quoted` \"text\"", "plain ünïcode `quoted` \"text\""),
-            ("\x1b[31mred\x07", "\\u{1b}[31mred\\u{7}"),
-            ("a\r\nb\tc\0", "a\\r\\nb\\tc\\u{0}"),
-            ("\u{9b}31m \u{202e}gnp.exe \u{feff}", "\\u{9b}31m \\u{202e}gnp.exe \\u{feff}"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(escape(text), expected);
-        }
-    }
 
     #[test]
     fn excerpts_are_cut_by_character() {

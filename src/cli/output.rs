@@ -15,6 +15,7 @@ use super::journal;
 use super::remark::{self, Remark};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
+pub use crate::resource::escape;
 
 /// `--log-format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -206,29 +207,6 @@ pub fn wants_color(choice: When, is_terminal: bool, environment: &Environment) -
     }
 }
 
-/// Foreign text made harmless for a terminal and for a log line: control characters, line
-/// separators and the marks that turn the reading direction are written as `\u{1b}`, `\n`, ….
-pub fn escape(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_dangerous) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for character in text.chars() {
-        if is_dangerous(character) {
-            escaped.extend(character.escape_default());
-        } else {
-            escaped.push(character);
-        }
-    }
-    Cow::Owned(escaped)
-}
-
-fn is_dangerous(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// The colours in use. Words come first everywhere: a colour never carries a meaning alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
@@ -301,19 +279,6 @@ mod tests {
             let environment = Environment::from_pairs(&variables);
             let found = wants_color(choice, is_terminal, &environment);
             assert_eq!(found, wanted, "{choice:?} {is_terminal} {variables:?}");
-        }
-    }
-
-    #[test]
-    fn foreign_text_cannot_steer_a_terminal() {
-        for (text, escaped) in [
-            ("plain, ünïcode 日本", "plain, ünïcode 日本"),
-            ("\u{1b}[31mred", "\\u{1b}[31mred"),
-            ("two\nlines\r", "two\\nlines\\r"),
-            ("\u{9b}31m\u{7f}\0", "\\u{9b}31m\\u{7f}\\u{0}"),
-            ("a\u{202e}b\u{2066}c", "a\\u{202e}b\\u{2066}c"),
-        ] {
-            assert_eq!(escape(text), escaped);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthChar;
 
-use crate::resource::NamespacedName;
+use crate::resource::{NamespacedName, is_hidden};
 
 use super::tree::Span;
 
@@ -276,14 +276,6 @@ pub(crate) fn short(text: &str) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
-}
-
-/// Characters that change how a terminal or a reader sees the rest of the line.
-pub(crate) fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 fn printable(text: &str) -> String {

@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::diagnostic::{Draft, is_hidden, short};
+use super::diagnostic::{Draft, short};
 use super::sink::Sink;
 use super::suggestion::nearest;
 use super::tree::{Entry, Node, Span, Value};
+use crate::resource::is_hidden;
 
 /// A value with the path that leads to it.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@
 
 use std::net::SocketAddr;
 
-use crate::resource::Settings;
+use crate::resource::{Settings, is_hidden};
 
-use super::diagnostic::{Draft, is_hidden, short};
+use super::diagnostic::{Draft, short};
 use super::field::one_of;
 use super::name::is_component;
 use super::sink::Sink;

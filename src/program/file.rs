@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::manifest::{check_trust, is_secret_key};
+use crate::resource::escape;
 
 /// A program in one of the operator's folders.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Program {
             if !is_component(part) {
                 return Err(format!(
                     "`{}` is no name of a file, made of letters, digits, '-', '_' and '.'",
-                    part.escape_debug()
+                    escape(part)
                 ));
             }
         }

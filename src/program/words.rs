@@ -1,25 +1,20 @@
 //! Words of a program or a service, made fit for a message.
 
+use crate::resource::escape;
+
 /// Somebody else's words, fit to be shown: one line, control characters escaped, at most 300
 /// characters.
 pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 300;
     let text = text.trim();
-    let mut line: String = text.chars().take(LONGEST).flat_map(escaped).collect();
+    let is_blank = |c| matches!(c, '\n' | '\r' | '\t');
+    let line: String =
+        text.chars().take(LONGEST).map(|c| if is_blank(c) { ' ' } else { c }).collect();
+    let mut line = escape(&line).into_owned();
     if text.chars().nth(LONGEST).is_some() {
         line.push('…');
     }
     if line.is_empty() { "it said no more".to_owned() } else { line }
-}
-
-fn escaped(c: char) -> Box<dyn Iterator<Item = char>> {
-    if c == '\n' || c == '\r' || c == '\t' {
-        Box::new(std::iter::once(' '))
-    } else if c.is_control() {
-        Box::new(c.escape_default())
-    } else {
-        Box::new(std::iter::once(c))
-    }
 }
 
 #[cfg(test)]
@@ -32,6 +27,7 @@ mod tests {
         let cases = [
             (" bad\ntoken\u{1b}[31m ", "bad token\\u{1b}[31m".to_owned()),
             ("", "it said no more".to_owned()),
+            ("\u{202e}gnp.exe", "\\u{202e}gnp.exe".to_owned()),
             (long.as_str(), format!("{}…", "x".repeat(300))),
         ];
         for (said, expected) in cases {

@@ -11,6 +11,7 @@ mod check;
 mod condition;
 mod deployment;
 pub mod dns01;
+mod escape;
 mod event;
 mod go_duration;
 mod issuer;
@@ -51,6 +52,7 @@ pub use dns01::{
     AcmeDns, Akamai, AzureDns, CloudDns, Cloudflare, CnameStrategy, DigitalOcean, Dns01,
     Dns01Provider, ManagedIdentity, OWN_GROUP, Rfc2136, Route53, Webhook,
 };
+pub use escape::{escape, is_hidden};
 pub use event::{Event, EventType};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use issuer::{

@@ -9,7 +9,9 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::resource::{Account, BannedKeys, CertificateRecord, CertificateRequest, Order, Queue};
+use crate::resource::{
+    Account, BannedKeys, CertificateRecord, CertificateRequest, Order, Queue, escape,
+};
 
 /// A noun that is stored as JSON.
 pub(super) trait Document: Serialize + DeserializeOwned {
@@ -94,7 +96,7 @@ fn of_kind<T: Document, D>(envelope: Envelope<D>) -> Result<D, Unreadable> {
     if envelope.kind == T::KIND {
         return Ok(envelope.document);
     }
-    let why = format!("it is of kind {:?}, not {:?}", one_line(&envelope.kind), T::KIND);
+    let why = format!("it is of kind \"{}\", not \"{}\"", one_line(&envelope.kind), T::KIND);
     Err(Unreadable::Damaged(why))
 }
 
@@ -124,7 +126,7 @@ struct Envelope<T> {
 
 /// A text from a damaged file is neither believed nor long.
 fn one_line(text: &str) -> String {
-    text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    escape(&text.chars().take(200).collect::<String>()).into_owned()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::atomic::give_mode;
 use super::folder::{Folder, Guard, io_error, text};
 use super::layout::ISSUANCE_LOG;
-use crate::resource::Event;
+use crate::resource::{Event, escape};
 use crate::store::port::StoreError;
 
 const EVENTS_FILE: &str = "events.jsonl";
@@ -62,10 +62,9 @@ pub(super) fn last_events(folder: &Folder, count: usize) -> Result<Vec<Event>, S
     Ok(events.into())
 }
 
-/// Appends one line to `issuance.log`, durably. Control characters become spaces.
+/// Appends one line to `issuance.log`, durably.
 pub(super) fn log_issuance(root: &Folder, line: &str) -> Result<(), StoreError> {
-    let mut line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    line.push('\n');
+    let line = format!("{}\n", escape(line));
     let Appended { file, end, .. } = append(root, ISSUANCE_LOG, line.into_bytes())?;
     file.sync_all().map_err(|error| io_error(&root.join(ISSUANCE_LOG), "sync", error))?;
     if end == 0 { root.sync() } else { Ok(()) }
@@ -174,6 +173,6 @@ mod tests {
         open_raw(&scratch, ISSUANCE_LOG).write_all(b"cut").unwrap();
         log_issuance(&folder, "serial 02").unwrap();
         let bytes = folder.read(ISSUANCE_LOG, Guard::Document).unwrap().unwrap();
-        assert_eq!(*bytes, b"serial 01 forged line\ncut\nserial 02\n");
+        assert_eq!(*bytes, b"serial 01\\nforged line\ncut\nserial 02\n");
     }
 }

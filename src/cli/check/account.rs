@@ -1,9 +1,9 @@
 //! The account at an issuer's CA: what is stored, and what the CA says. None is ever made here.
 
-use crate::acme::{AccountKey, AccountStatus, Client, escape};
+use crate::acme::{AccountKey, AccountStatus, Client};
 use crate::engine::inputs::account_id;
 use crate::manifest::SecretError;
-use crate::resource::{AccountIdentity, Issuer, SecretKeySelector};
+use crate::resource::{AccountIdentity, Issuer, SecretKeySelector, escape};
 use crate::store::Records;
 
 use super::known::Known;
@@ -42,7 +42,7 @@ pub(super) async fn account(known: &Known, issuer: &Issuer, client: &Client) -> 
                 AccountStatus::Valid => "valid".to_owned(),
                 AccountStatus::Deactivated => "deactivated".to_owned(),
                 AccountStatus::Revoked => "revoked".to_owned(),
-                AccountStatus::Other(word) => escape(word),
+                AccountStatus::Other(word) => escape(word).into_owned(),
             };
             format!("{}, {status} at the CA", escape(&found.url))
         }

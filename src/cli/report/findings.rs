@@ -5,10 +5,9 @@
 
 use super::Look;
 use super::block::Row;
-use crate::acme;
 use crate::cli::cause::{self, Advice, Subject};
 use crate::engine::Evidence;
-use crate::resource::{Challenge, ChallengeType, FailureClass, Phase, Problem, SolverKind};
+use crate::resource::{Challenge, ChallengeType, FailureClass, Phase, Problem, SolverKind, escape};
 
 /// A root cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -305,7 +304,7 @@ fn few(group: &[&Challenge]) -> String {
 /// What was done, and at which URL, of a sentence that ends with the problem.
 fn without<'a>(said: &'a str, problem: &Problem) -> (&'a str, Option<&'a str>) {
     let quoted = problem.to_string();
-    let found = said.find(&quoted).or_else(|| said.find(&acme::escape(&quoted)));
+    let found = said.find(&quoted).or_else(|| said.find(&*escape(&quoted)));
     let head = found.and_then(|at| said.get(..at)).unwrap_or(said).trim_end_matches(": ");
     match head.rsplit_once(": ") {
         Some((doing, url)) if url.starts_with("http") => (doing, Some(url)),
@@ -325,7 +324,7 @@ fn bare_name_of(challenge: &Challenge) -> String {
 
 /// A text of somebody else's, on one line of ours.
 fn one_line(text: &str) -> String {
-    acme::escape(text.trim())
+    escape(text.trim()).into_owned()
 }
 
 /// How many names, or different answers, are told.

@@ -165,10 +165,7 @@ fn rejected_names() -> Ended {
         ],
     });
     let shown = from::<Problem>(problem.clone()).to_string();
-    let reason = format!(
-        "Failed to create Order: https://ca.test/new-order: {}",
-        crate::acme::escape(&shown)
-    );
+    let reason = format!("Failed to create Order: https://ca.test/new-order: {}", escape(&shown));
     let rest = json!({ "state": "errored", "reason": reason, "problem": problem });
     failed(FailureClass::Ca, &reason, Some(1), with(order(&[], &rest)))
 }

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use crate::resource::escape;
+
 /// A process that listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Holder {
@@ -15,7 +17,7 @@ pub(super) struct Holder {
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (pid {})", self.name.escape_debug(), self.pid)
+        write!(f, "{} (pid {})", escape(&self.name), self.pid)
     }
 }
 
