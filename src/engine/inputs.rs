@@ -6,18 +6,12 @@ use zeroize::Zeroizing;
 
 use crate::resource::{
     Account, AccountIdentity, Certificate, CertificateSpec, ChallengeType, Identifier, Issuer,
-    RequestedField, Solver, pick_solver,
+    RequestedField, Solver, hex, pick_solver,
 };
 
 /// SHA-256 over bytes, in lower-case hexadecimal.
 pub fn digest_of(bytes: &[u8]) -> String {
-    let digest = digest::digest(&digest::SHA256, bytes);
-    digest.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        hex.extend(
-            [byte >> 4, byte & 15].map(|half| char::from_digit(half.into(), 16).unwrap_or('0')),
-        );
-        hex
-    })
+    hex(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 /// Digest over a spec: another one is another generation.

@@ -110,7 +110,7 @@ mod tests {
 
     fn deferred(until: i64, urgent: Option<FailureClass>) -> Ending {
         let until = at(until);
-        let why = format!("not before {}", until.strftime("%Y-%m-%dT%H:%M:%SZ"));
+        let why = format!("not before {}", rfc3339(until));
         Ending::Deferred { until: Some(until), why, urgent }
     }
 

@@ -9,8 +9,8 @@ use x509_parser::time::ASN1Time;
 
 use super::names::{self, Names};
 use super::pem::{self, PemError};
-use super::private_key::{hex, public_key_digest};
-use crate::resource::LeafFacts;
+use super::private_key::public_key_digest;
+use crate::resource::{LeafFacts, hex};
 
 /// Why a text cannot be read as certificates.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

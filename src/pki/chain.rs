@@ -115,7 +115,7 @@ mod tests {
         let first = pem::blocks(&clean).next().unwrap().unwrap();
         let expected = LeafFacts {
             public_key: key.facts().public_key.clone(),
-            fingerprint: super::super::private_key::hex(
+            fingerprint: crate::resource::hex(
                 aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &first.der).as_ref(),
             ),
             serial: "8a01".to_owned(),

@@ -2,7 +2,6 @@
 //!
 //! Contract: read from the DER alone; the words for algorithms and usages are those of cmctl.
 
-use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use aws_lc_rs::digest;
@@ -16,6 +15,7 @@ use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
 use super::certificate::{self, CertificateError};
 use super::names::{self, Names};
+use crate::resource::hex;
 
 /// All that is shown of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -194,13 +194,8 @@ fn public_key_algorithm(certificate: &X509Certificate<'_>) -> String {
 }
 
 fn colons(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in bytes {
-        let colon = if text.is_empty() { "" } else { ":" };
-        // Writing into a string cannot fail.
-        _ = write!(text, "{colon}{byte:02X}");
-    }
-    text
+    let bytes: Vec<_> = bytes.iter().map(|byte| hex(&[*byte]).to_ascii_uppercase()).collect();
+    bytes.join(":")
 }
 
 /// By bit (RFC 5280 section 4.2.1.3).

@@ -18,7 +18,9 @@ use super::key_der::{self, Parts};
 use super::key_error::KeyError;
 use super::pem;
 use super::signing::{self, KeyPair, SigningError};
-use crate::resource::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
+use crate::resource::{
+    KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm, hex,
+};
 
 /// A private key. Its bytes leave memory when it is dropped; Debug shows its facts only.
 #[derive(Clone)]
@@ -183,16 +185,6 @@ pub fn key_facts(pem: &str) -> Result<KeyFacts, KeyError> {
 /// The digest that stands for a public key, over the DER of its `SubjectPublicKeyInfo`.
 pub(super) fn public_key_digest(spki: &[u8]) -> PublicKeyDigest {
     PublicKeyDigest(hex(digest::digest(&digest::SHA256, spki).as_ref()))
-}
-
-/// Lower-case hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing into a string cannot fail.
-        _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// aws-lc makes RSA keys of four sizes; the rest come from a slower generator.

@@ -14,6 +14,7 @@ pub mod dns01;
 mod escape;
 mod event;
 mod go_duration;
+mod hex;
 mod issuer;
 mod key;
 mod leaf;
@@ -55,6 +56,7 @@ pub use dns01::{
 pub use escape::{escape, is_hidden};
 pub use event::{Event, EventType};
 pub use go_duration::{GoDuration, GoDurationError};
+pub use hex::hex;
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource,
     SecretKeySelector, Selector, Solver, SolverKind,

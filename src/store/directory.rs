@@ -15,7 +15,7 @@ use super::folder::{Folder, Guard, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::{atomic, journal, links, opening, rollback, secret};
-use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks};
+use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks, hex};
 use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
 
 /// What a state directory is opened for.
@@ -386,15 +386,8 @@ impl Store for StateDirectory {
 
 /// SHA-256 over the bytes of a document, lower-case hexadecimal.
 fn revision_of(bytes: &[u8]) -> Revision {
-    use std::fmt::Write as _;
-
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
-    let mut hex = String::with_capacity(64);
-    for byte in digest.as_ref() {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    Revision(hex)
+    Revision(hex(digest.as_ref()))
 }
 
 /// Whether a document says nothing any more once the machine has been restarted.

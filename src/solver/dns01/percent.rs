@@ -1,6 +1,8 @@
 //! Percent-encoding (RFC 3986 section 2.1) as signatures, paths and forms need it: every byte but
 //! the unreserved ones.
 
+use crate::resource::hex;
+
 /// One part of a path or a query.
 pub(super) fn percent(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
@@ -21,12 +23,6 @@ pub(super) fn pairs(pairs: &[(&str, &str)]) -> String {
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// Two lower-case digits for each byte.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +38,5 @@ mod tests {
             assert_eq!(percent(text), expected);
         }
         assert_eq!(pairs(&[("a", "1"), ("b c", "&")]), "a=1&b%20c=%26");
-        assert_eq!(hex(&[0, 0x0f, 0xa5]), "000fa5");
     }
 }

@@ -6,7 +6,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use zeroize::Zeroizing;
 
-use crate::solver::dns01::percent::hex;
+use crate::resource::hex;
 
 /// What signs.
 pub(super) struct EdgeGrid {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use zeroize::Zeroizing;
 
 use super::Keys;
-use crate::solver::dns01::percent::hex;
+use crate::resource::hex;
 use crate::solver::dns01::{Call, ProviderError};
 
 /// What a signature is for.

@@ -8,8 +8,8 @@ use aws_lc_rs::{digest, hmac};
 
 use super::*;
 use crate::resource::SecretKeySelector;
+use crate::resource::hex;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record, without_ambient};
-use crate::solver::dns01::percent::hex;
 
 mod failures;
 mod keys;

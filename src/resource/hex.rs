@@ -1,0 +1,17 @@
+//! Bytes in lower-case hexadecimal: fingerprints, serial numbers, digests.
+
+/// Two digits for each byte.
+pub fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_has_two_digits() {
+        assert_eq!(hex(&[0, 0x0f, 0xa5]), "000fa5");
+    }
+}
