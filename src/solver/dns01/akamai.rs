@@ -1,7 +1,7 @@
 //! `akamai`: the Edge DNS API, version 2, with requests signed by EdgeGrid.
 //!
 //! A set of values is read and written whole, and the API has no condition for that: after each
-//! write the set is read again, until it is as wanted. Deeds of one run take turns. Another writer
+//! write the set is read again, until it is as wanted. The changes of one run take turns. Another writer
 //! in the moment between our read and our write can still lose a value of its own.
 
 mod edgegrid;
@@ -23,7 +23,8 @@ use self::edgegrid::EdgeGrid;
 use super::error::shown;
 use super::percent::percent;
 use super::redact::without;
-use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use super::sets::{TxtSets, Written};
+use super::{Api, Call, Context, Opened, ProviderError, Reply, TxtRecord};
 use crate::resource::dns01::Akamai as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -81,82 +82,24 @@ impl Akamai {
         })
     }
 
-    /// Makes the value stand at the name, or not stand there, and the others stay.
-    async fn settle(&self, record: &TxtRecord, wanted: bool) -> Result<(), ProviderError> {
-        let mut written = false;
-        let settled = self.settle_noting(record, wanted, &mut written).await;
-        settled.map_err(|error| if written { error.after_the_write() } else { error })
-    }
-
-    async fn settle_noting(
+    async fn write(
         &self,
+        method: Method,
         record: &TxtRecord,
-        wanted: bool,
-        written: &mut bool,
-    ) -> Result<(), ProviderError> {
-        let _turn = self.turn.lock().await;
-        let path = path_of(record);
-        for tried in 0..TRIES {
-            if tried > 1 {
-                tokio::time::sleep(self.pause).await;
-            }
-            let found = self.read(&path).await?;
-            let exists = found.is_some();
-            let (ttl, mut rdata) = found.map_or((TTL, Vec::new()), |set| (set.ttl, set.rdata));
-            if rdata.iter().any(|value| is_value(value, &record.value)) == wanted {
-                return Ok(());
-            }
-            if wanted {
-                rdata.push(format!("\"{}\"", record.value));
-            } else {
-                rdata.retain(|value| !is_value(value, &record.value));
-            }
-            let method = match (exists, rdata.is_empty()) {
-                (true, true) => Method::DELETE,
-                (true, false) => Method::PUT,
-                (false, _) => Method::POST,
-            };
-            let set = json!({ "name": record.name, "type": "TXT", "ttl": ttl, "rdata": rdata });
-            let body = (method != Method::DELETE).then_some(&set);
-            let reply = self.send(&method, &path, body).await?;
-            match reply.status {
-                // Somebody made it, changed it or took it away since it was read.
-                409 | 412 => {}
-                404 if exists => {}
-                404 => return Err(self.no_zone(&reply, record)),
-                _ if reply.is_success() => *written = true,
-                _ => return Err(self.refused(&reply)),
-            }
-        }
-        let what = if *written { "does not stay as written" } else { "is changed by others" };
-        Err(ProviderError::Unfinished {
-            service: self.service(),
-            reason: format!("the TXT set at {} {what}, after {TRIES} tries", record.name),
-        })
-    }
-
-    async fn read(&self, path: &str) -> Result<Option<RecordSet>, ProviderError> {
-        let reply = self.send(&Method::GET, path, None).await?;
+        ttl: u32,
+        rdata: &[String],
+    ) -> Result<Written, ProviderError> {
+        let set = json!({ "name": record.name, "type": "TXT", "ttl": ttl, "rdata": rdata });
+        let body = (method != Method::DELETE).then_some(&set);
+        let reply = self.send(&method, &path_of(&record.zone, &record.name), body).await?;
         match reply.status {
-            404 => Ok(None),
-            _ if reply.is_success() => reply.json().map(Some),
+            // Another writer made it, changed it or took it away since it was read.
+            409 | 412 => Ok(Written::Lost(String::new())),
+            404 if method == Method::POST => Err(self.no_zone(&reply, record)),
+            404 => Ok(Written::Lost(String::new())),
+            _ if reply.is_success() => Ok(Written::Unsure),
             _ => Err(self.refused(&reply)),
         }
-    }
-
-    async fn can_read(&self, zone: &str) -> Result<String, ProviderError> {
-        let reply = self.send(&Method::GET, &format!("{ZONES}/{}", percent(zone)), None).await?;
-        if reply.status == 404 {
-            return Err(ProviderError::NoZone {
-                service: reply.service.clone(),
-                name: zone.to_owned(),
-                reason: shown(&self.said(&reply)),
-            });
-        }
-        if !reply.is_success() {
-            return Err(self.refused(&reply));
-        }
-        Ok(format!("the credentials can read zone {zone} at {}", reply.service))
     }
 
     async fn send(
@@ -210,23 +153,85 @@ impl Akamai {
             Err(_) => body,
         }
     }
-
-    fn service(&self) -> String {
-        self.base.split("://").nth(1).unwrap_or_default().to_owned()
-    }
 }
 
-impl DnsProvider for Akamai {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(self.settle(record, true))
+impl TxtSets for Akamai {
+    /// The zone is the one that the DNS shows.
+    type Zone = String;
+    type Set = Option<RecordSet>;
+
+    /// One more than others: each change takes a second look.
+    const TRIES: usize = 6;
+
+    async fn find(&self, name: &str, zone: &str) -> Result<(String, Self::Set), ProviderError> {
+        let zone = zone.to_owned();
+        let set = self.list(&zone, name).await?;
+        Ok((zone, set))
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(self.settle(record, false))
+    async fn list(&self, zone: &String, name: &str) -> Result<Self::Set, ProviderError> {
+        let reply = self.send(&Method::GET, &path_of(zone, name), None).await?;
+        match reply.status {
+            404 => Ok(None),
+            _ if reply.is_success() => reply.json().map(Some),
+            _ => Err(self.refused(&reply)),
+        }
     }
 
-    fn check<'a>(&'a self, _name: &'a str, zone: &'a str) -> Deed<'a, String> {
-        Box::pin(self.can_read(zone))
+    fn values(&self, set: &Self::Set) -> Result<Vec<String>, ProviderError> {
+        let rdata = set.iter().flat_map(|set| &set.rdata);
+        Ok(rdata.map(|value| bare(value).to_owned()).collect())
+    }
+
+    async fn add(
+        &self,
+        _zone: &String,
+        set: Self::Set,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        let method = if set.is_some() { Method::PUT } else { Method::POST };
+        let (ttl, mut rdata) = set.map_or((TTL, Vec::new()), |set| (set.ttl, set.rdata));
+        rdata.push(format!("\"{}\"", record.value));
+        self.write(method, record, ttl, &rdata).await
+    }
+
+    async fn remove(
+        &self,
+        _zone: &String,
+        set: Self::Set,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        let Some(mut set) = set else { return Ok(Written::Done) };
+        set.rdata.retain(|value| bare(value) != record.value);
+        let method = if set.rdata.is_empty() { Method::DELETE } else { Method::PUT };
+        self.write(method, record, set.ttl, &set.rdata).await
+    }
+
+    async fn read(&self, _name: &str, zone: &str) -> Result<String, ProviderError> {
+        let reply = self.send(&Method::GET, &format!("{ZONES}/{}", percent(zone)), None).await?;
+        if reply.status == 404 {
+            return Err(ProviderError::NoZone {
+                service: reply.service.clone(),
+                name: zone.to_owned(),
+                reason: shown(&self.said(&reply)),
+            });
+        }
+        if !reply.is_success() {
+            return Err(self.refused(&reply));
+        }
+        Ok(format!("the credentials can read zone {zone} at {}", reply.service))
+    }
+
+    fn service(&self) -> String {
+        super::api::service_of(&self.base)
+    }
+
+    fn pause(&self) -> Duration {
+        self.pause
+    }
+
+    fn turn(&self) -> Option<&Mutex<()>> {
+        Some(&self.turn)
     }
 }
 
@@ -236,14 +241,13 @@ impl fmt::Debug for Akamai {
     }
 }
 
-fn path_of(record: &TxtRecord) -> String {
-    let (zone, name) = (percent(&record.zone), percent(&record.name));
-    format!("{ZONES}/{zone}/names/{name}/types/TXT")
+fn path_of(zone: &str, name: &str) -> String {
+    format!("{ZONES}/{}/names/{}/types/TXT", percent(zone), percent(name))
 }
 
-/// Whether an entry of `rdata` is this value; values are quoted there.
-fn is_value(rdata: &str, value: &str) -> bool {
-    rdata.trim().trim_matches('"') == value
+/// An entry of `rdata` without its quotes.
+fn bare(rdata: &str) -> &str {
+    rdata.trim().trim_matches('"')
 }
 
 fn unusable(reason: String) -> ProviderError {
@@ -253,4 +257,3 @@ fn unusable(reason: String) -> ProviderError {
 const NAME: &str = "akamai";
 const ZONES: &str = "/config-dns/v2/zones";
 const TTL: u32 = 300;
-const TRIES: usize = 6;

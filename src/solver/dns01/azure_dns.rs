@@ -22,7 +22,8 @@ use zeroize::Zeroizing;
 use self::credentials::Credentials;
 use super::error::shown;
 use super::percent::percent;
-use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use super::sets::{TxtSets, Written};
+use super::{Api, Call, Context, Opened, ProviderError, Reply, TxtRecord};
 use crate::resource::dns01::AzureDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -107,85 +108,38 @@ impl AzureDns {
         })
     }
 
-    /// Makes the value stand at the name, or not stand there, and the others stay.
-    async fn settle(&self, record: &TxtRecord, wanted: bool) -> Result<(), ProviderError> {
-        let zone = self.zone_of(&record.zone);
-        let url = self.url(zone, &format!("/TXT/{}", percent(relative(&record.name, zone)?)));
-        let mut last = String::new();
-        for tried in 0..TRIES {
-            if tried > 0 {
-                tokio::time::sleep(self.pause).await;
-            }
-            let Some(call) = self.edit(record, zone, &url, wanted).await? else {
-                return Ok(());
-            };
-            let reply = self.send(call).await?;
-            match reply.status {
-                409 | 412 => last = self.said(&reply).1,
-                404 if wanted => return Err(self.no_zone(&reply, &record.name, zone)),
-                404 => {}
-                _ if reply.is_success() => return Ok(()),
-                _ => return Err(self.refused(&reply)),
-            }
+    /// Sends a change of a set. While a value is added, 404 is about the zone.
+    async fn write(
+        &self,
+        call: Call,
+        zone: &str,
+        name: &str,
+        is_added: bool,
+    ) -> Result<Written, ProviderError> {
+        let reply = self.send(call).await?;
+        match reply.status {
+            409 | 412 => Ok(Written::Lost(self.said(&reply).1)),
+            404 if is_added => Err(self.no_zone(&reply, name, zone)),
+            404 => Ok(Written::Lost(String::new())),
+            _ if reply.is_success() => Ok(Written::Done),
+            _ => Err(self.refused(&reply)),
         }
-        Err(ProviderError::Unfinished {
-            service: self.service(),
-            reason: format!(
-                "the TXT set at {} is changed by others, after {TRIES} tries: {}",
-                record.name,
-                shown(&last)
-            ),
-        })
     }
 
-    /// Reads the set and says what to ask for, so that it is as wanted; None: nothing.
-    async fn edit(
-        &self,
-        record: &TxtRecord,
-        zone: &str,
-        url: &str,
-        wanted: bool,
-    ) -> Result<Option<Call>, ProviderError> {
-        let reply = self.send(Call::new(Method::GET, url)).await?;
-        if reply.status == 404 {
-            let (code, _) = self.said(&reply);
-            if NO_ZONE.contains(&code.as_str()) {
-                return Err(self.no_zone(&reply, &record.name, zone));
-            }
-            if !wanted {
-                return Ok(None);
-            }
-            let set = self.set(json!(TTL), &[txt(&record.value)], None);
-            let call = Call::new(Method::PUT, url).json(&set);
-            return call.header(IF_NONE_MATCH, "*").map(Some);
-        }
-        if !reply.is_success() {
-            return Err(self.refused(&reply));
-        }
-        let set: RecordSet = reply.json()?;
-        let property = |name: &str| set.properties.get(name).filter(|value| !value.is_null());
-        let mut values = match property(self.kind.values) {
-            Some(Value::Array(values)) => values.clone(),
-            None => Vec::new(),
-            Some(_) => return Err(reply.garbled(&format!("{} is no list", self.kind.values))),
-        };
-        let stands = values.iter().any(|value| is_value(value, &record.value));
-        if stands == wanted {
-            return Ok(None);
-        }
-        if wanted {
-            values.push(txt(&record.value));
-        } else {
-            values.retain(|value| !is_value(value, &record.value));
-        }
-        let call = if values.is_empty() {
-            Call::new(Method::DELETE, url)
-        } else {
-            let ttl = property(self.kind.ttl).cloned().unwrap_or_else(|| json!(TTL));
-            let set = self.set(ttl, &values, property("metadata"));
-            Call::new(Method::PUT, url).json(&set)
-        };
-        call.header(IF_MATCH, &set.etag).map(Some)
+    fn url_of(&self, zone: &str, name: &str) -> Result<String, ProviderError> {
+        Ok(self.url(zone, &format!("/TXT/{}", percent(relative(name, zone)?))))
+    }
+
+    /// The entries of a set's list.
+    fn entries(&self, set: Option<&RecordSet>) -> Vec<Value> {
+        let values = set.and_then(|set| set.property(self.kind.values));
+        values.and_then(Value::as_array).cloned().unwrap_or_default()
+    }
+
+    /// The set with these values.
+    fn with(&self, set: &RecordSet, values: &[Value]) -> Value {
+        let ttl = set.property(self.kind.ttl).cloned().unwrap_or_else(|| json!(TTL));
+        self.set(ttl, values, set.property("metadata"))
     }
 
     /// The body of a PUT: what is not in it would be lost.
@@ -197,20 +151,6 @@ impl AzureDns {
             properties.insert("metadata".to_owned(), metadata.clone());
         }
         json!({ "properties": properties })
-    }
-
-    async fn can_read(&self, zone: &str) -> Result<String, ProviderError> {
-        let zone = self.zone_of(zone);
-        let reply = self.send(Call::new(Method::GET, self.url(zone, ""))).await?;
-        match reply.status {
-            404 => Err(self.no_zone(&reply, zone, zone)),
-            _ if reply.is_success() => {
-                let (group, service) = (&self.group, &reply.service);
-                let what = format!("zone {zone} of resource group {group} at {service}");
-                Ok(format!("the credentials can read {what}"))
-            }
-            _ => Err(self.refused(&reply)),
-        }
     }
 
     fn zone_of<'a>(&'a self, zone: &'a str) -> &'a str {
@@ -263,23 +203,101 @@ impl AzureDns {
             Err(_) => (String::new(), body),
         }
     }
+}
+
+impl TxtSets for AzureDns {
+    type Zone = String;
+    type Set = Option<RecordSet>;
+
+    async fn find(&self, name: &str, zone: &str) -> Result<(String, Self::Set), ProviderError> {
+        let zone = self.zone_of(zone).to_owned();
+        let set = self.list(&zone, name).await?;
+        Ok((zone, set))
+    }
+
+    async fn list(&self, zone: &String, name: &str) -> Result<Self::Set, ProviderError> {
+        let reply = self.send(Call::new(Method::GET, self.url_of(zone, name)?)).await?;
+        if reply.status == 404 {
+            let (code, _) = self.said(&reply);
+            if NO_ZONE.contains(&code.as_str()) {
+                return Err(self.no_zone(&reply, name, zone));
+            }
+            return Ok(None);
+        }
+        if !reply.is_success() {
+            return Err(self.refused(&reply));
+        }
+        let set: RecordSet = reply.json()?;
+        match set.property(self.kind.values) {
+            Some(Value::Array(_)) | None => Ok(Some(set)),
+            Some(_) => Err(reply.garbled(&format!("{} is no list", self.kind.values))),
+        }
+    }
+
+    fn values(&self, set: &Self::Set) -> Result<Vec<String>, ProviderError> {
+        Ok(self.entries(set.as_ref()).iter().map(text_of).collect())
+    }
+
+    async fn add(
+        &self,
+        zone: &String,
+        set: Self::Set,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        let mut values = self.entries(set.as_ref());
+        values.push(json!({ "value": [record.value] }));
+        let call = Call::new(Method::PUT, self.url_of(zone, &record.name)?);
+        let call = match &set {
+            None => call.json(&self.set(json!(TTL), &values, None)).header(IF_NONE_MATCH, "*")?,
+            Some(set) => call.json(&self.with(set, &values)).header(IF_MATCH, &set.etag)?,
+        };
+        self.write(call, zone, &record.name, true).await
+    }
+
+    async fn remove(
+        &self,
+        zone: &String,
+        set: Self::Set,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        let mut values = self.entries(set.as_ref());
+        values.retain(|value| text_of(value) != record.value);
+        let Some(set) = set else { return Ok(Written::Done) };
+        let url = self.url_of(zone, &record.name)?;
+        let call = if values.is_empty() {
+            Call::new(Method::DELETE, url)
+        } else {
+            Call::new(Method::PUT, url).json(&self.with(&set, &values))
+        };
+        self.write(call.header(IF_MATCH, &set.etag)?, zone, &record.name, false).await
+    }
+
+    async fn read(&self, _name: &str, zone: &str) -> Result<String, ProviderError> {
+        let zone = self.zone_of(zone);
+        let reply = self.send(Call::new(Method::GET, self.url(zone, ""))).await?;
+        match reply.status {
+            404 => Err(self.no_zone(&reply, zone, zone)),
+            _ if reply.is_success() => {
+                let (group, service) = (&self.group, &reply.service);
+                let what = format!("zone {zone} of resource group {group} at {service}");
+                Ok(format!("the credentials can read {what}"))
+            }
+            _ => Err(self.refused(&reply)),
+        }
+    }
 
     fn service(&self) -> String {
-        self.base.split("://").nth(1).unwrap_or_default().to_owned()
+        super::api::service_of(&self.base)
+    }
+
+    fn pause(&self) -> Duration {
+        self.pause
     }
 }
 
-impl DnsProvider for AzureDns {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(self.settle(record, true))
-    }
-
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(self.settle(record, false))
-    }
-
-    fn check<'a>(&'a self, _name: &'a str, zone: &'a str) -> Deed<'a, String> {
-        Box::pin(self.can_read(zone))
+impl RecordSet {
+    fn property(&self, name: &str) -> Option<&Value> {
+        self.properties.get(name).filter(|value| !value.is_null())
     }
 }
 
@@ -302,16 +320,10 @@ fn relative<'a>(name: &'a str, zone: &str) -> Result<&'a str, ProviderError> {
     rest.ok_or_else(|| unusable(&format!("hostedZoneName {zone} does not hold {name}")))
 }
 
-fn txt(value: &str) -> Value {
-    json!({ "value": [value] })
-}
-
-/// Whether an entry of the list is this value: its strings count as one.
-fn is_value(entry: &Value, value: &str) -> bool {
+/// The value of an entry: its strings count as one.
+fn text_of(entry: &Value) -> String {
     let strings = entry.get("value").and_then(Value::as_array);
-    strings.is_some_and(|strings| {
-        strings.iter().filter_map(Value::as_str).collect::<String>() == value
-    })
+    strings.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 fn unusable(reason: &str) -> ProviderError {
@@ -327,4 +339,3 @@ const NO_ZONE: [&str; 4] =
     ["ParentResourceNotFound", "ResourceNotFound", "ResourceGroupNotFound", "SubscriptionNotFound"];
 const NAME: &str = "azureDNS";
 const TTL: u32 = 60;
-const TRIES: usize = 5;

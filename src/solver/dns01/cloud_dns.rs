@@ -15,6 +15,7 @@ use std::time::Duration;
 use http::Method;
 use http::header::AUTHORIZATION;
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
@@ -22,7 +23,9 @@ use zeroize::Zeroizing;
 use self::credentials::Credentials;
 use super::error::shown;
 use super::percent::{pairs, percent};
-use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use super::sets::{TxtSets, Written};
+use super::zones::all_pages;
+use super::{Api, Call, Context, Opened, ProviderError, Reply, TxtRecord};
 use crate::resource::dns01::CloudDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -103,74 +106,24 @@ impl CloudDns {
         })
     }
 
-    /// Makes the value stand at the name, or not stand there, and the others stay.
-    async fn settle(&self, record: &TxtRecord, wanted: bool) -> Result<(), ProviderError> {
-        let zone = self.zone_of(&record.name, &record.zone).await?;
-        let mut last = String::new();
-        for tried in 0..TRIES {
-            if tried > 0 {
-                tokio::time::sleep(self.pause).await;
-            }
-            let old = self.read(&zone, &record.name).await?;
-            let Some(edit) = edit_of(old, record, wanted).map_err(|why| self.odd(why))? else {
-                return Ok(());
-            };
-            let url = self.url(&format!("/managedZones/{}/changes", percent(&zone)));
-            let reply = self.send(&Method::POST, &url, Some(&json!(edit))).await?;
-            match reply.status {
-                // 404 is about what shall be deleted: the zone itself was read just now.
-                404 | 409 | 412 => last = self.said(&reply),
-                _ if reply.is_success() => {
-                    let done = self.done(&zone, reply.json()?, wanted).await;
-                    return done.map_err(ProviderError::after_the_write);
-                }
-                _ => return Err(self.refused(&reply)),
-            }
-        }
-        Err(ProviderError::Unfinished {
-            service: self.service(),
-            reason: format!(
-                "the TXT set at {} is changed by others, after {TRIES} tries: {}",
-                record.name,
-                shown(&last)
-            ),
-        })
-    }
-
-    /// The set at the name, with all that it has.
-    async fn read(
+    /// Sends a change, and waits for it when `is_awaited`.
+    async fn write(
         &self,
         zone: &str,
-        name: &str,
-    ) -> Result<Option<Map<String, Value>>, ProviderError> {
-        let (fqdn, mut page) = (format!("{name}."), String::new());
-        let path = format!("/managedZones/{}/rrsets", percent(zone));
-        for _ in 0..MOST_PAGES {
-            let query = [("name", fqdn.as_str()), ("type", "TXT"), ("pageToken", page.as_str())];
-            let used = if page.is_empty() { query.get(..2) } else { query.get(..) };
-            let url = self.url(&format!("{path}?{}", pairs(used.unwrap_or_default())));
-            let reply = self.send(&Method::GET, &url, None).await?;
-            if reply.status == 404 {
-                return Err(self.no_zone(&reply, name, zone));
+        edit: &Edit,
+        is_awaited: bool,
+    ) -> Result<Written, ProviderError> {
+        let url = self.url(&format!("/managedZones/{}/changes", percent(zone)));
+        let reply = self.send(&Method::POST, &url, Some(&json!(edit))).await?;
+        match reply.status {
+            // 404 is about what shall be deleted: the zone itself was read just now.
+            404 | 409 | 412 => Ok(Written::Lost(self.said(&reply))),
+            _ if reply.is_success() => {
+                let done = self.done(zone, reply.json()?, is_awaited).await;
+                done.map_err(ProviderError::after_the_write).map(|()| Written::Done)
             }
-            if !reply.is_success() {
-                return Err(self.refused(&reply));
-            }
-            let sets: RecordSets = reply.json()?;
-            let is_it = |set: &Map<String, Value>| {
-                let named = set.get("name").and_then(Value::as_str).unwrap_or_default();
-                let kind = set.get("type").and_then(Value::as_str);
-                named.eq_ignore_ascii_case(&fqdn) && kind == Some("TXT")
-            };
-            if let Some(set) = sets.rrsets.into_iter().find(is_it) {
-                return Ok(Some(set));
-            }
-            page = sets.next_page_token;
-            if page.is_empty() {
-                return Ok(None);
-            }
+            _ => Err(self.refused(&reply)),
         }
-        Err(self.odd("its list of record sets does not end"))
     }
 
     /// Waits until a new value is on all of the zone's name servers.
@@ -218,11 +171,29 @@ impl CloudDns {
         self.api.send(call).await
     }
 
-    async fn can_read(&self, name: &str, zone: &str) -> Result<String, ProviderError> {
-        let zone = self.zone_of(name, zone).await?;
-        self.read(&zone, name).await?;
-        let (project, service) = (&self.project, self.service());
-        Ok(format!("the credentials can read zone {zone} of project {project} at {service}"))
+    /// All pages of a list; `read` takes one apart, with what asks for the next one.
+    async fn pages<T>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        read: impl Fn(&Reply) -> Result<(Vec<T>, String), ProviderError>,
+    ) -> Result<Vec<T>, ProviderError> {
+        all_pages(self.service(), String::new(), async |token: String| {
+            let mut query = pairs(query);
+            if !token.is_empty() {
+                query = format!("{query}&{}", pairs(&[("pageToken", &token)]));
+            }
+            let reply =
+                self.send(&Method::GET, &self.url(&format!("{path}?{query}")), None).await?;
+            let (found, next) = read(&reply)?;
+            Ok((found, Some(next).filter(|next| !next.is_empty())))
+        })
+        .await
+    }
+
+    /// The document of a success.
+    fn document<T: DeserializeOwned>(&self, reply: &Reply) -> Result<T, ProviderError> {
+        if reply.is_success() { reply.json() } else { Err(self.refused(reply)) }
     }
 
     fn refused(&self, reply: &Reply) -> ProviderError {
@@ -252,31 +223,109 @@ impl CloudDns {
             Err(_) => body,
         }
     }
+}
 
-    fn odd(&self, why: &str) -> ProviderError {
-        ProviderError::Garbled { service: self.service(), reason: why.to_owned() }
+impl TxtSets for CloudDns {
+    /// The managed zone's name.
+    type Zone = String;
+    /// The set with all that it has.
+    type Set = Option<Map<String, Value>>;
+
+    const NEEDS_ZONE: bool = false;
+
+    async fn find(&self, name: &str, zone: &str) -> Result<(String, Self::Set), ProviderError> {
+        let zone = self.zone_of(name, zone).await?;
+        let set = self.list(&zone, name).await?;
+        Ok((zone, set))
+    }
+
+    async fn list(&self, zone: &String, name: &str) -> Result<Self::Set, ProviderError> {
+        let fqdn = format!("{name}.");
+        let path = format!("/managedZones/{}/rrsets", percent(zone));
+        let query = [("name", fqdn.as_str()), ("type", "TXT")];
+        let sets = self.pages(&path, &query, |reply| {
+            if reply.status == 404 {
+                return Err(self.no_zone(reply, name, zone));
+            }
+            let RecordSets { rrsets, next_page_token } = self.document(reply)?;
+            Ok((rrsets, next_page_token))
+        });
+        let is_it = |set: &Map<String, Value>| {
+            let named = set.get("name").and_then(Value::as_str).unwrap_or_default();
+            let kind = set.get("type").and_then(Value::as_str);
+            named.eq_ignore_ascii_case(&fqdn) && kind == Some("TXT")
+        };
+        Ok(sets.await?.into_iter().find(is_it))
+    }
+
+    fn values(&self, set: &Self::Set) -> Result<Vec<String>, ProviderError> {
+        let Some(set) = set else { return Ok(Vec::new()) };
+        let Some(values) = set.get("rrdatas").and_then(Value::as_array) else {
+            let reason =
+                "the TXT set has no rrdatas, as with a routing policy: it cannot be added to";
+            let (service, reason) = (self.service(), reason.to_owned());
+            return Err(ProviderError::Garbled { service, reason });
+        };
+        Ok(values.iter().filter_map(Value::as_str).map(|text| bare(text).to_owned()).collect())
+    }
+
+    async fn add(
+        &self,
+        zone: &String,
+        set: Self::Set,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        let value = Value::from(format!("\"{}\"", record.value));
+        let edit = match set {
+            None => {
+                let name = format!("{}.", record.name);
+                let new = json!({ "name": name, "type": "TXT", "ttl": TTL, "rrdatas": [value] });
+                Edit { additions: vec![new], deletions: Vec::new() }
+            }
+            Some(set) => Edit::of(set, |values| values.push(value)),
+        };
+        self.write(zone, &edit, true).await
+    }
+
+    async fn remove(
+        &self,
+        zone: &String,
+        set: Self::Set,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        let Some(set) = set else { return Ok(Written::Done) };
+        let is_other = |value: &Value| value.as_str().is_none_or(|text| bare(text) != record.value);
+        self.write(zone, &Edit::of(set, |values| values.retain(is_other)), false).await
+    }
+
+    async fn read(&self, name: &str, zone: &str) -> Result<String, ProviderError> {
+        let (zone, _) = self.find(name, zone).await?;
+        let (project, service) = (&self.project, self.service());
+        Ok(format!("the credentials can read zone {zone} of project {project} at {service}"))
     }
 
     fn service(&self) -> String {
-        self.base.split("://").nth(1).unwrap_or_default().to_owned()
+        super::api::service_of(&self.base)
+    }
+
+    fn pause(&self) -> Duration {
+        self.pause
     }
 }
 
-impl DnsProvider for CloudDns {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(self.settle(record, true))
-    }
-
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(self.settle(record, false))
-    }
-
-    fn needs_zone(&self) -> bool {
-        false
-    }
-
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
-        Box::pin(self.can_read(name, zone))
+impl Edit {
+    /// The set with other values; without any it goes.
+    fn of(old: Map<String, Value>, change: impl FnOnce(&mut Vec<Value>)) -> Self {
+        let mut new = old.clone();
+        // What the service itself makes of the values.
+        new.remove("signatureRrdatas");
+        let mut is_empty = true;
+        if let Some(Value::Array(values)) = new.get_mut("rrdatas") {
+            change(values);
+            is_empty = values.is_empty();
+        }
+        let additions = if is_empty { Vec::new() } else { vec![new.into()] };
+        Self { additions, deletions: vec![old.into()] }
     }
 }
 
@@ -289,46 +338,9 @@ impl fmt::Debug for CloudDns {
     }
 }
 
-/// What to change so that the value is among those of the set, or is not; None: nothing.
-fn edit_of(
-    old: Option<Map<String, Value>>,
-    record: &TxtRecord,
-    wanted: bool,
-) -> Result<Option<Edit>, &'static str> {
-    let Some(old) = old else {
-        let new = json!({
-            "name": format!("{}.", record.name),
-            "type": "TXT",
-            "ttl": TTL,
-            "rrdatas": [format!("\"{}\"", record.value)],
-        });
-        let additions = vec![new];
-        return Ok(wanted.then_some(Edit { additions, deletions: Vec::new() }));
-    };
-    let Some(Value::Array(values)) = old.get("rrdatas") else {
-        return Err("the TXT set has no rrdatas, as with a routing policy: it cannot be added to");
-    };
-    let is_ours = |value: &Value| {
-        value.as_str().is_some_and(|text| text.trim().trim_matches('"') == record.value)
-    };
-    if values.iter().any(is_ours) == wanted {
-        return Ok(None);
-    }
-    let mut values = values.clone();
-    if wanted {
-        values.push(format!("\"{}\"", record.value).into());
-    } else {
-        values.retain(|value| !is_ours(value));
-    }
-    let mut additions = Vec::new();
-    if !values.is_empty() {
-        let mut new = old.clone();
-        // What the service itself makes of the values.
-        new.remove("signatureRrdatas");
-        new.insert("rrdatas".to_owned(), values.into());
-        additions.push(new.into());
-    }
-    Ok(Some(Edit { additions, deletions: vec![old.into()] }))
+/// A value without its quotes.
+fn bare(text: &str) -> &str {
+    text.trim().trim_matches('"')
 }
 
 fn unusable(reason: &str) -> ProviderError {
@@ -337,6 +349,4 @@ fn unusable(reason: &str) -> ProviderError {
 
 const NAME: &str = "cloudDNS";
 const TTL: u32 = 60;
-const TRIES: usize = 5;
-const MOST_PAGES: usize = 100;
 const MOST_POLLS: usize = 120;

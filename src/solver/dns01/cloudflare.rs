@@ -17,8 +17,10 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use self::answer::{Answer, Found, Record, Zone};
-use super::txt::{candidates, is_id, unquoted};
-use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
+use super::sets::{TxtSets, Written};
+use super::txt::{is_id, unquoted};
+use super::zones::{all_pages, candidates};
+use super::{Api, Call, Context, Opened, ProviderError, TxtRecord};
 use crate::resource::dns01::Cloudflare as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -67,57 +69,79 @@ impl fmt::Debug for Login {
     }
 }
 
-impl DnsProvider for Cloudflare {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(async move {
-            let zone = self.zone_of(&record.name, &record.zone).await?;
-            if !self.find(&zone, record).await?.is_empty() {
-                return Ok(());
-            }
-            let body = json!({
-                "type": "TXT",
-                "name": record.name,
-                "content": format!("\"{}\"", record.value),
-                "ttl": TTL,
-            });
-            let call = Call::new(Method::POST, self.records_url(&zone)).json(&body);
-            match self.ask::<Record>(call).await? {
-                Answer::Yes(_) => Ok(()),
-                // Somebody else was faster, with this value or with what keeps it out.
-                Answer::No(no) if no.has(&ALREADY_THERE) => {
-                    match self.find(&zone, record).await?.as_slice() {
-                        [] => Err(no.error(self.advice())),
-                        [..] => Ok(()),
-                    }
-                }
-                Answer::No(no) => Err(no.error(self.advice())),
-            }
-        })
+impl TxtSets for Cloudflare {
+    type Zone = Zone;
+    type Set = Vec<Record>;
+
+    async fn find(&self, name: &str, zone: &str) -> Result<(Zone, Vec<Record>), ProviderError> {
+        let zone = self.zone_of(name, zone).await?;
+        let records = self.list(&zone, name).await?;
+        Ok((zone, records))
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(async move {
-            let zone = self.zone_of(&record.name, &record.zone).await?;
-            for id in self.find(&zone, record).await? {
-                let url = format!("{}/{id}", self.records_url(&zone));
-                match self.ask::<serde_json::Value>(Call::new(Method::DELETE, url)).await? {
-                    Answer::No(no) if !no.is_gone() => return Err(no.error(self.advice())),
-                    Answer::No(_) | Answer::Yes(_) => {}
-                }
-            }
-            Ok(())
-        })
+    async fn list(&self, zone: &Zone, name: &str) -> Result<Vec<Record>, ProviderError> {
+        let query = [("type", "TXT"), ("name", name)];
+        let mut records: Vec<Record> = self.pages(self.records_url(zone), &query).await?;
+        records.retain(|record| record.is_at(name));
+        Ok(records)
     }
 
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
-        Box::pin(async move {
-            let zone = self.zone_of(name, zone).await?;
-            let call = Call::new(Method::GET, self.records_url(&zone));
-            let records: Vec<Record> = self.pages(call, &[("type", "TXT"), ("name", name)]).await?;
-            let count = records.len();
-            let name = &zone.name;
-            Ok(format!("cloudflare: zone {name} can be read; TXT records at the name: {count}"))
-        })
+    fn values(&self, set: &Vec<Record>) -> Result<Vec<String>, ProviderError> {
+        Ok(set.iter().map(|record| unquoted(&record.content).to_owned()).collect())
+    }
+
+    async fn add(
+        &self,
+        zone: &Zone,
+        _set: Vec<Record>,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        let body = json!({
+            "type": "TXT",
+            "name": record.name,
+            "content": format!("\"{}\"", record.value),
+            "ttl": TTL,
+        });
+        let call = Call::new(Method::POST, self.records_url(zone)).json(&body);
+        let no = match self.ask::<serde_json::Value>(call).await? {
+            Answer::Yes(_) => return Ok(Written::Done),
+            Answer::No(no) => no,
+        };
+        // Another writer was faster, with this value or with what keeps it out.
+        if no.has(&ALREADY_THERE) {
+            let set = self.list(zone, &record.name).await?;
+            if self.values(&set)?.contains(&record.value) {
+                return Ok(Written::Done);
+            }
+        }
+        Err(no.error(self.advice()))
+    }
+
+    async fn remove(
+        &self,
+        zone: &Zone,
+        set: Vec<Record>,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        for found in set.iter().filter(|found| unquoted(&found.content) == record.value) {
+            self.plain(&found.id)?;
+            let url = format!("{}/{}", self.records_url(zone), found.id);
+            match self.ask::<serde_json::Value>(Call::new(Method::DELETE, url)).await? {
+                Answer::No(no) if !no.is_gone() => return Err(no.error(self.advice())),
+                Answer::No(_) | Answer::Yes(_) => {}
+            }
+        }
+        Ok(Written::Done)
+    }
+
+    async fn read(&self, name: &str, zone: &str) -> Result<String, ProviderError> {
+        let (zone, records) = self.find(name, zone).await?;
+        let (zone, count) = (&zone.name, records.len());
+        Ok(format!("cloudflare: zone {zone} can be read; TXT records at the name: {count}"))
+    }
+
+    fn service(&self) -> String {
+        super::api::service_of(&self.base)
     }
 }
 
@@ -126,10 +150,9 @@ impl Cloudflare {
     async fn zone_of(&self, name: &str, zone: &str) -> Result<Zone, ProviderError> {
         let candidates = candidates(name, zone);
         for candidate in &candidates {
-            let call = Call::new(Method::GET, format!("{}/zones", self.base));
-            let found: Vec<Zone> = self.pages(call, &[("name", candidate)]).await?;
-            let mut fitting: Vec<Zone> =
-                found.into_iter().filter(|z| z.name == **candidate).collect();
+            let list = format!("{}/zones", self.base);
+            let mut fitting: Vec<Zone> = self.pages(list, &[("name", candidate)]).await?;
+            fitting.retain(|zone| zone.name == **candidate);
             fitting.sort_by_key(|zone| zone.status != "active");
             if let Some(zone) = fitting.into_iter().next() {
                 return self.plain(&zone.id).map(|()| zone);
@@ -142,43 +165,23 @@ impl Cloudflare {
         Err(ProviderError::NoZone { service: self.service(), name: name.to_owned(), reason })
     }
 
-    /// The ids of the records that are this one.
-    async fn find(&self, zone: &Zone, record: &TxtRecord) -> Result<Vec<String>, ProviderError> {
-        let call = Call::new(Method::GET, self.records_url(zone));
-        let query = [("type", "TXT"), ("name", record.name.as_str())];
-        let records: Vec<Record> = self.pages(call, &query).await?;
-        let mut ids = Vec::new();
-        for found in records {
-            if found.is_at(&record.name) && unquoted(&found.content) == record.value {
-                self.plain(&found.id)?;
-                ids.push(found.id);
-            }
-        }
-        Ok(ids)
-    }
-
     /// All pages of a list.
     async fn pages<T: DeserializeOwned>(
         &self,
-        list: Call,
+        list: String,
         query: &[(&str, &str)],
     ) -> Result<Vec<T>, ProviderError> {
-        let url = list.query(query).query(&[("per_page", "50")]);
-        let mut all = Vec::new();
-        for page in 1..=MAX_PAGES {
-            let call = url.clone().query(&[("page", &page.to_string())]);
+        let list = Call::new(Method::GET, list).query(query).query(&[("per_page", "50")]);
+        all_pages(self.service(), 1, async |page: u64| {
+            let call = list.clone().query(&[("page", &page.to_string())]);
             match self.ask::<Vec<T>>(call).await? {
                 Answer::Yes(Found { result, pages }) => {
-                    all.extend(result);
-                    if page >= pages {
-                        return Ok(all);
-                    }
+                    Ok((result, (page < pages).then_some(page + 1)))
                 }
-                Answer::No(no) => return Err(no.error(self.advice())),
+                Answer::No(no) => Err(no.error(self.advice())),
             }
-        }
-        let reason = format!("a list goes on after {MAX_PAGES} pages");
-        Err(ProviderError::Garbled { service: self.service(), reason })
+        })
+        .await
     }
 
     async fn ask<T: DeserializeOwned>(&self, call: Call) -> Result<Answer<T>, ProviderError> {
@@ -213,15 +216,10 @@ impl Cloudflare {
         let reason = format!("an id is `{}`", super::error::shown(id));
         Err(ProviderError::Garbled { service: self.service(), reason })
     }
-
-    fn service(&self) -> String {
-        super::api::service_of(&self.base)
-    }
 }
 
 const NAME: &str = "cloudflare";
 const BASE: &str = "https://api.cloudflare.com/client/v4";
 const TTL: u32 = 60;
-const MAX_PAGES: u64 = 100;
 /// "The record already exists", "An identical record already exists".
 const ALREADY_THERE: [i64; 2] = [81_057, 81_058];

@@ -15,8 +15,10 @@ use serde::Deserialize;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::txt::{candidates, unquoted};
-use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use super::sets::{TxtSets, Written};
+use super::txt::unquoted;
+use super::zones::{all_pages, candidates};
+use super::{Api, Call, Context, Opened, ProviderError, Reply, TxtRecord};
 use crate::resource::dns01::DigitalOcean as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -38,112 +40,104 @@ impl fmt::Debug for DigitalOcean {
     }
 }
 
-impl DnsProvider for DigitalOcean {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(async move {
-            let found = self.records(&record.name, &record.zone).await?;
-            if found.ids_of(&record.value).next().is_some() {
-                return Ok(());
+impl TxtSets for DigitalOcean {
+    /// The domain's name.
+    type Zone = String;
+    type Set = Vec<Record>;
+
+    async fn find(&self, name: &str, zone: &str) -> Result<(String, Vec<Record>), ProviderError> {
+        let candidates = candidates(name, zone);
+        for candidate in &candidates {
+            if let Some(records) = self.records(name, candidate).await? {
+                return Ok(((*candidate).to_owned(), records));
             }
-            let body = json!({
-                "type": "TXT",
-                "name": found.relative(),
-                "data": record.value,
-                "ttl": TTL,
-            });
-            let call = Call::new(Method::POST, self.records_url(&found.zone)).json(&body);
-            let reply = self.send(call).await?;
-            if reply.is_success() { Ok(()) } else { Err(refusal(&reply)) }
-        })
+        }
+        Err(self.no_domain(name, &candidates.join(", ")))
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
-        Box::pin(async move {
-            let found = self.records(&record.name, &record.zone).await?;
-            for id in found.ids_of(&record.value) {
-                let url = format!("{}/{id}", self.records_url(&found.zone));
-                let reply = self.send(Call::new(Method::DELETE, url)).await?;
-                if !reply.is_success() && reply.status != 404 {
-                    return Err(refusal(&reply));
-                }
+    async fn list(&self, zone: &String, name: &str) -> Result<Vec<Record>, ProviderError> {
+        let records = self.records(name, zone).await?;
+        records.ok_or_else(|| self.no_domain(name, zone))
+    }
+
+    fn values(&self, set: &Vec<Record>) -> Result<Vec<String>, ProviderError> {
+        Ok(set.iter().map(|record| unquoted(&record.data).to_owned()).collect())
+    }
+
+    async fn add(
+        &self,
+        zone: &String,
+        _set: Vec<Record>,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        let body = json!({
+            "type": "TXT",
+            "name": relative(&record.name, zone),
+            "data": record.value,
+            "ttl": TTL,
+        });
+        let call = Call::new(Method::POST, self.records_url(zone)).json(&body);
+        let reply = self.send(call).await?;
+        if reply.is_success() { Ok(Written::Done) } else { Err(refusal(&reply)) }
+    }
+
+    async fn remove(
+        &self,
+        zone: &String,
+        set: Vec<Record>,
+        record: &TxtRecord,
+    ) -> Result<Written, ProviderError> {
+        for found in set.iter().filter(|found| unquoted(&found.data) == record.value) {
+            let url = format!("{}/{}", self.records_url(zone), found.id);
+            let reply = self.send(Call::new(Method::DELETE, url)).await?;
+            if !reply.is_success() && reply.status != 404 {
+                return Err(refusal(&reply));
             }
-            Ok(())
-        })
+        }
+        Ok(Written::Done)
     }
 
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
-        Box::pin(async move {
-            let found = self.records(name, zone).await?;
-            let (zone, count) = (&found.zone, found.records.len());
-            Ok(format!("digitalocean: domain {zone} can be read; TXT records at the name: {count}"))
-        })
-    }
-}
-
-/// The TXT records at a name, and the domain of the account that holds them.
-struct Found {
-    name: String,
-    zone: String,
-    records: Vec<Record>,
-}
-
-impl Found {
-    fn ids_of(&self, value: &str) -> impl Iterator<Item = u64> {
-        let fitting = self.records.iter().filter(move |record| unquoted(&record.data) == value);
-        fitting.map(|record| record.id)
+    async fn read(&self, name: &str, zone: &str) -> Result<String, ProviderError> {
+        let (zone, records) = self.find(name, zone).await?;
+        let count = records.len();
+        Ok(format!("digitalocean: domain {zone} can be read; TXT records at the name: {count}"))
     }
 
-    fn relative(&self) -> &str {
-        relative(&self.name, &self.zone)
+    fn service(&self) -> String {
+        super::api::service_of(&self.base)
     }
 }
 
 impl DigitalOcean {
-    async fn records(&self, name: &str, zone: &str) -> Result<Found, ProviderError> {
-        let candidates = candidates(name, zone);
-        for candidate in &candidates {
-            if let Some(records) = self.pages(name, candidate).await? {
-                return Ok(Found { name: name.to_owned(), zone: (*candidate).to_owned(), records });
-            }
-        }
-        let tried = candidates.join(", ");
-        Err(ProviderError::NoZone {
-            service: super::api::service_of(&self.base),
-            name: name.to_owned(),
-            reason: format!("the account of the token has none of the domains {tried}"),
-        })
-    }
-
-    /// All pages of the TXT records at the name; `None` when the account has no such domain.
+    /// The TXT records at the name; `None` when the account has no such domain.
     ///
     /// That there is a next page is the service's word, its address is not: a token follows none.
-    async fn pages(&self, name: &str, zone: &str) -> Result<Option<Vec<Record>>, ProviderError> {
+    async fn records(&self, name: &str, zone: &str) -> Result<Option<Vec<Record>>, ProviderError> {
         let relative = relative(name, zone);
-        let mut all = Vec::new();
-        for page in 1..=MAX_PAGES {
-            let page = page.to_string();
-            let query = [("type", "TXT"), ("name", name), ("per_page", "200"), ("page", &page)];
+        let mut is_missing = false;
+        let records = all_pages(self.service(), 1, async |page: u64| {
+            let number = page.to_string();
+            let query = [("type", "TXT"), ("name", name), ("per_page", "200"), ("page", &number)];
             let call = Call::new(Method::GET, self.records_url(zone)).query(&query);
             let reply = self.send(call).await?;
             if reply.status == 404 && is_not_found(&reply) {
-                return Ok(None);
+                is_missing = true;
+                return Ok((Vec::new(), None));
             }
             if !reply.is_success() {
                 return Err(refusal(&reply));
             }
-            let list: List = reply.json()?;
-            let here = |record: &Record| {
+            let mut list: List = reply.json()?;
+            list.domain_records.retain(|record| {
                 record.kind == "TXT"
                     && (record.name.eq_ignore_ascii_case(relative)
                         || record.name.trim_end_matches('.').eq_ignore_ascii_case(name))
-            };
-            all.extend(list.domain_records.into_iter().filter(here));
-            if list.links.pages.and_then(|pages| pages.next).is_none() {
-                return Ok(Some(all));
-            }
-        }
-        let reason = format!("a list goes on after {MAX_PAGES} pages");
-        Err(ProviderError::Garbled { service: super::api::service_of(&self.base), reason })
+            });
+            let has_more = list.links.pages.is_some_and(|pages| pages.next.is_some());
+            Ok((list.domain_records, has_more.then_some(page + 1)))
+        });
+        let records = records.await?;
+        Ok((!is_missing).then_some(records))
     }
 
     async fn send(&self, call: Call) -> Result<Reply, ProviderError> {
@@ -152,6 +146,14 @@ impl DigitalOcean {
 
     fn records_url(&self, zone: &str) -> String {
         format!("{}/domains/{zone}/records", self.base)
+    }
+
+    fn no_domain(&self, name: &str, tried: &str) -> ProviderError {
+        ProviderError::NoZone {
+            service: self.service(),
+            name: name.to_owned(),
+            reason: format!("the account of the token has none of the domains {tried}"),
+        }
     }
 }
 
@@ -231,4 +233,3 @@ struct Fault {
 const NAME: &str = "digitalocean";
 const BASE: &str = "https://api.digitalocean.com/v2";
 const TTL: u32 = 60;
-const MAX_PAGES: u32 = 100;

@@ -21,9 +21,10 @@ mod payload;
 mod percent;
 mod provider;
 mod redact;
-mod suffixes;
+mod sets;
 mod token_file;
 mod txt;
+mod zones;
 
 use serde_json::{Map, Value};
 

@@ -193,7 +193,7 @@ impl Route53 {
     }
 
     fn service(&self) -> String {
-        self.base.split("://").nth(1).unwrap_or_default().to_owned()
+        super::api::service_of(&self.base)
     }
 }
 

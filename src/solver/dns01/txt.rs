@@ -1,21 +1,4 @@
-//! TXT records as HTTP APIs hold them: which zone of an account, and quotes around values.
-
-/// The zones that an account may hold a name in, likeliest first: the one that the DNS shows, when
-/// it was asked for, then the name and all that is above it down to two labels.
-pub(super) fn candidates<'a>(name: &'a str, zone: &'a str) -> Vec<&'a str> {
-    let mut found = Vec::new();
-    if !zone.is_empty() {
-        found.push(zone);
-    }
-    let mut rest = name;
-    while rest.contains('.') {
-        if rest != zone {
-            found.push(rest);
-        }
-        rest = rest.split_once('.').map_or("", |(_, above)| above);
-    }
-    found
-}
+//! TXT records as HTTP APIs hold them: quotes around values, and ids.
 
 /// A value without the quotes of a zone file.
 pub(super) fn unquoted(content: &str) -> &str {
@@ -32,23 +15,6 @@ pub(super) fn is_id(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn zones_are_tried_from_the_likeliest_up() {
-        let cases: [(&str, &str, &[&str]); 4] = [
-            ("_a.b.example.com", "", &["_a.b.example.com", "b.example.com", "example.com"]),
-            (
-                "_a.b.example.com",
-                "example.com",
-                &["example.com", "_a.b.example.com", "b.example.com"],
-            ),
-            ("_a.com", "com", &["com", "_a.com"]),
-            ("com", "", &[]),
-        ];
-        for (name, zone, expected) in cases {
-            assert_eq!(candidates(name, zone), expected, "{name} {zone}");
-        }
-    }
 
     #[test]
     fn quotes_of_a_zone_file_are_no_part_of_a_value() {

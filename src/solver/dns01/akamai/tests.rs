@@ -8,6 +8,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 use super::*;
 use crate::resource::SecretKeySelector;
+use crate::solver::dns01::DnsProvider as _;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record};
 
 const SECRETS: [(&str, &str); 3] = [

@@ -8,6 +8,7 @@ use super::credentials::Source;
 use super::*;
 use crate::resource::SecretKeySelector;
 use crate::resource::dns01::ManagedIdentity;
+use crate::solver::dns01::DnsProvider as _;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record, without_ambient};
 
 const GROUP: &str = "/subscriptions/sub/resourceGroups/my%20group/providers/Microsoft.Network";

@@ -11,6 +11,7 @@ use super::credentials::Source;
 use super::*;
 use crate::pki::PrivateKey;
 use crate::resource::{KeyAlgorithm, SecretKeySelector};
+use crate::solver::dns01::DnsProvider as _;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record, without_ambient};
 
 const FQDN: &str = "_acme-challenge.www.example.com.";

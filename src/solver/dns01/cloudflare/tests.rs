@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::resource::{self, SecretKeySelector};
+use crate::solver::dns01::DnsProvider as _;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, api, in_context};
 
 const CANARY: &str = "canary-7f3a9";

@@ -256,7 +256,7 @@ async fn zones_that_cannot_be_chosen_are_said() {
         ),
         (
             vec![("Z2", "example.com.", false), ("Z1", "example.com.", false)],
-            "route53: the account has several public zones example.com (Z1, Z2): say in \
+            "route53: the account has several public zones for example.com (Z1, Z2): say in \
              hostedZoneID which one is served",
         ),
     ];
