@@ -3,7 +3,7 @@
 //!
 //! Contract: all mistakes go to the sink; the value is only used when there was none.
 
-use crate::resource::{CertificateSpec, DnsName, Identifier, IssuerKind, IssuerRef};
+use crate::resource::{CertificateSpec, DnsName, IssuerKind, IssuerRef};
 
 use super::constraint::name_constraints;
 use super::diagnostic::Draft;
@@ -12,7 +12,7 @@ use super::key::{private_key, signature_algorithm, usages};
 use super::name::object_name;
 use super::output::{keystores, output_formats, secret_template};
 use super::sink::Sink;
-use super::subject::{CommonName, common_name, names, other_names, subject};
+use super::subject::{CommonName, Name, common_name, names, other_names, subject};
 use super::suggestion::nearest;
 use super::tree::Span;
 use super::validity::{renewal, renewal_time};
@@ -36,15 +36,6 @@ pub(crate) struct Places {
     pub(crate) names: Vec<Name>,
     /// SANs that no public ACME CA certifies: field and place.
     pub(crate) unusual: Vec<(String, Span)>,
-}
-
-/// A name that must be proven.
-#[derive(Clone, Debug)]
-pub(crate) struct Name {
-    pub(crate) identifier: Identifier,
-    pub(crate) wildcard: bool,
-    pub(crate) field: String,
-    pub(crate) span: Span,
 }
 
 /// Reads `spec` of a Certificate.

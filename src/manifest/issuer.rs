@@ -12,6 +12,7 @@ use super::field::{Field, Fields, REQUIRED};
 use super::name::secret_ref;
 use super::sink::Sink;
 use super::solver::solvers;
+use super::url::https_fault;
 
 /// What `spec` of an Issuer says.
 pub(crate) enum Spec {
@@ -127,23 +128,6 @@ fn server_url(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {
     }
 }
 
-/// Why a text is no `https://` URL with a host.
-pub(crate) fn https_fault(text: &str) -> Option<&'static str> {
-    let lower = text.to_ascii_lowercase();
-    let Some(rest) = lower.strip_prefix("https://") else {
-        return Some("it must begin with https://");
-    };
-    match text.parse::<http::Uri>() {
-        Ok(uri) if uri.host().is_some_and(|host| !host.is_empty()) => {}
-        Ok(_) | Err(_) => return Some("it is not a URL with a host"),
-    }
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
-        return Some("a user name is not allowed in it");
-    }
-    None
-}
-
 fn email(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {
     let text = field.text(sink)?;
     let fault = super::subject::email_fault(&text).filter(|_| !text.is_empty());
@@ -252,24 +236,6 @@ const SOURCES: &[(&str, RenewalInformationSource)] =
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn servers_are_https_with_a_host() {
-        for good in ["https://acme.example/dir", "HTTPS://localhost:14000/dir", "https://[::1]/d"] {
-            assert_eq!(https_fault(good), None, "{good}");
-        }
-        for bad in [
-            "http://acme.example",
-            "file:///etc/passwd",
-            "acme.example",
-            "https://",
-            "https:///d",
-            "https://u:p@acme.example",
-            "https://a b/",
-        ] {
-            assert!(https_fault(bad).is_some(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_bundle_is_base64_of_pem_with_a_certificate() {

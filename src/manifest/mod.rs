@@ -40,6 +40,7 @@ mod tests;
 mod text;
 mod tree;
 mod trust;
+mod url;
 mod validity;
 
 pub use diagnostic::{Blocks, Diagnostic, ObjectId, Severity, count};

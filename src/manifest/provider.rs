@@ -9,10 +9,10 @@ use crate::resource::{CnameStrategy, Dns01, Dns01Provider, SecretKeySelector};
 
 use super::diagnostic::short;
 use super::field::{Field, REQUIRED, one_of};
-use super::issuer::https_fault;
 use super::json::to_json;
 use super::name::{is_component, secret_ref, to_dns_name};
 use super::sink::Sink;
+use super::url::https_fault;
 
 /// Reads `dns01`.
 pub(crate) fn dns01(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Dns01> {

@@ -11,11 +11,12 @@ use crate::resource::{
     pick_solver,
 };
 
-use super::certificate::{GROUP, Name, Places};
+use super::certificate::{GROUP, Places};
 use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId};
 use super::load::{Conflict, Loaded, place_key};
 use super::object::{SkipReason, may_be_secret};
 use super::sink::Sink;
+use super::subject::Name;
 use super::suggestion::nearest_by;
 use super::text::{Text, documents};
 use super::tree::Span;

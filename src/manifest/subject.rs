@@ -5,13 +5,21 @@ use std::net::IpAddr;
 
 use crate::resource::{DnsName, Identifier, OtherName, Subject};
 
-use super::certificate::Name;
 use super::diagnostic::{Draft, short};
 use super::field::{Field, Fields, REQUIRED};
 use super::literal_subject;
 use super::name::{dns_name, to_dns_name};
 use super::sink::Sink;
 use super::tree::Span;
+
+/// A name that must be proven.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) identifier: Identifier,
+    pub(crate) wildcard: bool,
+    pub(crate) field: String,
+    pub(crate) span: Span,
+}
 
 /// The most names a CA takes in one order (Let's Encrypt and most others).
 const MAX_NAMES: usize = 100;
