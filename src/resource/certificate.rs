@@ -6,9 +6,10 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::field::Absent;
 use super::{
-    DnsName, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding, Metadata, NamespacedName, Origin,
-    SecretKeySelector, Settings, SignatureAlgorithm, Usage,
+    DnsName, FieldDoc, FieldType, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding, Metadata,
+    NamespacedName, Origin, SecretKeySelector, Settings, SignatureAlgorithm, Usage, Used, Words,
 };
 
 /// A `cert-manager.io/v1` Certificate, read from a manifest and valid.
@@ -31,81 +32,137 @@ impl Certificate {
     }
 }
 
-/// `spec` of a Certificate, by cert-manager's names. Absent fields stay absent; what they default
-/// to is said at each reader.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CertificateSpec {
-    /// The Secret that receives the pair.
-    pub secret_name: String,
-    /// Who issues.
-    pub issuer_ref: IssuerRef,
-    /// Subject CN; must be among the names for an ACME issuer.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub common_name: String,
-    /// SANs of type dNSName, in A-label form.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dns_names: Vec<DnsName>,
-    /// SANs of type iPAddress.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ip_addresses: Vec<IpAddr>,
-    /// SANs of type rfc822Name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub email_addresses: Vec<String>,
-    /// SANs of type URI.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub uris: Vec<String>,
-    /// SANs of type otherName.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub other_names: Vec<OtherName>,
-    /// Subject attributes other than CN; excludes `literal_subject`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<Subject>,
-    /// The whole subject as an RFC 4514 string.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub literal_subject: String,
-    /// Wished lifetime; 90 days where one is needed and none is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration: Option<GoDuration>,
-    /// Renew this long before expiry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub renew_before: Option<GoDuration>,
-    /// Renew when this percentage of the lifetime remains.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub renew_before_percentage: Option<i32>,
-    /// Renewal policy and windows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub renewal: Option<Renewal>,
-    /// Key usages; [`Usage::DEFAULT`] when empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub usages: Vec<Usage>,
-    /// Whether the CSR asks for a CA certificate.
-    #[serde(default, rename = "isCA", skip_serializing_if = "std::ops::Not::not")]
-    pub is_ca: bool,
-    /// The private key's parameters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub private_key: Option<PrivateKeySpec>,
-    /// How the CSR is signed; by key size when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature_algorithm: Option<SignatureAlgorithm>,
-    /// Whether usages go into the CSR; true when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub encode_usages_in_request: Option<bool>,
-    /// How many requests to keep; 1 when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revision_history_limit: Option<i32>,
-    /// Metadata for the Secret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub secret_template: Option<SecretTemplate>,
-    /// JKS and PKCS#12 stores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keystores: Option<Keystores>,
-    /// Further output formats.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub additional_output_formats: Vec<OutputFormat>,
-    /// X.509 name constraints, for CAs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name_constraints: Option<NameConstraints>,
+/// Makes the spec out of the table of its fields: the struct with serde, and what is said of each
+/// field. A row is the field, its name and its type in Rust; its type for users, who uses it, and
+/// `default` and `example` where there are any. Its comment is its meaning wherever it is explained;
+/// what is inside of a field stands in `cli/explain/fields.txt`.
+macro_rules! spec {
+    (
+        required {$(
+            $(#[doc = $needed_meaning:literal])+
+            $needed:ident $needed_name:literal: $needed_type:ty as $needed_kind:ident,
+                $needed_used:ident $(, example $needed_example:literal)?;
+        )*}
+        optional {$(
+            $(#[doc = $meaning:literal])+
+            $field:ident $name:literal: $type:ty as $kind:ident $(($words:literal))?, $used:ident
+                $(, default $default:literal)? $(, example $example:literal)?;
+        )*}
+    ) => {
+        /// `spec` of a Certificate, by cert-manager's names. Absent fields stay absent; what they
+        /// default to is said at each reader.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct CertificateSpec {
+            $(
+                $(#[doc = $needed_meaning])+
+                #[serde(rename = $needed_name)]
+                pub $needed: $needed_type,
+            )*
+            $(
+                $(#[doc = $meaning])+
+                #[serde(rename = $name, default, skip_serializing_if = "Absent::is_absent")]
+                pub $field: $type,
+            )*
+        }
+
+        impl CertificateSpec {
+            /// What each field means, in the order of the manual.
+            pub const FIELDS: &'static [FieldDoc] = &[
+                $(FieldDoc {
+                    name: $needed_name,
+                    kind: FieldType::$needed_kind,
+                    used: Used::$needed_used,
+                    is_required: true,
+                    meaning: concat!($($needed_meaning),+).trim_ascii(),
+                    default: "",
+                    example: concat!($($needed_example)?),
+                },)*
+                $(FieldDoc {
+                    name: $name,
+                    kind: FieldType::$kind $((Words($words)))?,
+                    used: Used::$used,
+                    is_required: false,
+                    meaning: concat!($($meaning),+).trim_ascii(),
+                    default: concat!($($default)?),
+                    example: concat!($($example)?),
+                },)*
+            ];
+        }
+    };
+}
+
+spec! {
+    required {
+        /// The Secret that receives key and chain: the folder secrets/NAMESPACE/SECRETNAME of the
+        /// state directory.
+        secret_name "secretName": String as Text, Both, example "web-tls";
+        /// Who issues.
+        issuer_ref "issuerRef": IssuerRef as Object, Both;
+    }
+    optional {
+        /// At most 64 characters; with an ACME issuer it must be among the names.
+        common_name "commonName": String as Text, Both, example "www.example.com";
+        /// DNS names; a wildcard stands first: '*.example.com', and needs a dns01 solver.
+        dns_names "dnsNames": Vec<DnsName> as Texts, Both,
+            example "[www.example.com, example.com]";
+        /// IP addresses, if the CA certifies them; they need http01.
+        ip_addresses "ipAddresses": Vec<IpAddr> as Texts, Both, example "[192.0.2.1]";
+        /// E-mail addresses. No public ACME CA certifies them.
+        email_addresses "emailAddresses": Vec<String> as Texts, Both, example "[ops@example.com]";
+        /// URIs. No public ACME CA certifies them.
+        uris "uris": Vec<String> as Texts, Both, example "['spiffe://example.com/web']";
+        /// Names of other types. No public ACME CA certifies them.
+        other_names "otherNames": Vec<OtherName> as Objects, Both;
+        /// Attributes of the subject; excludes literalSubject. ACME CAs drop them.
+        subject "subject": Option<Subject> as Object, Both;
+        /// The whole subject in RFC 4514's form; excludes subject and commonName.
+        literal_subject "literalSubject": String as Text, Both, example "CN=www.example.com,O=a";
+        /// How long it is to be valid, at least 1h. Asked of an ACME CA only with
+        /// enableDurationFeature.
+        duration "duration": Option<GoDuration> as Duration, Both,
+            default "2160h", example "2160h";
+        /// How long before its end it is renewed, at least 5m and less than its lifetime; excludes
+        /// renewBeforePercentage.
+        renew_before "renewBefore": Option<GoDuration> as Duration, Both,
+            default "a third of the lifetime", example "720h";
+        /// The same as a percentage of the lifetime, 1 to 99.
+        renew_before_percentage "renewBeforePercentage": Option<i32> as Integer, Both,
+            example "33";
+        /// When renewals may happen.
+        renewal "renewal": Option<Renewal> as Object, Both;
+        /// What the key may be used for.
+        usages "usages": Vec<Usage> as Words(
+            "signing, digital signature, content commitment, key encipherment, key agreement, \
+             data encipherment, cert sign, crl sign, encipher only, decipher only, any, \
+             server auth, client auth, code signing, email protection, s/mime, ipsec end system, \
+             ipsec tunnel, ipsec user, timestamping, ocsp signing, microsoft sgc, netscape sgc"
+        ), Both, default "digital signature, key encipherment",
+            example "[digital signature, server auth]";
+        /// Asks for a CA certificate. No ACME CA issues them.
+        is_ca "isCA": bool as Bool, Both, default "false", example "false";
+        /// The private key.
+        private_key "privateKey": Option<PrivateKeySpec> as Object, Both;
+        /// How the request is signed; must fit the key.
+        signature_algorithm "signatureAlgorithm": Option<SignatureAlgorithm> as Word(
+            "SHA256WithRSA, SHA384WithRSA, SHA512WithRSA, ECDSAWithSHA256, ECDSAWithSHA384, \
+             ECDSAWithSHA512, PureEd25519"
+        ), Both, example "SHA256WithRSA";
+        /// Whether the usages stand in the request.
+        encode_usages_in_request "encodeUsagesInRequest": Option<bool> as Bool, Both,
+            default "true", example "true";
+        /// How many past requests are kept, at least 1.
+        revision_history_limit "revisionHistoryLimit": Option<i32> as Integer, Both,
+            default "1", example "3";
+        /// Metadata of the Secret; certctl keeps it in metadata.json beside the pair.
+        secret_template "secretTemplate": Option<SecretTemplate> as Object, Both;
+        /// Keystores beside the PEM files.
+        keystores "keystores": Option<Keystores> as Object, Both;
+        /// Further forms of key and chain.
+        additional_output_formats "additionalOutputFormats": Vec<OutputFormat> as Objects, Both;
+        /// For CA certificates; checked, and not asked for: no ACME CA gives them.
+        name_constraints "nameConstraints": Option<NameConstraints> as Object, Cluster;
+    }
 }
 
 impl CertificateSpec {

@@ -13,6 +13,7 @@ mod deployment;
 pub mod dns01;
 mod escape;
 mod event;
+mod field;
 mod go_duration;
 mod hex;
 mod issuer;
@@ -55,6 +56,7 @@ pub use dns01::{
 };
 pub use escape::{escape, is_hidden};
 pub use event::{Event, EventType};
+pub use field::{FieldDoc, FieldType, Used, Words};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use issuer::{

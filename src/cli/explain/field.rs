@@ -1,5 +1,7 @@
 //! What there is to say of one field of a manifest.
 
+pub use crate::resource::{FieldType as Type, Used, Words};
+
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -15,84 +17,6 @@ pub struct Field {
     pub rule: &'static str,
     /// A value, as YAML; empty for what has fields of its own.
     pub example: &'static str,
-}
-
-/// What may stand at a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    /// Text.
-    Text,
-    /// true or false.
-    Bool,
-    /// A whole number.
-    Integer,
-    /// Text such as `2160h` or `1h30m`: hours, minutes, seconds; no days.
-    Duration,
-    /// One of these words.
-    Word(Words),
-    /// A list of text.
-    Texts,
-    /// A list of these words.
-    Words(Words),
-    /// A mapping from text to text.
-    TextMap,
-    /// A mapping with fields of its own.
-    Object,
-    /// A list of such mappings.
-    Objects,
-    /// `name` of a Secret and `key` of an entry in it.
-    SecretRef,
-    /// Anything.
-    Anything,
-}
-
-impl Type {
-    /// As kubectl writes it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Text | Self::Duration | Self::Word(_) => "string",
-            Self::Bool => "boolean",
-            Self::Integer => "integer",
-            Self::Texts | Self::Words(_) => "[]string",
-            Self::TextMap => "map[string]string",
-            Self::Object | Self::SecretRef => "Object",
-            Self::Objects => "[]Object",
-            Self::Anything => "any",
-        }
-    }
-}
-
-/// Words with commas between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Words(pub &'static str);
-
-impl Words {
-    /// One by one.
-    pub fn list(self) -> impl Iterator<Item = &'static str> {
-        self.0.split(", ")
-    }
-}
-
-/// Who uses a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Used {
-    /// cert-manager in a cluster, and certctl.
-    Both,
-    /// Only a cluster; certctl accepts and ignores it.
-    Cluster,
-    /// Only certctl; a cluster ignores it.
-    Certctl,
-}
-
-impl Used {
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Both => "cert-manager and certctl",
-            Self::Cluster => "a cluster; certctl accepts it and does not use it",
-            Self::Certctl => "certctl; a cluster ignores it",
-        }
-    }
 }
 
 /// The kinds of manifests.

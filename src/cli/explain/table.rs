@@ -1,5 +1,5 @@
 //! The fields of every kind: out of `fields.txt`, which says how it is to be read, and out of the
-//! tables of the DNS providers' settings.
+//! tables in `resource` of a Certificate's spec and of the DNS providers' settings.
 //!
 //! Contract: what cannot be read in there is found by the tests; a program that was built shows
 //! what it can.
@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use super::REQUIRED;
 use super::field::{Field, Type, Used, Words};
-use crate::resource::Dns01Provider;
 use crate::resource::dns01::{FieldKind, SettingsTable};
+use crate::resource::{CertificateSpec, Dns01Provider};
 
 /// The fields of one section, in their order.
 pub fn section(title: &str) -> &'static [Field] {
@@ -19,13 +19,34 @@ pub fn section(title: &str) -> &'static [Field] {
 
 static TABLE: LazyLock<Vec<(&'static str, Vec<Field>)>> = LazyLock::new(|| {
     let mut sections = read(SOURCE);
-    if let Some((_, fields)) = sections.iter_mut().find(|(title, _)| *title == "Issuer") {
-        for (name, table) in Dns01Provider::TABLES {
-            settings(format!("{DNS01}.{name}"), table.meaning, table, fields);
+    for (title, fields) in &mut sections {
+        match *title {
+            "Certificate" => *fields = certificate(fields),
+            "Issuer" => {
+                for (name, table) in Dns01Provider::TABLES {
+                    settings(format!("{DNS01}.{name}"), table.meaning, table, fields);
+                }
+            }
+            _ => {}
         }
     }
     sections
 });
+
+/// The rows of a Certificate's spec, each before what is inside of it.
+fn certificate(inner: &[Field]) -> Vec<Field> {
+    let mut fields: Vec<Field> = inner.iter().filter(|it| it.path == "spec").copied().collect();
+    for row in CertificateSpec::FIELDS {
+        let path: &'static str = format!("spec.{}", row.name).leak();
+        let default = if row.is_required { REQUIRED } else { row.default };
+        let (kind, used, rule, example) = (row.kind, row.used, row.meaning, row.example);
+        fields.push(Field { path, kind, used, default, rule, example });
+        let is_inside =
+            |it: &&Field| it.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        fields.extend(inner.iter().filter(is_inside));
+    }
+    fields
+}
 
 /// The rows of a provider's settings. What they have to say lives as long as the program.
 fn settings(
