@@ -163,7 +163,7 @@ fn a_queue_that_cannot_be_read_is_refused_or_set_aside() {
         std::fs::write(&path, text).unwrap();
         let run = world.run(&["renew", "web"]).ends_in(code);
         if code == 7 {
-            run.says("has format version 2, this certctl knows 1");
+            run.says("its format is version 2, this certctl knows versions up to 1");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
     }
