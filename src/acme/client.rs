@@ -275,15 +275,11 @@ impl Client {
 
 /// Says which key it was whose signature the CA does not accept.
 fn about_key(error: AcmeError, key: &SigningKey) -> AcmeError {
-    match error {
-        AcmeError::Problem { url, problem, .. }
-            if problem.short_kind() == "badSignatureAlgorithm" =>
-        {
-            let (key, algorithm) = (key.name(), key.alg());
-            AcmeError::SignatureAlgorithm { url, key, algorithm, problem }
-        }
-        other => other,
+    if !error.is_problem("badSignatureAlgorithm") {
+        return error;
     }
+    let AcmeError::Problem { url, problem, .. } = error else { return error };
+    AcmeError::SignatureAlgorithm { url, key: key.name(), algorithm: key.alg(), problem }
 }
 
 fn new_nonce_url(directory: &Directory) -> &String {

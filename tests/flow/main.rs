@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod account_keys;
+#[cfg(test)]
 mod account_verb;
 #[cfg(test)]
 mod accounts;
