@@ -48,7 +48,7 @@ fn provider(
     field: &Field<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Dns01Provider> {
-    let settings = settings(table, format!("{OWNER}.{name}"), field, sink)?;
+    let settings = settings(table, &format!("{OWNER}.{name}"), field, sink)?;
     let tagged = Json::Object(Map::from_iter([(name.to_owned(), Json::Object(settings))]));
     let mut provider = match serde_json::from_value(tagged) {
         Ok(provider) => provider,
@@ -64,7 +64,7 @@ fn provider(
     {
         let path = format!("{}.config", field.path);
         let config = Field { node, path, key_span: node.span };
-        let settings = self::settings(table, format!("{OWNER}.{named}"), &config, sink)?;
+        let settings = self::settings(table, &format!("{OWNER}.{named}"), &config, sink)?;
         webhook.config = Some(Json::Object(settings));
     }
     Some(provider)
@@ -74,11 +74,11 @@ fn provider(
 /// reads it. None when a field is missing that must be there.
 fn settings(
     table: &'static SettingsTable,
-    owner: String,
+    owner: &str,
     field: &Field<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Map<String, Json>> {
-    let mut fields = field.mapping(sink, owner.clone())?;
+    let mut fields = field.mapping(sink, owner.to_owned())?;
     let (mut found, mut places) = (Map::new(), BTreeMap::new());
     let mut is_whole = true;
     for row in table.fields {
@@ -87,7 +87,7 @@ fn settings(
         } else {
             fields.take(row.name)
         };
-        let value = written.as_ref().and_then(|field| value(row, &owner, field, sink));
+        let value = written.as_ref().and_then(|field| value(row, owner, field, sink));
         is_whole &= !row.is_required || value.is_some();
         // Empty text is no text, as in cert-manager.
         let is_empty = value.as_ref().is_some_and(|value| value.as_str() == Some(""));
@@ -166,7 +166,7 @@ fn value(
             Some(json!({ "name": name, "key": key }))
         }
         FieldKind::Object(table) => {
-            settings(table, format!("{owner}.{}", row.name), field, sink).map(Json::Object)
+            settings(table, &format!("{owner}.{}", row.name), field, sink).map(Json::Object)
         }
         FieldKind::Any | FieldKind::ClusterOnly => Some(to_json(field.node)),
     }

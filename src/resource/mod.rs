@@ -50,10 +50,7 @@ pub use check::{
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use deployment::{DeployStep, Deployment};
 pub(crate) use dns01::dns01_providers;
-pub use dns01::{
-    AcmeDns, Akamai, AzureDns, CloudDns, Cloudflare, CnameStrategy, DigitalOcean, Dns01,
-    Dns01Provider, ManagedIdentity, OWN_GROUP, Rfc2136, Route53, Webhook,
-};
+pub use dns01::{CnameStrategy, Dns01, Dns01Provider};
 pub use escape::{escape, is_hidden};
 pub use event::{Event, EventType};
 pub use field::{FieldDoc, FieldType, Used, Words};

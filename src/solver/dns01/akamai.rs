@@ -93,10 +93,9 @@ impl Akamai {
         let body = (method != Method::DELETE).then_some(&set);
         let reply = self.send(&method, &path_of(&record.zone, &record.name), body).await?;
         match reply.status {
-            // Another writer made it, changed it or took it away since it was read.
-            409 | 412 => Ok(Written::Lost(String::new())),
             404 if method == Method::POST => Err(self.no_zone(&reply, record)),
-            404 => Ok(Written::Lost(String::new())),
+            // Another writer made it, changed it or took it away since it was read.
+            404 | 409 | 412 => Ok(Written::Lost(String::new())),
             _ if reply.is_success() => Ok(Written::Unsure),
             _ => Err(self.refused(&reply)),
         }
