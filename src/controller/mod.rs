@@ -25,7 +25,6 @@ pub mod scheduler;
 pub mod trigger;
 pub mod window;
 
-mod cron;
 mod order_absorb;
 mod run;
 mod snapshot;

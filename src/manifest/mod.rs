@@ -12,7 +12,6 @@
 mod builder;
 mod certificate;
 mod constraint;
-mod cron;
 mod diagnostic;
 mod field;
 mod file;

@@ -1,11 +1,9 @@
 //! How long a Certificate lives and when it is renewed: durations and maintenance windows.
 
 use jiff::SignedDuration;
-use jiff::tz::TimeZoneDatabase;
 
-use crate::resource::{GoDuration, Renewal, RenewalPolicy, RenewalWindow};
+use crate::resource::{Cron, GoDuration, Renewal, RenewalPolicy, RenewalWindow, Zone};
 
-use super::cron;
 use super::field::{Field, Fields, REQUIRED};
 use super::sink::Sink;
 
@@ -96,11 +94,13 @@ pub(crate) fn renewal(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Option<Re
 fn window(item: &Field<'_>, sink: &mut Sink<'_>) -> Option<RenewalWindow> {
     let mut inner = item.mapping(sink, "Certificate.spec.renewal.windows")?;
     let cron = inner.require(sink, "cron", REQUIRED).and_then(|field| {
-        let text = field.filled_text(sink)?;
-        if let Err(fault) = cron::check(&text) {
-            field.refuse(sink, format!("invalid cron expression: {fault}"));
+        match field.filled_text(sink)?.parse::<Cron>() {
+            Ok(cron) => Some(cron),
+            Err(error) => {
+                field.refuse(sink, format!("invalid cron expression: {error}"));
+                None
+            }
         }
-        Some(text)
     });
     let duration = inner.require(sink, "windowDuration", REQUIRED);
     let duration = duration.and_then(|field| {
@@ -113,10 +113,11 @@ fn window(item: &Field<'_>, sink: &mut Sink<'_>) -> Option<RenewalWindow> {
     });
     let timezone = inner.take("timezone").and_then(|field| {
         let text = field.filled_text(sink)?;
-        if !is_timezone(&text) {
+        let zone = text.parse::<Zone>().ok();
+        if zone.is_none() {
             field.refuse(sink, format!("unknown time zone `{}`", super::diagnostic::short(&text)));
         }
-        Some(text)
+        zone
     });
     inner.finish(sink);
     let timezone = timezone.unwrap_or_default();
@@ -140,11 +141,6 @@ fn is_window_duration(text: &str) -> bool {
         rest = behind.get(1..).unwrap_or_default();
     }
     !text.is_empty()
-}
-
-/// Whether the zone is among those compiled in, which renewals are decided with.
-fn is_timezone(text: &str) -> bool {
-    text == "UTC" || TimeZoneDatabase::bundled().get(text).is_ok()
 }
 
 const BOTH: &str =

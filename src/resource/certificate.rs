@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::field::Absent;
 use super::{
-    DnsName, FieldDoc, FieldType, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding, Metadata,
-    NamespacedName, Origin, SecretKeySelector, Settings, SignatureAlgorithm, Usage, Used, Words,
+    Cron, DnsName, FieldDoc, FieldType, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding,
+    Metadata, NamespacedName, Origin, SecretKeySelector, Settings, SignatureAlgorithm, Usage, Used,
+    Words, Zone,
 };
 
 /// A `cert-manager.io/v1` Certificate, read from a manifest and valid.
@@ -442,12 +443,12 @@ pub enum RenewalPolicy {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RenewalWindow {
     /// Five fields (minute, hour, day, month, weekday) or a descriptor such as `@daily`.
-    pub cron: String,
+    pub cron: Cron,
     /// How long the window stays open.
     pub window_duration: GoDuration,
-    /// IANA time zone; UTC when empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub timezone: String,
+    /// Where the clock hangs that the expression means.
+    #[serde(default, skip_serializing_if = "Zone::is_default")]
+    pub timezone: Zone,
 }
 
 /// `spec.secretTemplate`.

@@ -9,6 +9,7 @@ mod certificate_request;
 mod challenge;
 mod check;
 mod condition;
+mod cron;
 mod deployment;
 pub mod dns01;
 mod escape;
@@ -32,6 +33,7 @@ mod settings;
 mod status;
 mod time;
 mod usage;
+mod zone;
 
 pub use account::{Account, AccountDeed, AccountIdentity};
 pub use certificate::{
@@ -48,6 +50,7 @@ pub use check::{
     NameServerReport, ServerAnswer, Verdict,
 };
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
+pub use cron::{Cron, CronError};
 pub use deployment::{DeployStep, Deployment};
 pub(crate) use dns01::dns01_providers;
 pub use dns01::{CnameStrategy, Dns01, Dns01Provider};
@@ -79,3 +82,4 @@ pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, LastFailure, Said};
 pub use time::rfc3339;
 pub use usage::Usage;
+pub use zone::{UnknownZone, Zone};

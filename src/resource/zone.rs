@@ -1,0 +1,69 @@
+//! A time zone of a manifest, by its IANA name.
+
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A zone with its name as written; the default, without a name, is UTC. Its rules are those
+/// compiled in: nothing here reads a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Zone {
+    name: String,
+    rules: TimeZone,
+}
+
+/// No zone of this name is known.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("unknown time zone `{name}`")]
+pub struct UnknownZone {
+    name: String,
+}
+
+impl Zone {
+    /// When its clocks show what.
+    pub fn rules(&self) -> &TimeZone {
+        &self.rules
+    }
+
+    /// Whether it is UTC for want of a name.
+    pub fn is_default(&self) -> bool {
+        self.name.is_empty()
+    }
+}
+
+impl Default for Zone {
+    fn default() -> Self {
+        Self { name: String::new(), rules: TimeZone::UTC }
+    }
+}
+
+impl FromStr for Zone {
+    type Err = UnknownZone;
+
+    fn from_str(name: &str) -> Result<Self, UnknownZone> {
+        static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+        let rules = match name {
+            "" | "UTC" => Ok(TimeZone::UTC),
+            name => ZONES.get(name).map_err(|_| UnknownZone { name: name.to_owned() }),
+        };
+        Ok(Self { name: name.to_owned(), rules: rules? })
+    }
+}
+
+impl TryFrom<String> for Zone {
+    type Error = UnknownZone;
+
+    fn try_from(name: String) -> Result<Self, UnknownZone> {
+        name.parse()
+    }
+}
+
+impl From<Zone> for String {
+    fn from(zone: Zone) -> Self {
+        zone.name
+    }
+}
