@@ -51,7 +51,8 @@ impl Environment {
     }
 
     /// An environment of these variables, of a user without a home.
-    pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
+    #[cfg(test)]
+    pub(crate) fn from_pairs(pairs: &[(&str, &str)]) -> Self {
         let variables = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
         Self { variables, is_root: false, user: None, configured_state: None }
     }

@@ -68,7 +68,8 @@ impl Output {
     }
 
     /// Any two writers, neither of them a terminal, without colours.
-    pub fn to_writers(stdout: Box<dyn Write>, stderr: Box<dyn Write>) -> Self {
+    #[cfg(test)]
+    pub(crate) fn to_writers(stdout: Box<dyn Write>, stderr: Box<dyn Write>) -> Self {
         let stream = |sink| Stream { sink, is_terminal: false, has_color: false, is_closed: false };
         let now = || SystemClock.now();
         Self {

@@ -41,8 +41,6 @@ pub enum Wake {
     Slot,
     /// The HTTP-01 responder was asked.
     ChallengeHit,
-    /// Somebody gives a lock back.
-    Lock,
 }
 
 /// Why something waits.

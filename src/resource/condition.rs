@@ -30,7 +30,6 @@ pub enum Reason {
     MissingData,
     InvalidKeyPair,
     InvalidCertificate,
-    InvalidCertificateRequest,
     SecretMismatch,
     IncorrectIssuer,
     IncorrectCertificate,
@@ -40,27 +39,20 @@ pub enum Reason {
     Revoked,
     BannedKey,
     WindowError,
-    Disabled,
     ManuallyTriggered,
     Ready,
     // Requests and orders.
     Pending,
     Issued,
     Failed,
-    InvalidOrder,
     // Events.
     Issuing,
     Generated,
     Reused,
     Deleted,
-    DecodeFailed,
     CannotRegenerateKey,
     Requested,
-    RequestFailed,
-    RequestParsingError,
     OrderCreated,
-    OrderFailed,
-    CertificateIssued,
     Created,
     Complete,
     Solver,
@@ -86,7 +78,6 @@ pub enum Reason {
     ErrVerifyACMEAccount,
     ErrRegisterACMEAccount,
     ErrUpdateACMEAccount,
-    Precondition,
 }
 
 impl Reason {

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use thiserror::Error;
 
-use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks};
+use crate::resource::{Event, NamespacedName, SecretFiles, SecretLinks};
 
 /// What a stored document is about. The store alone knows which file that is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,23 +155,17 @@ pub trait Store {
     /// How the links are by which servers reach the live files of a Secret.
     fn links(
         &self,
-        _secret: &NamespacedName,
-    ) -> impl Future<Output = Result<SecretLinks, StoreError>> {
-        let data = DataLink::Set(String::new());
-        std::future::ready(Ok(SecretLinks { data, misplaced: Vec::new() }))
-    }
+        secret: &NamespacedName,
+    ) -> impl Future<Output = Result<SecretLinks, StoreError>>;
 
     /// Puts these links right, so that they lead to a set that is there; without one, the folder
     /// that `..data` is becomes the set, of this revision. Nothing is lost.
     fn restore_links(
         &self,
         secret: &NamespacedName,
-        _set: Option<&str>,
-        _revision: u32,
-    ) -> impl Future<Output = Result<(), StoreError>> {
-        let path = self.secret_place(secret);
-        std::future::ready(Err(StoreError::Conflict { path }))
-    }
+        set: Option<&str>,
+        revision: u32,
+    ) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Where the files of a Secret are, for the operator's programs.
     fn secret_place(&self, secret: &NamespacedName) -> String {
@@ -182,20 +176,15 @@ pub trait Store {
     /// killed run left half-made is among them.
     fn sets(
         &self,
-        _secret: &NamespacedName,
-    ) -> impl Future<Output = Result<Vec<KeptSet>, StoreError>> {
-        std::future::ready(Ok(Vec::new()))
-    }
+        secret: &NamespacedName,
+    ) -> impl Future<Output = Result<Vec<KeptSet>, StoreError>>;
 
     /// Puts a set that was live before live again, in one step. One that is live already stays.
     fn switch_back(
         &self,
         secret: &NamespacedName,
         set: &str,
-    ) -> impl Future<Output = Result<(), StoreError>> {
-        let path = format!("{}/{set}", self.secret_place(secret));
-        std::future::ready(Err(StoreError::Conflict { path }))
-    }
+    ) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Reads the live set of files; `None` when nothing was ever published.
     fn published(

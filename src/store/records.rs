@@ -156,27 +156,6 @@ impl<'a, S: Store> Records<'a, S> {
         Ok(found)
     }
 
-    /// The number of the next order of a revision: one more than the greatest, from 1.
-    pub async fn next_order_number(
-        &self,
-        name: &NamespacedName,
-        revision: u32,
-    ) -> Result<u32, StoreError> {
-        let keys = self.store.list(&Prefix::Orders(name.clone())).await?;
-        let numbers = keys.iter().filter_map(|key| match key {
-            Key::Order(_, of, number) if *of == revision => Some(*number),
-            Key::Order(..)
-            | Key::Certificate(_)
-            | Key::Request(..)
-            | Key::NextKey(_)
-            | Key::Account(_)
-            | Key::AccountKey(_)
-            | Key::BannedKeys
-            | Key::Scheduler => None,
-        });
-        Ok(numbers.max().unwrap_or_default().saturating_add(1))
-    }
-
     /// Removes the requests and orders that have outlived their use, and says how many: requests
     /// beyond `history_limit` (at least 1), orders of removed requests, and failed orders beyond
     /// the last three. What is current, not final, owed a clean-up or unreadable stays.
@@ -243,11 +222,6 @@ impl<'a, S: Store> Records<'a, S> {
     ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
         let stored = self.store.get(&Key::AccountKey(digest.to_owned())).await?;
         Ok(stored.map(|stored| stored.bytes))
-    }
-
-    /// Writes the key of an account; there must be none.
-    pub async fn create_account_key(&self, digest: &str, pem: &[u8]) -> Result<(), StoreError> {
-        self.store.create(&Key::AccountKey(digest.to_owned()), pem).await.map(drop)
     }
 
     async fn write<T: Document>(
@@ -443,7 +417,6 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
         let records = Records::new(&state);
-        assert_eq!(records.next_order_number(&web(), 7).await.unwrap(), 1);
         let revision = records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
         let first = Kept { value: samples::order(), revision, is_outdated: false };
         let later = Order { reason: "later".into(), ..samples::order() };
@@ -456,8 +429,6 @@ mod tests {
         assert!(matches!(&error, StoreError::Immutable { field, .. } if field == "url"));
         let found = records.all_orders(&web()).await.unwrap().pop().unwrap();
         assert_eq!((found.0, found.1.unwrap()), ((7, 1), second));
-        assert_eq!(records.next_order_number(&web(), 7).await.unwrap(), 2);
-        assert_eq!(records.next_order_number(&web(), 8).await.unwrap(), 1);
     }
 
     #[tokio::test(flavor = "current_thread")]

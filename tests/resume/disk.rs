@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use certctl::engine::ports::{Key, Lock, Prefix, Revision, Store, StoreError, Stored};
+use certctl::engine::ports::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
 use certctl::pki;
-use certctl::resource::{Event, NamespacedName, SecretFiles};
+use certctl::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks};
 use jiff::SignedDuration;
 use zeroize::Zeroizing;
 
@@ -156,6 +156,27 @@ impl Store for Disk {
         self.memory.borrow_mut().secrets.insert(secret.clone(), (revision, files.clone()));
         self.fuse.pass("after publish".to_owned()).await;
         Ok(())
+    }
+
+    async fn links(&self, _: &NamespacedName) -> Result<SecretLinks, StoreError> {
+        Ok(SecretLinks { data: DataLink::Set(String::new()), misplaced: Vec::new() })
+    }
+
+    async fn restore_links(
+        &self,
+        secret: &NamespacedName,
+        _: Option<&str>,
+        _: u32,
+    ) -> Result<(), StoreError> {
+        panic!("{secret} has no links to restore");
+    }
+
+    async fn sets(&self, _: &NamespacedName) -> Result<Vec<KeptSet>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn switch_back(&self, secret: &NamespacedName, _: &str) -> Result<(), StoreError> {
+        panic!("{secret} has no set to switch back to");
     }
 
     async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {

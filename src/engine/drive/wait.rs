@@ -37,8 +37,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let event = async {
             match wake {
                 // A hit on one of its own gives a slot back, which nobody else would notice.
-                Wake::Time | Wake::Lock if is_crowded => performer.hit_after(seen).await,
-                Wake::Time | Wake::Lock => std::future::pending().await,
+                Wake::Time if is_crowded => performer.hit_after(seen).await,
+                Wake::Time => std::future::pending().await,
                 Wake::Slot | Wake::ChallengeHit => performer.hit_after(seen).await,
             }
         };
