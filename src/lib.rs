@@ -14,7 +14,9 @@
 //! the environment.
 //!
 //! `resource` imports nothing of ours; `controller` and [`pki`] import `resource`; `engine`
-//! imports all that is below it; [`cli`] talks to people.
+//! imports all that is below it; [`workspace`] is what a verb works on, read once: it imports all
+//! that is below it and prints nothing; [`cli`] talks to people: it takes the arguments, calls
+//! `workspace`, and shows what comes back.
 
 // The nouns.
 pub mod resource;

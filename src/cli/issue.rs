@@ -11,7 +11,7 @@ use super::output;
 use super::revocations;
 use super::run::{conclude, endings_of, on_one_thread, run};
 use super::shell::Shell;
-use super::status::write_metrics;
+use super::status::verb::write_metrics;
 use super::timer::Host;
 use super::work::{open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};

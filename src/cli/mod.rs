@@ -155,7 +155,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Rollback(args) => {
             return rollback::rollback(&args, shell).and_then(|code| told(code, shell));
         }
-        Verb::Status(args) => return status::status(&args, shell),
+        Verb::Status(args) => return status::verb::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
         Verb::Explain(args) => return explain::explain(&args, shell),

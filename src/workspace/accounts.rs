@@ -1,6 +1,7 @@
 //! Accounts at the CAs of Issuers.
 
-use super::{Job, RunError, Workspace};
+use super::open::Workspace;
+use super::run::{Job, RunError};
 use crate::controller::DeedError;
 use crate::engine::ports::{StoreError, SystemClock};
 use crate::engine::{AccountWish, settle_account};

@@ -5,7 +5,8 @@
 //! name is forgotten when the files are written. A run that was killed leaves it, and the same
 //! command continues it; what it may have put out into the world is told by every run until then.
 
-use super::{Targets, Workspace};
+use super::open::Workspace;
+use super::selection::Targets;
 use crate::engine::ports::{Store as _, StoreError};
 use crate::engine::{Force, Only, Task};
 use crate::resource::{Certificate, NamespacedName, Settings};

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use super::{Job, Workspace};
+use super::open::Workspace;
+use super::run::Job;
 use crate::engine::ports::{Lock, Store as _, StoreError};
 use crate::engine::{Only, Task};
 use crate::manifest::SecretSource;

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
+use super::open::Workspace;
+use super::selection::{Targets, issuer_of};
 use super::target::{NameTarget, TargetError};
-use super::{Targets, Workspace, issuer_of};
 use crate::engine::ports::StoreError;
 use crate::engine::{live_files, published_pair};
 use crate::resource::{Certificate, Issuer, LeafFacts, NamespacedName, SecretFiles};

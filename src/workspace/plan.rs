@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Targets, Workspace};
+use super::open::Workspace;
+use super::selection::Targets;
 use crate::controller::policy::{
     first_trigger, key_mismatches, leaf_mismatches, request_mismatches,
 };
@@ -141,7 +142,6 @@ pub struct Wait {
 /// A name and how it would be proven.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the field is called so in the plan")]
 pub struct Name {
     /// The name, with its `*.`.
     pub name: String,

@@ -2,7 +2,9 @@
 
 use jiff::SignedDuration;
 
-use super::{Job, RunError, Targets, Workspace};
+use super::open::Workspace;
+use super::run::{Job, RunError};
+use super::selection::Targets;
 use crate::controller::{DeedError, Intervals};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{AskError, Asked, Task, Told, Wish, ask_to_revoke, look, revoke_owed};
@@ -48,7 +50,7 @@ impl Workspace {
     /// Writes down that the live certificate of a task is to be revoked.
     pub async fn ask_to_revoke(&self, task: &Task, wish: Wish) -> Result<Asked, AskError> {
         let timeout = self.settings().options.lock_timeout;
-        ask_to_revoke(self.state(), task, wish, timeout, SystemClock.now()).await
+        Box::pin(ask_to_revoke(&self.state, task, wish, timeout, SystemClock.now())).await
     }
 
     /// Revokes what is owed of one certificate, or of all that are known.

@@ -9,7 +9,8 @@ use jiff::SignedDuration;
 use thiserror::Error;
 use tokio::sync::watch;
 
-use super::{Settings, Workspace};
+use super::open::Workspace;
+use super::settings::Settings;
 use crate::acme::Limits;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
+use super::open::Workspace;
+use super::request::Request;
 use super::target::TargetError;
-use super::{Request, Workspace};
 use crate::controller::trigger;
 use crate::engine::Task;
 use crate::engine::inputs::{input_digest, names_of, solver_for};
@@ -137,7 +138,7 @@ impl Workspace {
         let meant = usable.into_iter().filter(is_meant);
         let tasks = meant.filter_map(|c| self.task(c, &loaded, &secrets)).collect();
         let has_errors = loaded.has_errors();
-        Targets { tasks, secrets, orphans, has_errors, loaded }
+        Targets { loaded, tasks, secrets, orphans, has_errors }
     }
 
     /// Of several Certificates that want one Secret, the one that may have it.

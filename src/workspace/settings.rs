@@ -10,6 +10,9 @@ use super::selector::LabelSelector;
 use crate::engine::Options;
 use crate::manifest::Source;
 
+/// The value of a variable of the environment.
+pub type Variables = Rc<dyn Fn(&str) -> Option<String>>;
+
 /// See the module.
 #[derive(Clone)]
 pub struct Settings {
@@ -46,7 +49,7 @@ pub struct Settings {
     /// Whether the DNS-01 self-check asks those servers only.
     pub dns01_recursive_nameservers_only: bool,
     /// The variables of the environment.
-    pub environment: Rc<dyn Fn(&str) -> Option<String>>,
+    pub environment: Variables,
 }
 
 impl Settings {

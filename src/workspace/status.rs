@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::open::Workspace;
+use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
-use super::{Targets, Workspace};
 use crate::controller::{Intervals, backoff, readiness};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::StoreError;

@@ -28,12 +28,13 @@ impl Known {
         let path = shell.environment.state_dir(shell.global.state_dir.as_deref());
         let path = path.map(|found| found.path).unwrap_or_default();
         let settings = shell.settings_at(path)?;
-        let (mut workspace, has_state) = match Workspace::open(settings.clone()).await {
-            Ok(workspace) => (workspace, !settings.state_dir.as_os_str().is_empty()),
-            Err(_) => {
-                let settings = Settings { state_dir: PathBuf::new(), ..settings };
-                (Workspace::open(settings).await?, false)
-            }
+        let found = Workspace::open(settings.clone()).await;
+        let has_state = found.is_ok() && !settings.state_dir.as_os_str().is_empty();
+        let mut workspace = if let Ok(workspace) = found {
+            workspace
+        } else {
+            let nowhere = PathBuf::new();
+            Workspace::open(Settings { state_dir: nowhere, ..settings }).await?
         };
         let Targets { loaded, secrets, .. } = workspace.everything();
         if tells {

@@ -15,7 +15,7 @@ mod scene;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
-mod verb;
+pub(crate) mod verb;
 mod verdict;
 mod waiting;
 
@@ -33,7 +33,6 @@ use crate::workspace::view::{CertificateView, IssuerView};
 pub(in crate::cli) use objects::request_manifest;
 pub use scene::Scene;
 pub use table::Room;
-pub(crate) use verb::{status, write_metrics};
 pub use verdict::Verdict;
 
 /// The kinds of objects that have a status.

@@ -1,0 +1,58 @@
+//! An open workspace.
+
+use super::settings::Settings;
+use crate::engine::ports::StoreError;
+use crate::manifest::{Manifests, Options};
+use crate::resource::{CertificateRecord, NamespacedName};
+use crate::store::{OpenMode, Records, StateDirectory};
+
+/// The state and its records, and the manifests as far as they were asked for.
+#[derive(Debug)]
+pub struct Workspace {
+    pub(super) settings: Settings,
+    pub(super) manifests: Manifests,
+    pub(super) state: StateDirectory,
+    pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
+}
+
+impl Workspace {
+    /// Opens the state for reading, and reads its records; manifests are read as they are asked
+    /// for.
+    pub async fn open(settings: Settings) -> Result<Self, StoreError> {
+        let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
+        let options = Options { check_trust: settings.is_root, ..Options::default() };
+        let manifests = Manifests::new(options);
+        let mut workspace = Self { settings, manifests, state, records: Vec::new() };
+        workspace.read_records().await?;
+        Ok(workspace)
+    }
+
+    /// Opens the state for writing; the tree is made when it is missing.
+    pub fn make_writable(&mut self) -> Result<(), StoreError> {
+        self.state = StateDirectory::open(&self.settings.state_dir, OpenMode::ReadWrite)?;
+        Ok(())
+    }
+
+    /// Reads the records, which a run has changed.
+    pub async fn read_records(&mut self) -> Result<(), StoreError> {
+        let all = Records::new(&self.state).certificates().await?;
+        let readable = |(name, record): (_, Result<_, _>)| Some((name, record.ok()?));
+        self.records = all.into_iter().filter_map(readable).collect();
+        Ok(())
+    }
+
+    /// What was asked for beside the objects.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The state.
+    pub fn state(&self) -> &StateDirectory {
+        &self.state
+    }
+
+    /// The certificates that the state knows, those whose records can be read.
+    pub fn records(&self) -> &[(NamespacedName, CertificateRecord)] {
+        &self.records
+    }
+}
