@@ -51,8 +51,7 @@ impl Environment {
     }
 
     /// An environment of these variables, of a user without a home.
-    #[cfg(test)]
-    pub(crate) fn from_pairs(pairs: &[(&str, &str)]) -> Self {
+    pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
         let variables = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
         Self { variables, is_root: false, user: None, configured_state: None }
     }

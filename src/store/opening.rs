@@ -91,7 +91,7 @@ mod tests {
         let root = scratch.path();
         symlink("nowhere", root.join("dangling")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
-        fs::write(root.join("file"), "").unwrap();
+        fs::File::create(root.join("file")).unwrap();
         for (path, place, error) in [
             ("dangling/state", "dangling/state", Errno::NOENT),
             ("dangling/a/b/state", "dangling/a", Errno::NOENT),

@@ -87,7 +87,7 @@ mod tests {
             fs::read_dir(place("here")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["other"]);
         assert!(place("victim/key").exists() && place("here/other/file").exists());
-        remove_tree(&File::open(place("here/other")).unwrap(), "file").unwrap();
+        remove_tree(File::open(place("here/other")).unwrap(), "file").unwrap();
         assert!(!place("here/other/file").exists());
     }
 
