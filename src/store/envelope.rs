@@ -25,9 +25,20 @@ pub(super) trait Document: Serialize + DeserializeOwned {
     fn upgrade(_from: u64, _document: &mut Value) {}
 }
 
+/// 2: the digests of attempted inputs are made over the fields of the spec that go to the CA.
 impl Document for CertificateRecord {
     const KIND: &'static str = "Certificate";
-    const VERSION: u64 = 1;
+    const VERSION: u64 = 2;
+
+    /// Digests of another making equal none of today's, and each would read as an edit that
+    /// bypasses the backoff. Without any the backoff goes on, until the next attempt adds its own.
+    fn upgrade(from: u64, document: &mut Value) {
+        if from < 2
+            && let Some(record) = document.as_object_mut()
+        {
+            record.remove("attemptedInputs");
+        }
+    }
 }
 
 impl Document for CertificateRequest {
@@ -219,6 +230,17 @@ mod tests {
                 "{to}"
             );
         }
+    }
+
+    #[test]
+    fn digests_of_another_making_are_no_edit() {
+        let record = samples::record();
+        let with = CertificateRecord { attempted_inputs: vec!["ab12".into()], ..record.clone() };
+        let now = seal(&with).unwrap();
+        assert_eq!(open::<CertificateRecord>(&now), Ok((with, 2)));
+        let old = String::from_utf8(now).unwrap().replacen("\"version\": 2", "\"version\": 1", 1);
+        let expected = CertificateRecord { attempted_inputs: Vec::new(), ..record };
+        assert_eq!(open::<CertificateRecord>(old.as_bytes()), Ok((expected, 1)));
     }
 
     #[test]

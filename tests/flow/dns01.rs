@@ -15,14 +15,14 @@ use crate::support::{CertificateYaml, World, until};
 
 /// A program in `solvers.d` that speaks cert-manager's ChallengePayload, and the service that it
 /// writes to: the world's name server, behind a pipe.
-struct Service {
+pub(super) struct Service {
     pipe: PathBuf,
     thread: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Service {
     /// The solver `acme.example.org`, `my-dns`.
-    fn start(world: &World) -> Self {
+    pub(super) fn start(world: &World) -> Self {
         let pipe = world.path("requests");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let program = format!(
@@ -44,7 +44,7 @@ impl Service {
     }
 
     /// Everything it was asked, without the values.
-    fn finish(mut self) -> Vec<String> {
+    pub(super) fn finish(mut self) -> Vec<String> {
         let mut pipe = OpenOptions::new().write(true).open(&self.pipe).unwrap();
         writeln!(pipe, "{END}").unwrap();
         let lines = self.thread.take().unwrap().join().unwrap();

@@ -47,6 +47,8 @@ mod lost_account;
 #[cfg(test)]
 mod lost_replies;
 #[cfg(test)]
+mod make_state_v1;
+#[cfg(test)]
 mod manifests;
 #[cfg(test)]
 mod metrics;
@@ -68,6 +70,8 @@ mod rollback;
 mod schemas;
 #[cfg(test)]
 mod side_by_side;
+#[cfg(test)]
+mod state_v1;
 #[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;
