@@ -46,7 +46,8 @@ impl Document for CertificateRequest {
     const VERSION: u64 = 1;
 }
 
-/// 2: a challenge has the report of its last self-check, and how often the CA was told to look.
+/// 2: a challenge has the report of its last self-check, and how often the CA was told to look; a
+/// problem has the algorithms that the CA accepts.
 impl Document for Order {
     const KIND: &'static str = "Order";
     const VERSION: u64 = 2;
