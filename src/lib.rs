@@ -13,10 +13,27 @@
 //! the deed is done. Nothing that decides may read a clock, a file, a socket, a random source or
 //! the environment.
 //!
-//! `resource` imports nothing of ours; `controller` and [`pki`] import `resource`; `engine`
-//! imports all that is below it; [`workspace`] is what a verb works on, read once: it imports all
-//! that is below it and prints nothing; [`cli`] talks to people: it takes the arguments, calls
-//! `workspace`, and shows what comes back.
+//! [`workspace`] is what a verb works on, read once; it prints nothing. [`cli`] talks to people: it
+//! takes the arguments, calls `workspace`, and shows what comes back.
+//!
+//! Which module may import which; `tests/architecture.rs` holds this table against the sources:
+//!
+//! | module | may import |
+//! | --- | --- |
+//! | `resource` | |
+//! | `controller` | `resource` |
+//! | `pki` | `resource` |
+//! | `acme` | `pki`, `resource` |
+//! | `manifest` | `resource` |
+//! | `program` | `manifest` |
+//! | `store` | `manifest`, `resource` |
+//! | `solver` | `acme`, `pki`, `program`, `resource` |
+//! | `probe` | `acme`, `pki`, `resource`, `solver` |
+//! | `rehearsal` | `pki`, `resource`, `solver` |
+//! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store` |
+//! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store` |
+//! | `cli` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `resource`, `solver`, `store`, `workspace` |
+//! | `main` | `cli` |
 
 // The nouns.
 pub mod resource;

@@ -1,0 +1,403 @@
+//! Promise: a module imports what the table in `src/lib.rs` allows, the files of one module do not
+//! import each other in a circle, and modules, types and public functions have docs.
+//!
+//! The sources are read as text. What only tests compile does not count. A name that comes through
+//! a re-export counts as an import of the file that defines it, so a `mod.rs` that only re-exports
+//! is in no circle; `mod x;` is no import.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "what goes wrong in a test ends the test; an item that defines no name is passed over"
+)]
+
+#[path = "architecture/imports.rs"]
+mod imports;
+#[path = "architecture/tree.rs"]
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use imports::{Import, imports};
+use tree::Tree;
+
+/// The circles that are there: the files, and why. A file that is in no circle any more must leave
+/// the list, so that the list only shrinks.
+const CIRCLES: &[(&[&str], &str)] = &[
+    (
+        &[
+            "src/cli/account.rs",
+            "src/cli/check/account.rs",
+            "src/cli/check/acme.rs",
+            "src/cli/check/dns.rs",
+            "src/cli/check/dns_issuer.rs",
+            "src/cli/check/http.rs",
+            "src/cli/check/known.rs",
+            "src/cli/check/mod.rs",
+            "src/cli/check/names.rs",
+            "src/cli/completion.rs",
+            "src/cli/completion/candidate.rs",
+            "src/cli/completion/known.rs",
+            "src/cli/create/fetch.rs",
+            "src/cli/create/mod.rs",
+            "src/cli/explain/mod.rs",
+            "src/cli/explain/table.rs",
+            "src/cli/forget.rs",
+            "src/cli/inspect/known.rs",
+            "src/cli/inspect/mod.rs",
+            "src/cli/inspect/report.rs",
+            "src/cli/inspect/source.rs",
+            "src/cli/inspect/text.rs",
+            "src/cli/issue.rs",
+            "src/cli/leftovers.rs",
+            "src/cli/man/fields.rs",
+            "src/cli/man/mod.rs",
+            "src/cli/mod.rs",
+            "src/cli/plan/mod.rs",
+            "src/cli/plan/render.rs",
+            "src/cli/progress.rs",
+            "src/cli/rehearse.rs",
+            "src/cli/report.rs",
+            "src/cli/report/findings.rs",
+            "src/cli/result.rs",
+            "src/cli/revoke.rs",
+            "src/cli/rollback.rs",
+            "src/cli/run.rs",
+            "src/cli/schema.rs",
+            "src/cli/schema/output.rs",
+            "src/cli/schema/output/check.rs",
+            "src/cli/schema/output/inspect.rs",
+            "src/cli/schema/output/status.rs",
+            "src/cli/status/detail.rs",
+            "src/cli/status/gather.rs",
+            "src/cli/status/issuance.rs",
+            "src/cli/status/lists.rs",
+            "src/cli/status/mod.rs",
+            "src/cli/status/objects.rs",
+            "src/cli/status/overview.rs",
+            "src/cli/status/prometheus.rs",
+            "src/cli/status/verdict.rs",
+            "src/cli/status/waiting.rs",
+            "src/cli/timer/mod.rs",
+            "src/cli/validate.rs",
+            "src/cli/version.rs",
+            "src/cli/work.rs",
+        ],
+        "to be removed: `Shell` stands in the file that imports every verb, and verbs borrow from each other",
+    ),
+    (
+        &["src/cli/args/global.rs", "src/cli/log.rs", "src/cli/output.rs"],
+        "to be removed: `LogFormat` stands in the wrong file",
+    ),
+    (
+        &["src/cli/config.rs", "src/cli/config/value.rs"],
+        "to be removed: the names of the settings stand above their values",
+    ),
+    (&["src/cli/plan/deeds.rs", "src/cli/plan/item.rs"], "to be removed: one file in two"),
+    (
+        &[
+            "src/controller/account.rs",
+            "src/controller/challenge.rs",
+            "src/controller/order.rs",
+            "src/controller/order_absorb.rs",
+            "src/controller/run.rs",
+            "src/controller/snapshot.rs",
+        ],
+        "to be removed: an order has three state machines",
+    ),
+    (
+        &[
+            "src/controller/policy.rs",
+            "src/controller/readiness.rs",
+            "src/controller/rollback.rs",
+            "src/controller/window.rs",
+        ],
+        "to be removed: the rule of renewal has no file of its own",
+    ),
+    (
+        &[
+            "src/engine/drive.rs",
+            "src/engine/drive/account.rs",
+            "src/engine/drive/deploy.rs",
+            "src/engine/drive/leave.rs",
+            "src/engine/drive/wait.rs",
+            "src/engine/mod.rs",
+            "src/engine/schedule.rs",
+        ],
+        "to be removed: a goal has no type of its own, each has its loop",
+    ),
+    (
+        &["src/engine/links.rs", "src/engine/session.rs"],
+        "to be removed: `Session` loads what is made from a session",
+    ),
+    (
+        &[
+            "src/engine/perform.rs",
+            "src/engine/perform/deploy.rs",
+            "src/engine/perform/dns01.rs",
+            "src/engine/perform/local.rs",
+        ],
+        "to be removed: `World` stands in the file that imports every performer",
+    ),
+    (&["src/manifest/builder.rs", "src/manifest/tree.rs"], "to be removed: one file in two"),
+    (
+        &["src/manifest/certificate.rs", "src/manifest/subject.rs"],
+        "to be removed: `Name` stands in the wrong file",
+    ),
+    (
+        &["src/manifest/issuer.rs", "src/manifest/provider.rs", "src/manifest/solver.rs"],
+        "to be removed: `https_fault` stands in the wrong file",
+    ),
+    (
+        &["src/pki/certificate.rs", "src/pki/chain.rs", "src/pki/verify.rs"],
+        "to be removed: an error and a limit stand in the wrong file",
+    ),
+    (&["src/pki/csr.rs", "src/pki/names.rs"], "to be removed: `CsrError` stands in the wrong file"),
+    (
+        &[
+            "src/pki/keystore.rs",
+            "src/pki/keystore/asn1.rs",
+            "src/pki/keystore/encryption.rs",
+            "src/pki/keystore/jks.rs",
+            "src/pki/keystore/pkcs12.rs",
+        ],
+        "to be removed: the error and the text encoding stand above the formats",
+    ),
+    (
+        &["src/probe/dns.rs", "src/probe/dns_error.rs", "src/probe/doh.rs", "src/probe/query.rs"],
+        "to be removed: two DNS clients; `Resolver` stands above both",
+    ),
+    (
+        &[
+            "src/rehearsal/account.rs",
+            "src/rehearsal/authorization.rs",
+            "src/rehearsal/certificate.rs",
+            "src/rehearsal/challenge.rs",
+            "src/rehearsal/directory.rs",
+            "src/rehearsal/dispatch.rs",
+            "src/rehearsal/dns01.rs",
+            "src/rehearsal/faults.rs",
+            "src/rehearsal/finalize.rs",
+            "src/rehearsal/http01.rs",
+            "src/rehearsal/issue.rs",
+            "src/rehearsal/jws.rs",
+            "src/rehearsal/mod.rs",
+            "src/rehearsal/options.rs",
+            "src/rehearsal/order.rs",
+            "src/rehearsal/route.rs",
+            "src/rehearsal/server.rs",
+            "src/rehearsal/spoil.rs",
+            "src/rehearsal/validate.rs",
+            "src/rehearsal/world.rs",
+        ],
+        "the built-in CA is a small server around one shared world; it stays",
+    ),
+    (
+        &["src/rehearsal/name_server.rs", "src/rehearsal/zone_writer.rs"],
+        "to be removed: `Records` stands in the wrong file",
+    ),
+    (
+        &["src/resource/challenge.rs", "src/resource/order.rs"],
+        "to be removed: `AuthorizationState` stands in the wrong file",
+    ),
+    (
+        &["src/resource/check.rs", "src/resource/check/dns01.rs", "src/resource/check/http01.rs"],
+        "to be removed: `Verdict` stands above the reports",
+    ),
+    (
+        &["src/resource/dns01/mod.rs", "src/resource/dns01/settings.rs", "src/resource/issuer.rs"],
+        "to be removed: `SecretKeySelector` stands in the wrong file",
+    ),
+    (
+        &[
+            "src/solver/dns01/aws/credentials.rs",
+            "src/solver/dns01/aws/machine.rs",
+            "src/solver/dns01/aws/sigv4.rs",
+        ],
+        "to be removed: `Keys` stands above their source",
+    ),
+    (
+        &["src/solver/dns01/azure_dns.rs", "src/solver/dns01/azure_dns/credentials.rs"],
+        "to be removed: `NAME` and `unusable` stand above the credentials",
+    ),
+    (
+        &["src/solver/dns01/cloud_dns.rs", "src/solver/dns01/cloud_dns/credentials.rs"],
+        "to be removed: `NAME` stands above the credentials",
+    ),
+    (
+        &["src/solver/dns01/webhook.rs", "src/solver/dns01/webhook/http.rs"],
+        "to be removed: `NAME` and `fault` stand above the clients",
+    ),
+    (
+        &["src/store/adoption.rs", "src/store/secret.rs"],
+        "to be removed: the names of the layout stand in the wrong file",
+    ),
+];
+
+/// The rows of the table `module | may import` in the documentation of `src/lib.rs`.
+fn table(crate_docs: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let words = |cell: &str| -> BTreeSet<String> {
+        let words = cell.split(',').map(|word| word.trim_matches([' ', '`', '[', ']']).to_owned());
+        words.filter(|word| !word.is_empty()).collect()
+    };
+    let lines = crate_docs.lines().map(str::trim);
+    let rows = lines.filter_map(|line| line.strip_prefix('|')?.strip_suffix('|')?.split_once('|'));
+    let rows = rows.skip_while(|(head, _)| head.trim() != "module").skip(2);
+    rows.map(|(module, allowed)| (words(module).pop_first().unwrap(), words(allowed))).collect()
+}
+
+/// What is wrong with the imports between modules, by the table.
+fn faults_between_modules(
+    table: &BTreeMap<String, BTreeSet<String>>,
+    modules: &BTreeSet<String>,
+    imports: &[Import],
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    for module in modules {
+        if !table.contains_key(module) {
+            faults.push(format!("{module} has no row"));
+        }
+    }
+    for (module, allowed) in table {
+        if !modules.contains(module) {
+            faults.push(format!("the row {module} names no module"));
+        }
+        let of_module = imports.iter().filter(|import| import.from_module == *module);
+        let mut used = BTreeSet::new();
+        for import in of_module.filter(|import| import.to_module != *module) {
+            used.insert(import.to_module.clone());
+            if !allowed.contains(&import.to_module) {
+                let Import { from, to_module, name, .. } = import;
+                faults.push(format!("{module} may not import {to_module}: {from} uses {name}"));
+            }
+        }
+        for unused in allowed.difference(&used) {
+            faults.push(format!("{module} may import {unused} and does not: take it from its row"));
+        }
+    }
+    let arrows = table.iter().map(|(module, allowed)| (module.as_str(), allowed));
+    let arrows = arrows.map(|(module, to)| (module, to.iter().map(String::as_str).collect()));
+    for circle in circles(&arrows.collect()) {
+        faults.push(format!("modules in a circle: {circle:?}"));
+    }
+    faults
+}
+
+/// The sets of nodes that reach each other.
+fn circles<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<BTreeSet<&'a str>> {
+    let reached = |start: &'a str| {
+        let mut reached = BTreeSet::new();
+        let mut next = vec![start];
+        while let Some(node) = next.pop() {
+            let targets = arrows.get(node).into_iter().flatten();
+            next.extend(targets.filter(|target| reached.insert(**target)));
+        }
+        reached
+    };
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        arrows.keys().map(|node| (*node, reached(node))).collect();
+    let is_way = |from: &str, to: &str| reached.get(from).is_some_and(|to_all| to_all.contains(to));
+    let in_a_circle = arrows.keys().filter(|node| is_way(node, node));
+    let circle = |node: &&'a str| {
+        let mates = reached.get(node).into_iter().flatten();
+        mates.copied().filter(|mate| is_way(mate, node)).collect()
+    };
+    in_a_circle.map(circle).collect()
+}
+
+/// The circles between the files of one module that are in no listed one, and listed files that
+/// are in no circle any more.
+fn faults_between_files(listed: &[(&[&str], &str)], imports: &[Import]) -> Vec<String> {
+    let mut arrows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for import in imports.iter().filter(|import| import.from_module == import.to_module) {
+        arrows.entry(&import.from).or_default().insert(&import.to);
+    }
+    let mut found = circles(&arrows);
+    let in_circles: BTreeSet<&str> = found.iter().flatten().copied().collect();
+    let mut faults = Vec::new();
+    for (files, _) in listed {
+        for file in files.iter().filter(|file| !in_circles.contains(*file)) {
+            faults.push(format!("{file} is in no circle any more: take it from the list"));
+        }
+        found.retain(|circle| !circle.iter().all(|file| files.contains(file)));
+    }
+    for circle in found {
+        faults.push(format!("files in a circle that is not listed: {circle:?}"));
+        let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for import in imports {
+            let (from, to) = (import.from.as_str(), import.to.as_str());
+            if circle.contains(from) && circle.contains(to) {
+                names.entry(format!("    {from} -> {to}")).or_default().insert(&import.name);
+            }
+        }
+        faults.extend(names.iter().map(|(arrow, names)| format!("{arrow}: {names:?}")));
+    }
+    faults
+}
+
+#[test]
+fn a_module_imports_what_the_table_in_the_crates_documentation_allows() {
+    let tree = Tree::read();
+    let faults = faults_between_modules(&table(&tree.crate_docs()), &tree.tops(), &imports(&tree));
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn files_of_one_module_do_not_import_each_other_in_a_circle() {
+    let faults = faults_between_files(CIRCLES, &imports(&Tree::read()));
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn modules_types_and_public_functions_have_docs() {
+    let bare = Tree::read().without_docs();
+    assert!(bare.is_empty(), "no docs:\n{}", bare.join("\n"));
+}
+
+#[test]
+fn a_name_is_followed_to_the_file_that_defines_it() {
+    let tree = Tree::of(&[
+        ("src/lib.rs", "pub mod low; pub mod high;"),
+        (
+            "src/low/mod.rs",
+            "mod ends; mod error; #[cfg(test)] mod lab; pub use ends::End; pub use error::Fault as Error;
+             /// `use crate::high::NotAnImport;`
+             pub const TEXT: &str = \"use crate::high::NotAnImport;\";
+             #[cfg(test)] mod tests { use crate::high::NotAnImport; }",
+        ),
+        ("src/low/ends.rs", "use super::Error; pub enum End { Of(Error) }"),
+        ("src/low/error.rs", "pub struct Fault;"),
+        ("src/low/lab.rs", "use crate::high::NotAnImport;"),
+        (
+            "src/high/mod.rs",
+            "mod one; mod two; use crate::low::{self, Error as Other};
+             const ONE: u8 = 1; fn f() { println!(\"{:?}\", two::two()); low::End::Of(Other); }",
+        ),
+        ("src/high/one.rs", "#[serde(with = \"super::two::text\")] struct A; const B: u8 = super::ONE;"),
+        ("src/high/two.rs", "pub mod text { use super::super::one::A; } pub fn two() {}"),
+    ]);
+    let found: BTreeSet<String> =
+        imports(&tree).iter().map(|i| format!("{} -> {}: {}", i.from, i.to, i.name)).collect();
+    let expected = [
+        "src/high/mod.rs -> src/high/two.rs: high::two::two",
+        "src/high/mod.rs -> src/low/ends.rs: low::End::Of",
+        "src/high/mod.rs -> src/low/error.rs: low::Error",
+        "src/high/mod.rs -> src/low/mod.rs: low",
+        "src/high/one.rs -> src/high/mod.rs: high::ONE",
+        "src/high/one.rs -> src/high/two.rs: high::two::text",
+        "src/high/two.rs -> src/high/one.rs: high::one::A",
+        "src/low/ends.rs -> src/low/error.rs: low::Error",
+    ];
+    assert_eq!(found, expected.map(str::to_owned).into());
+    assert_eq!(
+        faults_between_modules(&table(""), &tree.tops(), &[]),
+        ["high has no row", "low has no row"]
+    );
+    let docs = "| module | may import |\n|---|---|\n| `high` | |\n| `low` | `high` |\n";
+    assert_eq!(
+        faults_between_modules(&table(docs), &["high".into(), "low".into()].into(), &[]),
+        ["low may import high and does not: take it from its row"]
+    );
+}
