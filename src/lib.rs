@@ -27,8 +27,8 @@
 //! | `manifest` | `resource` |
 //! | `program` | `manifest` |
 //! | `store` | `manifest`, `resource` |
-//! | `solver` | `acme`, `pki`, `program`, `resource` |
-//! | `probe` | `acme`, `pki`, `resource`, `solver` |
+//! | `solver` | `pki`, `program`, `resource` |
+//! | `probe` | `pki`, `resource` |
 //! | `rehearsal` | `pki`, `resource`, `solver` |
 //! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store` |
 //! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store` |

@@ -214,21 +214,6 @@ impl AcmeError {
     }
 }
 
-/// The error and all its causes, each said once.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let words = cause.to_string();
-        if !text.ends_with(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        next = cause.source();
-    }
-    text
-}
-
 /// The first `characters` of `text`, escaped.
 pub(super) fn excerpt(text: &str, characters: usize) -> String {
     let escaped = escape(text.trim());

@@ -45,7 +45,6 @@ pub use client::{Client, Endpoint};
 pub use directory::Directory;
 pub use eab::Eab;
 pub use error::AcmeError;
-pub(crate) use error::causes;
 pub use key::AccountKey;
 pub use limit::Limits;
 pub use order::{NewOrder, OrderView};

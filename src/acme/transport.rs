@@ -14,10 +14,11 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
-use super::error::{AcmeError, causes};
+use super::error::AcmeError;
 use super::limit::Limits;
 use super::tls::Trust;
 use super::{field, retry_after};
+use crate::resource::causes;
 
 /// The connection to one CA.
 #[derive(Debug)]

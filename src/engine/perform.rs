@@ -30,9 +30,9 @@ use crate::acme::{AccountKey, Client, Limits};
 use crate::controller::{DeedError, Effect, Outcome, Snapshot};
 use crate::manifest::SecretSource;
 use crate::probe::{CheckOptions, Resolver};
-use crate::resource::NamespacedName;
+use crate::resource::{NamespacedName, Token};
 use crate::solver::dns01::Api;
-use crate::solver::http01::{FolderError, Hits, Listener, Token, TokenFolder};
+use crate::solver::http01::{FolderError, Hits, Listener, TokenFolder};
 
 pub use dns01::{Dns01Options, StandIn, dns_api};
 pub use issuer::{IssuerAccess, ProviderAccess};

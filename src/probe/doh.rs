@@ -14,7 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 
 use super::{Fault, Resolver};
-use crate::acme::causes;
+use crate::resource::causes;
 
 /// Sends the question to `url` and brings the answer's bytes.
 pub(super) async fn post(

@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-use crate::solver::http01::SELF_CHECK_HEADER;
+use crate::resource::SELF_CHECK_HEADER;
 
 /// What came back.
 pub(super) struct Answer {

@@ -16,8 +16,9 @@ use reqwest::Url;
 use super::Resolver;
 use super::exchange::{Answer, MAX_BODY_BYTES, NoAnswer};
 use super::fetch::{Trail, fetch};
-use crate::resource::{AddressAnswer, AddressReport, Http01Report, Identifier};
-use crate::solver::http01::{CHALLENGE_PATH, Token};
+use crate::resource::{
+    AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Token,
+};
 
 /// How a self-check asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! like the objects of a cluster. Nothing here reads a clock, a file or a socket.
 
 mod account;
+mod causes;
 mod certificate;
 mod certificate_request;
 mod challenge;
@@ -17,6 +18,7 @@ mod event;
 mod field;
 mod go_duration;
 mod hex;
+mod http01;
 mod issuer;
 mod key;
 mod leaf;
@@ -36,6 +38,7 @@ mod usage;
 mod zone;
 
 pub use account::{Account, AccountDeed, AccountIdentity};
+pub(crate) use causes::causes;
 pub use certificate::{
     Certificate, CertificateSpec, IssuerRef, Jks, KeystoreProfile, Keystores, NameConstraintItem,
     NameConstraints, OtherName, OutputFormat, Pkcs12, PrivateKeySpec, Renewal, RenewalPolicy,
@@ -59,6 +62,7 @@ pub use event::{Event, EventType};
 pub use field::{FieldDoc, FieldType, Used, Words};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
+pub use http01::{CHALLENGE_PATH, SELF_CHECK_HEADER, Token, TokenError};
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource,
     SecretKeySelector, Selector, Solver, SolverKind,

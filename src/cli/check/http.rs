@@ -20,8 +20,10 @@ use crate::cli::scratch::Scratch;
 use crate::cli::shell::Shell;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::probe::{CheckOptions, Resolver, check_http01};
-use crate::resource::{AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Settings};
-use crate::solver::http01::{Hits, Listener, Token, TokenFolder, Webroot};
+use crate::resource::{
+    AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Settings, Token,
+};
+use crate::solver::http01::{Hits, Listener, TokenFolder, Webroot};
 
 /// `certctl check http`.
 pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

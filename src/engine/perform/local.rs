@@ -11,8 +11,8 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
 use crate::pki;
 use crate::probe::check_http01;
-use crate::resource::{Challenge, ChallengeType, CheckReport, KeyAlgorithm, SolverKind};
-use crate::solver::http01::{Listener, Token, Webroot};
+use crate::resource::{Challenge, ChallengeType, CheckReport, KeyAlgorithm, SolverKind, Token};
+use crate::solver::http01::{Listener, Webroot};
 use crate::store::Records;
 
 /// Makes a key, off the one thread that everything else runs on.

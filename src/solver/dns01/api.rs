@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::ProviderError;
 use super::error::shown;
-use crate::acme::causes;
+use crate::resource::causes;
 
 /// Where the TLS configuration comes from; asked once, when the first request is made.
 pub type Tls = Box<dyn Fn() -> Result<ClientConfig, String>>;

@@ -14,7 +14,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 
-use super::{CHALLENGE_PATH, Hits, SELF_CHECK_HEADER, Token, TokenFolder};
+use super::{Hits, TokenFolder};
+use crate::resource::{CHALLENGE_PATH, SELF_CHECK_HEADER, Token};
 
 /// The response to `request`; a fetch that is not a self-check is counted.
 pub(super) fn answer<B>(

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::Token;
+use crate::resource::Token;
 
 /// What is presented for one token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

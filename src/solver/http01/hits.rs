@@ -1,7 +1,7 @@
 //! Hits: how often, and when last, somebody from outside fetched a presented token.
 //!
 //! A hit is a hint that the CA has looked, so that the engine can ask for the verdict at once. It
-//! never decides anything. Requests that carry [`super::SELF_CHECK_HEADER`] are not hits.
+//! never decides anything. Requests that carry [`SELF_CHECK_HEADER`](crate::resource::SELF_CHECK_HEADER) are not hits.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use super::Token;
+use crate::resource::Token;
 
 /// The fetches of one token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

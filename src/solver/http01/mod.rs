@@ -2,7 +2,7 @@
 //!
 //! Two ways: the built-in [`Listener`], fed by the [`TokenFolder`] that every certctl process on
 //! the same state shares, and a [`Webroot`] that somebody else's web server serves. A token comes
-//! from the CA and becomes a file name; [`Token`] is the only way in, so an unchecked one cannot
+//! from the CA and becomes a file name; [`Token`](crate::resource::Token) is the only way in, so an unchecked one cannot
 //! get that far.
 
 mod answer;
@@ -12,24 +12,13 @@ mod hits;
 mod holder;
 mod listener;
 mod socket;
-mod token;
 mod webroot;
 
 pub use folder::{FolderError, PresentedToken, TokenFolder};
 pub use hits::{Hit, Hits};
 pub use listener::Listener;
 pub use socket::{ListenError, inherited};
-pub use token::{Token, TokenError};
 pub use webroot::{Webroot, WebrootError};
-
-/// The folder of a host under which a CA looks for tokens (RFC 8555 section 8.3), with a slash at
-/// both ends.
-pub const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
-
-/// A request that carries this header is a self-check, of this process or another, and is
-/// answered as any other but never counted as a hit. An outsider who sends it hides nobody's
-/// request but his own.
-pub const SELF_CHECK_HEADER: &str = "x-certctl-self-check";
 
 #[cfg(test)]
 mod tests {

@@ -23,7 +23,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use thiserror::Error;
 
-use super::Token;
+use crate::resource::Token;
 
 /// A document root.
 #[derive(Debug)]
@@ -239,7 +239,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
-    use crate::solver::http01::CHALLENGE_PATH;
+    use crate::resource::CHALLENGE_PATH;
 
     struct Stage {
         root: tempfile::TempDir,

@@ -1,9 +1,18 @@
-//! Token: what the CA calls a challenge, checked before it is part of a path.
+//! What solver and self-check of HTTP-01 share: the path, the token, the self-check's header.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
+
+/// The folder of a host under which a CA looks for tokens (RFC 8555 section 8.3), with a slash at
+/// both ends.
+pub const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
+
+/// A request that carries this header is a self-check, of this process or another, and is
+/// answered as any other but never counted as a hit. An outsider who sends it hides nobody's
+/// request but his own.
+pub const SELF_CHECK_HEADER: &str = "x-certctl-self-check";
 
 /// A challenge's token: 1 to 512 characters of the base64url alphabet (RFC 8555 section 8.3), so
 /// it holds no separator, no dot and nothing that a URL would escape.
