@@ -25,7 +25,6 @@ pub struct ChainEntry {
 
 /// What can be wrong with a certificate in a chain. Places count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "each variant says what it is about in its message")]
 pub enum ChainProblem {
     #[error("expired at {at}")]
     Expired { at: Timestamp },

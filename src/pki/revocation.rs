@@ -31,7 +31,6 @@ pub enum Revocation {
 
 /// Why an answer says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "each variant says what it is about in its message")]
 pub enum RevocationDoubt {
     #[error("the answer is damaged: {reason}")]
     Damaged { reason: String },

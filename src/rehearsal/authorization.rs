@@ -16,7 +16,7 @@ use super::world::World;
 
 /// The states of an authorization (RFC 8555 section 7.1.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the words of RFC 8555 section 7.1.6")]
+// The words of RFC 8555 section 7.1.6.
 pub enum AuthorizationStatus {
     Pending,
     Valid,

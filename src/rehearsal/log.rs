@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 /// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the resources of RFC 8555 section 7.1, by name")]
+// The resources of RFC 8555 section 7.1, by name.
 pub enum RequestKind {
     Directory,
     NewNonce,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The error types of RFC 8555 section 6.7, plus `invalidProfile` of the profiles extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each variant is the word of RFC 8555 section 6.7")]
+// Each variant is the word of RFC 8555 section 6.7.
 pub enum ProblemType {
     AccountDoesNotExist,
     AlreadyRevoked,

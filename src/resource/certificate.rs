@@ -369,7 +369,7 @@ pub struct OtherName {
 /// `spec.subject`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the subject attributes of RFC 5280, appendix A.1")]
+// The subject attributes of RFC 5280, appendix A.1.
 pub struct Subject {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub organizations: Vec<String>,
@@ -511,7 +511,7 @@ pub struct Pkcs12 {
 
 /// `spec.keystores.pkcs12.profile`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "cert-manager's four profiles")]
+// cert-manager's four profiles.
 pub enum KeystoreProfile {
     #[default]
     LegacyRC2,
@@ -550,7 +550,7 @@ pub struct NameConstraints {
 /// One side of the name constraints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the subtrees of RFC 5280 section 4.2.1.10")]
+// The subtrees of RFC 5280 section 4.2.1.10.
 pub struct NameConstraintItem {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dns_domains: Vec<String>,

@@ -14,7 +14,7 @@ pub enum ConditionType {
 
 /// True, False or Unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the three words of Kubernetes")]
+// The three words of Kubernetes.
 pub enum ConditionStatus {
     True,
     False,
@@ -23,7 +23,7 @@ pub enum ConditionStatus {
 
 /// The closed list of CamelCase reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "cert-manager's reasons; reference: its policies/constants.go")]
+// cert-manager's reasons; reference: its policies/constants.go.
 pub enum Reason {
     // Trigger and readiness.
     DoesNotExist,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One entry of `spec.usages` (RFC 5280 sections 4.2.1.3 and 4.2.1.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "each variant is the usage whose name it carries")]
+// Each variant is the usage whose name it carries.
 pub enum Usage {
     Signing,
     #[serde(rename = "digital signature")]

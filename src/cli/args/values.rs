@@ -102,7 +102,6 @@ pub(super) fn user(text: &str) -> Result<String, ValueError> {
 
 /// Why a value is refused. clap says which flag it was for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "each variant says what it is about in its message")]
 pub enum ValueError {
     #[error(transparent)]
     Duration(#[from] crate::resource::GoDurationError),

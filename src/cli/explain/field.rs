@@ -21,7 +21,6 @@ pub struct Field {
 
 /// The kinds of manifests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the kinds")]
 pub enum Kind {
     Certificate,
     Issuer,

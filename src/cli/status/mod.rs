@@ -37,7 +37,7 @@ pub use verdict::Verdict;
 
 /// The kinds of objects that have a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "cert-manager's kinds")]
+// cert-manager's kinds.
 pub enum Noun {
     Certificate,
     Issuer,

@@ -29,7 +29,7 @@ use crate::workspace::view::{CertificateView, Mistake};
 
 /// The word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the table above says when each applies")]
+// The table above says when each applies.
 pub enum Verdict {
     BrokenManifest,
     NoManifest,

@@ -73,7 +73,6 @@ pub enum Rule {
 
 /// A rule that is broken.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the field, and what is said of it")]
 pub enum Fault {
     /// A field must be there.
     #[error("{field}: {message}")]
