@@ -25,13 +25,13 @@
 //! | `pki` | `resource` |
 //! | `acme` | `pki`, `resource` |
 //! | `manifest` | `resource` |
-//! | `program` | `manifest` |
+//! | `program` | `manifest`, `resource` |
 //! | `store` | `manifest`, `resource` |
 //! | `solver` | `pki`, `program`, `resource` |
 //! | `probe` | `pki`, `resource` |
 //! | `rehearsal` | `pki`, `resource`, `solver` |
 //! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store` |
-//! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store` |
+//! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `resource`, `solver`, `store` |
 //! | `cli` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `resource`, `solver`, `store`, `workspace` |
 //! | `main` | `cli` |
 
