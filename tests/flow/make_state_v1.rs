@@ -153,14 +153,14 @@ fn make_state_v1() {
     }
     // The program that wrote into the name server of that world.
     let program = fixture.join("config/solvers.d/acme.example.org/my-dns");
-    fs::write(program, "#!/bin/sh\nexit 1\n").unwrap();
+    state_v1::put(&program, b"#!/bin/sh\nexit 1\n");
     drop(world);
     // Recorded on a copy, as the present binary is asked.
     let world = state_v1::copied();
     for (file, words) in state_v1::RECORDED {
         let run = old(&world, words);
         assert_eq!(run.stderr, "");
-        fs::write(fixture.join(file), status(&world, &run.stdout)).unwrap();
+        state_v1::put(&fixture.join(file), status(&world, &run.stdout).as_bytes());
     }
 }
 
@@ -187,7 +187,7 @@ fn check_in(world: &World, from: &Path, to: &Path) {
                 }
                 Err(error) => error.into_bytes(),
             };
-            fs::write(&to, bytes).unwrap();
+            state_v1::put(&to, &bytes);
             let mode = fs::metadata(&from).unwrap().permissions().mode();
             fs::set_permissions(&to, fs::Permissions::from_mode(mode)).unwrap();
         }

@@ -33,6 +33,12 @@ pub(crate) fn copied() -> World {
     world
 }
 
+/// Writes a file of a test, which need not survive a crash.
+#[expect(clippy::disallowed_methods, reason = "a file of a test")]
+pub(crate) fn put(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+}
+
 fn copy(world: &World, from: &Path, to: &Path, is_private: bool) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -44,7 +50,7 @@ fn copy(world: &World, from: &Path, to: &Path, is_private: bool) {
         } else if kind.is_dir() {
             copy(world, &from, &to, is_private);
         } else {
-            fs::write(&to, filled_in(world, fs::read(&from).unwrap())).unwrap();
+            put(&to, &filled_in(world, fs::read(&from).unwrap()));
             // Git keeps whether a file can be executed, and no other mode.
             let is_program = fs::metadata(&from).unwrap().permissions().mode() & 0o100 != 0;
             let mode = if is_program { 0o755 } else { 0o600 };
@@ -167,7 +173,7 @@ fn the_status_of_an_older_state_is_what_it_was_and_writes_nothing() {
         let run = run(&world, words);
         assert_eq!(run.stderr, "", "{words:?}");
         let said = status(&world, &run.stdout);
-        if file.ends_with(".json") {
+        if words.contains(&"json") {
             let parsed = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
             holds_all(&parsed(&said), &parsed(&recorded), "");
         } else {
