@@ -10,7 +10,7 @@
 //! All go over one transport and one pool of nonces. Problem documents and identifiers are decoded
 //! as `instant-acme` has them. The other objects are read here, for the crate's types know neither
 //! `expires` nor states and challenges that come later, and its calls hide Retry-After and Link.
-//! Every text of the CA is data: whoever shows it calls [`escape`] first, as the `Display` of
+//! Every text of the CA is data: whoever shows it calls [`crate::resource::escape`] first, as the `Display` of
 //! [`AcmeError`] does.
 
 mod account;

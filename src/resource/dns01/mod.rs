@@ -1,7 +1,7 @@
 //! `dns01` of a solver: cert-manager's providers, as data.
 //!
 //! A provider is a file here, with its settings and the table of their fields; its client is the file
-//! of the same name in `solver::dns01`; and it is one line in [`dns01_providers`].
+//! of the same name in `solver::dns01`; and it is one line in `dns01_providers`.
 
 mod settings;
 
