@@ -27,6 +27,10 @@ const RENEW: [&str; 2] = ["renew", "web"];
 /// All that a certificate here is ever for.
 const NAMES: [&str; 3] = ["web.test", "www.test", "api.test"];
 const ONE_SOLVER: &str = "[ http01: { ingress: {} } ]";
+const ACCOUNT: &str = "account";
+/// Pebble takes a valid authorization of an account again, one time in a hundred even when it is
+/// told never to: an order that is to fail after one that succeeded comes from another account.
+const OTHER_ACCOUNT: &str = "other-account";
 const EDITED_SOLVER: &str = "[ http01: { ingress: { ingressClassName: nginx } } ]";
 /// The second is for a name that the certificate does not have.
 const TWO_SOLVERS: &str = "[ http01: { ingress: {} }, { selector: { dnsNames: [ other.test ] }, \
@@ -62,6 +66,7 @@ fn a_renewal_by_hand_succeeds_within_the_wait() {
 
     // Nothing of the three failures is left: the next one is a first one.
     world.spoil();
+    world.write(&Manifest { account: OTHER_ACCOUNT, ..Manifest::default() });
     let run = world.work.run_at(time + 5.minutes(), &RENEW);
     assert_eq!(world.failure(&run, time + 5.minutes()).count(), (1, 1));
 }
@@ -94,11 +99,13 @@ fn a_live_certificate_stays_while_its_renewal_waits() {
     let (chain, keystore) = (world.secret("tls.crt"), world.secret("keystore.p12"));
 
     world.spoil();
+    world.write(&Manifest { account: OTHER_ACCOUNT, ..Manifest::default() });
     let due = world.record().status.renewal_time.unwrap();
     let first = world.fail(due + 2.seconds(), &ISSUE);
     assert_eq!(first.count(), (1, 1));
     world.is_deferred(first.time + 10.minutes(), &first);
-    world.write(&Manifest { password: "after", ..Manifest::default() });
+    let after = Manifest { account: OTHER_ACCOUNT, password: "after", ..Manifest::default() };
+    world.write(&after);
     world.is_deferred(first.time + 20.minutes(), &first);
     assert!(world.secret("keystore.p12") != keystore, "the same password");
     assert_eq!(world.fail_again(&first).count(), (2, 2));
@@ -176,6 +183,7 @@ fn silent() -> Run {
 
 /// What `web.yaml` says.
 struct Manifest {
+    account: &'static str,
     names: Vec<&'static str>,
     solvers: &'static str,
     label: &'static str,
@@ -185,7 +193,7 @@ struct Manifest {
 impl Default for Manifest {
     fn default() -> Self {
         let names = vec!["web.test"];
-        Self { names, solvers: ONE_SOLVER, label: "before", password: "before" }
+        Self { account: ACCOUNT, names, solvers: ONE_SOLVER, label: "before", password: "before" }
     }
 }
 
@@ -238,9 +246,10 @@ impl<'a> World<'a> {
     }
 
     fn write(&self, manifest: &Manifest) {
-        let Manifest { names, solvers, label, password } = manifest;
+        let Manifest { account, names, solvers, label, password } = manifest;
         let solvers = Some((*solvers).to_owned());
         let issuer = self.work.issuer(&Issuer { solvers, ..Issuer::default() });
+        let issuer = issuer.replace("{ name: account }", &format!("{{ name: {account} }}"));
         let text = format!(
             "{issuer}---\napiVersion: v1\nkind: Secret\nmetadata: {{ name: password }}\n\
              stringData: {{ password: {password} }}\n---\napiVersion: cert-manager.io/v1\n\
