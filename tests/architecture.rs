@@ -169,10 +169,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
         "to be removed: `AuthorizationState` stands in the wrong file",
     ),
     (
-        &["src/resource/check.rs", "src/resource/check/dns01.rs", "src/resource/check/http01.rs"],
-        "to be removed: `Verdict` stands above the reports",
-    ),
-    (
         &["src/resource/dns01/mod.rs", "src/resource/dns01/settings.rs", "src/resource/issuer.rs"],
         "to be removed: `SecretKeySelector` stands in the wrong file",
     ),

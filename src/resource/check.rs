@@ -2,6 +2,7 @@
 
 mod dns01;
 mod http01;
+mod verdict;
 
 use std::fmt;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use dns01::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
 pub use http01::{AddressAnswer, AddressReport, Http01Report};
+pub use verdict::Verdict;
 
 /// The report of one pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,15 +25,12 @@ pub enum CheckReport {
 impl CheckReport {
     /// Whether the CA may be told to look.
     pub fn has_passed(&self) -> bool {
-        *self.verdict() == Verdict::Passed
+        self.verdict().has_passed()
     }
 
     /// Why it failed, in one line; `None` when it passed.
     pub fn reason(&self) -> Option<&str> {
-        match self.verdict() {
-            Verdict::Passed => None,
-            Verdict::Failed { reason } => Some(reason),
-        }
+        self.verdict().reason()
     }
 
     /// What does not block and is worth knowing, a line each.
@@ -73,17 +72,4 @@ impl fmt::Display for CheckReport {
             Self::Dns01(report) => report.fmt(f),
         }
     }
-}
-
-/// What follows from a pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-pub enum Verdict {
-    /// The CA may be told to look.
-    Passed,
-    /// The CA would fail.
-    Failed {
-        /// One line, in cert-manager's words where it has any.
-        reason: String,
-    },
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Verdict;
+use super::verdict::Verdict;
 
 /// What one pass of the DNS-01 self-check saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,15 +214,12 @@ impl Dns01Report {
 
     /// Whether the CA may be told to look.
     pub fn has_passed(&self) -> bool {
-        self.verdict == Verdict::Passed
+        self.verdict.has_passed()
     }
 
     /// Why it failed, in one line, in cert-manager's words where it has any; `None` when it passed.
     pub fn reason(&self) -> Option<&str> {
-        match &self.verdict {
-            Verdict::Passed => None,
-            Verdict::Failed { reason } => Some(reason),
-        }
+        self.verdict.reason()
     }
 
     /// What does not block and still should be known, a line each.

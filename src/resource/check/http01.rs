@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::Verdict;
+use super::verdict::Verdict;
 use crate::resource::Identifier;
 
 /// What one pass of the HTTP-01 self-check saw.
@@ -72,15 +72,12 @@ pub enum AddressAnswer {
 impl Http01Report {
     /// Whether the CA may be told to look.
     pub fn has_passed(&self) -> bool {
-        self.verdict == Verdict::Passed
+        self.verdict.has_passed()
     }
 
     /// Why it failed, in one line; `None` when it passed.
     pub fn reason(&self) -> Option<&str> {
-        match &self.verdict {
-            Verdict::Passed => None,
-            Verdict::Failed { reason } => Some(reason),
-        }
+        self.verdict.reason()
     }
 
     /// What does not block and still should be known, a line each.
