@@ -7,6 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use certctl::engine::ports::{Clock as _, SystemClock};
+use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::support::{CertificateYaml, Entry, Run, World, finish};
@@ -14,7 +15,7 @@ use crate::support::{CertificateYaml, Entry, Run, World, finish};
 pub(crate) const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/state/v1");
 /// Stands for the folder that holds the copy.
 pub(crate) const WORLD: &str = "@WORLD@";
-/// Stands for the time of a failure: a copy is as old as the failures in it, so that those wait.
+/// Stands for the time of a failure: a minute before the copy is made, so that each waits.
 const NOW: &str = "@NOW@";
 
 /// What the old binary said, and what it was asked.
@@ -64,10 +65,12 @@ fn copy(world: &World, from: &Path, to: &Path, is_private: bool) {
 
 fn filled_in(world: &World, bytes: Vec<u8>) -> Vec<u8> {
     let folder = world.path("").display().to_string();
-    let now = SystemClock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    // Before any time that a run of the test can write or show.
+    let failed = SystemClock.now() - SignedDuration::from_mins(1);
+    let failed = failed.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     match String::from_utf8(bytes) {
         Ok(text) => {
-            text.replace(WORLD, folder.trim_end_matches('/')).replace(NOW, &now).into_bytes()
+            text.replace(WORLD, folder.trim_end_matches('/')).replace(NOW, &failed).into_bytes()
         }
         Err(error) => error.into_bytes(),
     }
