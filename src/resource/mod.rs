@@ -11,6 +11,7 @@ mod challenge;
 mod check;
 mod condition;
 mod cron;
+mod deploy_target;
 mod deployment;
 pub mod dns01;
 mod escape;
@@ -55,7 +56,8 @@ pub use check::{
 };
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use cron::{Cron, CronError};
-pub use deployment::{DeployStep, DeployTarget, Deployment};
+pub use deploy_target::{DeployStep, DeployTarget};
+pub use deployment::Deployment;
 pub(crate) use dns01::dns01_providers;
 pub use dns01::{CnameStrategy, Dns01, Dns01Provider};
 pub use escape::{escape, is_hidden};
