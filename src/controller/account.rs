@@ -15,7 +15,6 @@
 
 use jiff::Timestamp;
 
-use super::order_absorb::doing;
 use super::{
     Change, DeedError, Deferral, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step,
     Wake, order,
@@ -114,30 +113,14 @@ pub fn contacts(snapshot: &Snapshot) -> Vec<String> {
     if email.is_empty() { Vec::new() } else { vec![format!("mailto:{}", email.to_lowercase())] }
 }
 
-/// Why there is no account, by the deed that failed.
+/// Why there is no account, by the effect that failed.
 fn reason(effect: &Effect) -> Reason {
-    match effect {
-        Effect::FindAccount | Effect::RegisterAccount => Reason::ErrRegisterACMEAccount,
-        Effect::UpdateContacts => Reason::ErrUpdateACMEAccount,
-        Effect::ObtainAccountKey
-        | Effect::Prepare { .. }
-        | Effect::GenerateKey { .. }
-        | Effect::ReuseKey
-        | Effect::BuildRequest
-        | Effect::CreateOrder
-        | Effect::ReadOrder
-        | Effect::ReadAuthorization { .. }
-        | Effect::Deploy { .. }
-        | Effect::Locate { .. }
-        | Effect::Present { .. }
-        | Effect::SelfCheck { .. }
-        | Effect::Accept { .. }
-        | Effect::CleanUp { .. }
-        | Effect::Finalize
-        | Effect::Download
-        | Effect::Publish
-        | Effect::PublishTemporary
-        | Effect::Rewrite => Reason::ErrVerifyACMEAccount,
+    if *effect == Effect::UpdateContacts {
+        Reason::ErrUpdateACMEAccount
+    } else if *effect == Effect::ObtainAccountKey {
+        Reason::ErrVerifyACMEAccount
+    } else {
+        Reason::ErrRegisterACMEAccount
     }
 }
 
@@ -196,7 +179,7 @@ pub fn absorb(
             Ok(record.warning(now, Reason::ErrVerifyACMEAccount, message))
         }
         (Outcome::Failed(error), _) => {
-            let message = format!("{}: {error}", doing(effect));
+            let message = format!("{}: {error}", effect.doing());
             Ok(Record::default().warning(now, reason(effect), message))
         }
         (other, account) => {

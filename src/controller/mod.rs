@@ -25,6 +25,7 @@ pub mod scheduler;
 pub mod trigger;
 pub mod window;
 
+mod effect;
 mod order_absorb;
 mod run;
 mod snapshot;
@@ -34,11 +35,11 @@ mod tests;
 
 use jiff::Timestamp;
 
-use run::acts_for_the_account;
+pub use effect::Effect;
 pub use run::{Grant, Poll, Run};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
-    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect, Failure,
+    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Failure,
     IllegalOutcome, OrderSeen, Outcome, Record, Secret, Step, Wake,
 };
 
@@ -109,7 +110,7 @@ pub fn absorb(
 ) -> Result<Record, IllegalOutcome> {
     if let Outcome::Failed(error) = &outcome
         && error.is_unknown_account()
-        && acts_for_the_account(effect)
+        && effect.acts_for_the_account()
         && *effect != Effect::UpdateContacts
     {
         return Ok(order::account_unknown(snapshot, effect, error, now));

@@ -184,7 +184,7 @@ fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
             | DeedErrorKind::Gone,
         ) => order.state = OrderState::Errored,
     }
-    order.reason = format!("{}: {error}", doing(effect));
+    order.reason = format!("{}: {error}", effect.doing());
     order.problem = error.problem.as_deref().cloned();
     if let Effect::ReadAuthorization { url } = effect {
         challenge::authorization_refused(&mut order, url, error);
@@ -218,7 +218,7 @@ pub(super) fn account_unknown(
     order.reason = format!(
         "{}: the CA does not know the account {url}, which was registered again in this run: \
          {error}",
-        doing(effect)
+        effect.doing()
     );
     order.state = OrderState::Errored;
     order.problem = error.problem.as_deref().cloned();
@@ -231,30 +231,6 @@ fn finish(order: &mut Order) {
     order.deed = Deed::Nothing;
     for challenge in &mut order.challenges {
         challenge.phase = Phase::Final;
-    }
-}
-
-/// What was being done, as cert-manager says it.
-pub(super) fn doing(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::CreateOrder => "Failed to create Order",
-        Effect::ReadOrder => "Failed to retrieve Order resource",
-        Effect::Finalize => "Failed to finalize Order",
-        Effect::Download => "Failed to retrieve signed certificate",
-        Effect::ReadAuthorization { .. } => "Failed to fetch authorization",
-        Effect::FindAccount | Effect::RegisterAccount | Effect::ObtainAccountKey => {
-            "Failed to register ACME account"
-        }
-        Effect::UpdateContacts => "Failed to update ACME account",
-        Effect::Accept { .. } => "Error accepting challenge",
-        Effect::Locate { .. } | Effect::Present { .. } => "Error presenting challenge",
-        Effect::CleanUp { .. } => "Error cleaning up challenge",
-        Effect::BuildRequest => "Failed to generate CSR",
-        Effect::GenerateKey { .. } | Effect::ReuseKey => "Failed to make the private key",
-        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => {
-            "Failed to write the Secret"
-        }
-        Effect::SelfCheck { .. } | Effect::Prepare { .. } | Effect::Deploy { .. } => "",
     }
 }
 

@@ -1,15 +1,9 @@
 //! What has happened in this run, and is not remembered when it ends.
 
-mod sorts;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-pub(super) use sorts::acts_for_the_account;
-use sorts::{is_for_the_order, is_our_own};
-
-use super::order_absorb::doing;
 use super::{ChallengeSeen, DeedError, DeedErrorKind, Effect, Intervals, Outcome};
 use crate::resource::{AuthorizationState, DeployStep, OrderState};
 
@@ -330,13 +324,13 @@ impl Run {
         intervals: Intervals,
         now: Timestamp,
     ) {
-        if error.is_unknown_account() && acts_for_the_account(effect) && !self.account_is_back {
+        if error.is_unknown_account() && effect.acts_for_the_account() && !self.account_is_back {
             self.note_lost_account();
             return;
         }
         self.refusal_retry_after = error.retry_after.or(self.refusal_retry_after);
-        if is_our_own(error.kind) && is_for_the_order(effect) {
-            self.trouble = Some((doing(effect).to_owned(), error.clone()));
+        if error.kind.is_our_own() && effect.is_for_the_order() {
+            self.trouble = Some((effect.doing().to_owned(), error.clone()));
             return;
         }
         match effect {
@@ -360,7 +354,7 @@ impl Run {
                 *tries += 1;
                 self.unsure.insert(url.clone());
                 if *tries >= ACCEPT_TRIES {
-                    self.trouble = Some((doing(effect).to_owned(), error.clone()));
+                    self.trouble = Some((effect.doing().to_owned(), error.clone()));
                 }
             }
             Effect::Finalize => {
@@ -392,7 +386,7 @@ impl Run {
             | Effect::UpdateContacts
             | Effect::Publish
             | Effect::PublishTemporary
-            | Effect::Rewrite => self.trouble = Some((doing(effect).to_owned(), error.clone())),
+            | Effect::Rewrite => self.trouble = Some((effect.doing().to_owned(), error.clone())),
         }
     }
 
@@ -420,7 +414,7 @@ impl Run {
     /// by the order's own record.
     fn note_trouble(&mut self, effect: &Effect, error: &DeedError) {
         if error.kind == DeedErrorKind::Transient {
-            self.trouble = Some((doing(effect).to_owned(), error.clone()));
+            self.trouble = Some((effect.doing().to_owned(), error.clone()));
         }
     }
 
@@ -431,7 +425,7 @@ impl Run {
         self.poll.not_before = now.checked_add(pause).ok();
         let waiting = matches!(error.kind, DeedErrorKind::Gone | DeedErrorKind::Transient);
         if waiting && self.poll.looks >= DOWNLOAD_TRIES {
-            self.trouble = Some((doing(effect).to_owned(), error.clone()));
+            self.trouble = Some((effect.doing().to_owned(), error.clone()));
         }
     }
 }

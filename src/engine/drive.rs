@@ -341,7 +341,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let snapshot = Rc::new(self.session.snapshot.clone());
         for effect in fresh {
-            self.engine.observer.stage(&self.session.name, stage_of(&effect));
+            self.engine.observer.stage(&self.session.name, effect.stage());
             let deed = self.engine.performer.perform(Rc::clone(&snapshot), effect.clone());
             self.deeds.push(deed.map(move |outcome| (effect, outcome)).boxed_local());
         }
@@ -452,30 +452,6 @@ async fn signal(mut shutdown: watch::Receiver<Option<i32>>) -> i32 {
     match shutdown.wait_for(Option::is_some).await {
         Ok(signal) => signal.unwrap_or(0),
         Err(_) => std::future::pending().await,
-    }
-}
-
-fn stage_of(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Prepare { .. } => "checking what is needed",
-        Effect::GenerateKey { .. } => "making a private key",
-        Effect::ReuseKey => "taking the live private key",
-        Effect::BuildRequest => "building the CSR",
-        Effect::ObtainAccountKey
-        | Effect::FindAccount
-        | Effect::RegisterAccount
-        | Effect::UpdateContacts => "account",
-        Effect::CreateOrder | Effect::ReadOrder => "order",
-        Effect::ReadAuthorization { .. } => "authorizations",
-        Effect::Locate { .. } => "finding the zone",
-        Effect::Present { .. } => "presenting",
-        Effect::SelfCheck { .. } => "self-check",
-        Effect::Accept { .. } => "asking the CA to look",
-        Effect::CleanUp { .. } => "cleaning up",
-        Effect::Finalize => "sending the CSR",
-        Effect::Download => "fetching the certificate",
-        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => "publishing",
-        Effect::Deploy { .. } => "deploying",
     }
 }
 
