@@ -20,6 +20,7 @@ mod left_pending;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::attempt::{Answer, Slot};
 use super::{
     AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect,
     IllegalOutcome, Outcome, Record, Run, Snapshot, Step, Wake,
@@ -53,12 +54,13 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let mut until: Option<Timestamp> = None;
     let waits = |c: &Challenge| matches!(c.phase, Phase::Queued | Phase::Requeued);
     let queued = snapshot.run.is_crowded
-        || !snapshot.run.without_slot.is_empty()
+        || snapshot.run.attempts.values().any(|attempt| attempt.slot == Slot::Missing)
         || order.challenges.iter().any(waits);
     for challenge in &order.challenges {
         let url = challenge.spec.url.clone();
         // What the CA was told may be read without a slot.
-        if snapshot.run.without_slot.contains(&url) && !snapshot.run.unsure.contains(&url) {
+        let attempt = snapshot.run.attempt(&url);
+        if attempt.slot == Slot::Missing && !attempt.is_unsure {
             continue;
         }
         let waits = [
@@ -74,12 +76,12 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             Phase::Presenting if needs_a_place(challenge) => effects.push(Effect::Locate { url }),
             Phase::Presenting => effects.push(Effect::Present { url }),
             Phase::SelfChecking => effects.push(Effect::SelfCheck { url }),
-            Phase::Accepting if snapshot.run.unsure.contains(&url) => {
+            Phase::Accepting if attempt.is_unsure => {
                 let url = challenge.spec.authorization_url.clone();
                 effects.push(Effect::ReadAuthorization { url });
             }
             Phase::Accepting => effects.push(Effect::Accept { url }),
-            Phase::Accepted if queued && !snapshot.run.hits.contains_key(&url) => {
+            Phase::Accepted if queued && attempt.hit().is_none() => {
                 let url = challenge.spec.authorization_url.clone();
                 effects.push(Effect::ReadAuthorization { url });
             }
@@ -103,16 +105,15 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 /// at only once all are accepted, and nobody here sees the CA fetch an answer that a web server,
 /// or another process, gives.
 fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Option<Timestamp> {
-    let run = &snapshot.run;
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
     if challenge.phase != Phase::Accepted {
-        return run.not_before.get(&challenge.spec.url).copied();
+        return attempt.not_before;
     }
-    if !queued || run.hits.contains_key(&challenge.spec.url) {
+    if !queued || attempt.hit().is_some() {
         return None;
     }
-    let looked = run.looked.get(&challenge.spec.authorization_url);
-    let accepted = run.accepted.get(&challenge.spec.url);
-    looked.max(accepted)?.checked_add(LOOK).ok()
+    let looked = snapshot.run.looked.get(&challenge.spec.authorization_url).copied();
+    looked.max(attempt.accepted())?.checked_add(LOOK).ok()
 }
 
 /// One record for everything that moves without a deed: queued challenges that were granted a
@@ -156,32 +157,32 @@ fn needs_a_place(challenge: &Challenge) -> bool {
 
 /// A slot was granted, and nothing of an earlier turn is being taken back any more.
 fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    let url = &challenge.spec.url;
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
     challenge.phase == Phase::Queued
-        && snapshot.run.granted.contains(url)
-        && (!challenge.owes_clean_up() || snapshot.run.clean_up_failed.contains(url))
+        && attempt.has_slot()
+        && (!challenge.owes_clean_up() || attempt.clean_up_failed)
 }
 
 /// An answer that was refused, and so not owed, is to be put out once more.
 fn is_tried_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
-    let (run, url) = (&snapshot.run, &challenge.spec.url);
-    let waits = run.not_before.get(url).is_some_and(|time| *time > now);
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
     challenge.phase == Phase::Presenting
         && !challenge.owes_clean_up()
-        && !run.without_slot.contains(url)
-        && !waits
+        && attempt.slot != Slot::Missing
+        && attempt.not_before.is_none_or(|time| time <= now)
 }
 
 /// A slot was granted to a challenge that had one before.
 fn may_go_on(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    challenge.phase == Phase::Requeued && snapshot.run.granted.contains(&challenge.spec.url)
+    challenge.phase == Phase::Requeued && snapshot.run.attempt(&challenge.spec.url).has_slot()
 }
 
 /// Its turn is over, and others wait. What a wait replaces the self-check of ends by itself.
 fn must_yield(snapshot: &Snapshot, challenge: &Challenge) -> bool {
+    let slot = snapshot.run.attempt(&challenge.spec.url).slot;
     matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking)
         && challenge.spec.solver.wait_instead_of_self_check.is_none()
-        && snapshot.run.turn_over.contains(&challenge.spec.url)
+        && matches!(slot, Slot::Held { is_over: true, .. })
 }
 
 /// The start is told with the time of its grant: it is noted a little later.
@@ -197,9 +198,11 @@ pub(crate) fn scheduled(
     now: Timestamp,
 ) -> (Timestamp, String) {
     let identifier = &challenge.spec.identifier;
-    let (at, since) = match snapshot.run.grants.get(&challenge.spec.url) {
-        Some(grant) => (grant.at, format!(", queued since {}", grant.queued_since)),
-        None => (now, String::new()),
+    let (at, since) = match snapshot.run.attempt(&challenge.spec.url).slot {
+        Slot::Held { grant: Some(grant), .. } => {
+            (grant.at, format!(", queued since {}", grant.queued_since))
+        }
+        Slot::Held { grant: None, .. } | Slot::Missing | Slot::None => (now, String::new()),
     };
     (at, format!("Challenge scheduled for processing{since} ({identifier})"))
 }
@@ -224,7 +227,7 @@ fn accept_waits(challenge: &Challenge, now: Timestamp) -> Option<Timestamp> {
 }
 
 fn waited_instead(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
-    !snapshot.run.without_slot.contains(&challenge.spec.url)
+    snapshot.run.attempt(&challenge.spec.url).slot != Slot::Missing
         && accept_waits(challenge, now).is_none_or(|time| time <= now)
         && wait_ends(challenge).is_some_and(|time| time <= now)
 }
@@ -260,7 +263,7 @@ pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
         for challenge in order.challenges.iter().filter(|c| c.owes_clean_up()) {
             let url = &challenge.spec.url;
             let over = matches!(challenge.phase, Phase::Final | Phase::Queued);
-            if over && !snapshot.run.clean_up_failed.contains(url) {
+            if over && !snapshot.run.attempt(url).clean_up_failed {
                 effects.push(Effect::CleanUp { order: order.name.clone(), url: url.clone() });
             }
         }
@@ -284,11 +287,11 @@ pub fn absorb(
     };
     // What never got out needs no taking back, which would be refused in the same words.
     let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind.has_done_nothing());
-    if is_denied && challenge.phase == Phase::Presenting && !snapshot.run.may_be_out.contains(url) {
+    let answer = snapshot.run.attempt(url).answer;
+    if is_denied && challenge.phase == Phase::Presenting && answer == Answer::NotOut {
         challenge.clean_up = CleanUp::NotOwed;
     }
-    let is_out = snapshot.run.presented.contains(url);
-    let record = absorb_one(challenge, outcome, is_out, now)?;
+    let record = absorb_one(challenge, outcome, answer == Answer::Out, now)?;
     Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
 }
 
@@ -459,8 +462,8 @@ pub(super) fn authorization_seen(
         return settle(challenge, &ChallengeSeen { state, problem }, now);
     }
     challenge.state = state;
-    let url = &challenge.spec.url;
-    let (is_out, is_counted) = (run.presented.contains(url), run.accept_tries.contains_key(url));
+    let attempt = run.attempt(&challenge.spec.url);
+    let (is_out, is_counted) = (attempt.answer == Answer::Out, attempt.accept_tries > 0);
     let mut record = Record::default();
     match (challenge.phase, own) {
         (Phase::Accepting, Some(own)) if own.state != AuthorizationState::Pending => {

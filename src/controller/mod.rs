@@ -25,6 +25,7 @@ pub mod scheduler;
 pub mod trigger;
 pub mod window;
 
+mod attempt;
 mod effect;
 mod order_absorb;
 mod run;
@@ -35,8 +36,9 @@ mod tests;
 
 use jiff::Timestamp;
 
+pub use attempt::{Answer, Attempt, Grant, Slot, Told};
 pub use effect::Effect;
-pub use run::{Grant, Poll, Run};
+pub use run::{Poll, Run};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
     AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Failure,

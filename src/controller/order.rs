@@ -220,7 +220,7 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
 fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
     let served_here = snapshot.settings.http01_webroot.is_none();
     let refused =
-        |c: &Challenge| c.state.is_failure() && snapshot.run.cut_off.contains(&c.spec.url);
+        |c: &Challenge| c.state.is_failure() && snapshot.run.attempt(&c.spec.url).is_cut_off;
     served_here
         && !order.is_replacement
         && order.failure_time.is_none()
@@ -329,8 +329,9 @@ fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
         return run.poll.not_before;
     }
     let mut latest = None;
-    for (url, accepted) in &run.accepted {
-        let wait = match run.hits.get(url) {
+    for attempt in run.attempts.values() {
+        let Some(accepted) = attempt.accepted() else { continue };
+        let wait = match attempt.hit() {
             Some(hit) => hit.checked_add(run.first_pause()),
             None => accepted.checked_add(jiff::SignedDuration::from_millis(250)),
         };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::attempt::{Answer, Attempt, Slot, Told};
 use super::{ChallengeSeen, DeedError, DeedErrorKind, Effect, Intervals, Outcome};
 use crate::resource::{AuthorizationState, DeployStep, OrderState};
 
@@ -44,46 +45,17 @@ pub struct Run {
     pub finalize_refusal: Option<String>,
     /// When the order may be read next.
     pub poll: Poll,
-    /// Challenges, by URL, that hold a slot.
-    pub granted: BTreeSet<String>,
-    /// When those slots were granted in this run, by URL.
-    pub grants: BTreeMap<String, Grant>,
-    /// Challenges, by URL, that an earlier run was at work on, and that have no slot yet.
-    pub without_slot: BTreeSet<String>,
-    /// Challenges, by URL, whose turn is over because others wait for their slots.
-    pub turn_over: BTreeSet<String>,
+    /// The challenges, by URL.
+    pub attempts: BTreeMap<String, Attempt>,
     /// Somebody waits for a slot, of whatever certificate and run.
     pub is_crowded: bool,
-    /// When the responder was last asked for a challenge's token after accept, by URL.
-    pub hits: BTreeMap<String, Timestamp>,
     /// When newOrder or finalize was begun in this run.
     pub asked_at: Option<Timestamp>,
     /// How long the CA took to answer newOrder or finalize last: a CA that is slow to answer is
     /// slow to look and to sign as well.
     pub answer_time: SignedDuration,
-    /// When telling the CA to look was begun in this run, by URL.
-    pub telling: BTreeMap<String, Timestamp>,
-    /// When a challenge was accepted in this run, by URL.
-    pub accepted: BTreeMap<String, Timestamp>,
     /// When an authorization was last read in this run, by its URL.
     pub looked: BTreeMap<String, Timestamp>,
-    /// When a challenge may be presented or checked again, by URL.
-    pub not_before: BTreeMap<String, Timestamp>,
-    /// How often in a row an answer could not be put out, for a reason that does not pass, by URL.
-    pub denials: BTreeMap<String, u32>,
-    /// Challenges, by URL, whose answer may be out: who was to take it was not heard, or took it.
-    pub may_be_out: BTreeSet<String>,
-    /// Challenges, by URL, whose answer this run has put out.
-    pub presented: BTreeSet<String>,
-    /// Challenges, by URL, for which it is not known whether the CA has been told to look.
-    pub unsure: BTreeSet<String>,
-    /// Challenges, by URL, that an earlier run presented, and that the CA may have looked at when
-    /// nobody answered.
-    pub cut_off: BTreeSet<String>,
-    /// How often "accept" was posted in this run, by URL.
-    pub accept_tries: BTreeMap<String, u32>,
-    /// Clean-ups, by URL, that failed in this run.
-    pub clean_up_failed: BTreeSet<String>,
     /// How long the CA asked to wait when it refused the order.
     pub refusal_retry_after: Option<SignedDuration>,
     /// What is owed is deployed whatever failed before (`deploy`).
@@ -94,15 +66,6 @@ pub struct Run {
     pub not_deployed: BTreeSet<DeployStep>,
     /// The trouble that ends this run.
     pub trouble: Option<(String, DeedError)>,
-}
-
-/// The grant of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// When.
-    pub at: Timestamp,
-    /// Since when the challenge was in the queue that all runs share.
-    pub queued_since: Timestamp,
 }
 
 /// When to look at the order next.
@@ -134,13 +97,30 @@ impl Poll {
 pub(super) const FINALIZE_TRIES: u32 = 3;
 /// How often the certificate is asked for again when the CA does not have it yet.
 const DOWNLOAD_TRIES: u32 = 12;
-/// How often an answer is tried to be put out in one run, when it is refused for good: two
-/// intervals of the self-check lie between two tries.
-const DENIALS: u32 = 3;
 /// How often "accept" is posted in one run.
 const ACCEPT_TRIES: u32 = 3;
 
 impl Run {
+    /// What has happened to a challenge.
+    pub fn attempt(&self, url: &str) -> Attempt {
+        self.attempts.get(url).copied().unwrap_or_default()
+    }
+
+    pub fn attempt_mut(&mut self, url: &str) -> &mut Attempt {
+        self.attempts.entry(url.to_owned()).or_default()
+    }
+
+    /// The URLs of the challenges that hold a slot.
+    pub fn with_slot(&self) -> impl Iterator<Item = &str> {
+        let holding = self.attempts.iter().filter(|(_, attempt)| attempt.has_slot());
+        holding.map(|(url, _)| url.as_str())
+    }
+
+    /// No challenge holds a slot, or waits for one.
+    pub fn give_slots_back(&mut self) {
+        self.attempts.values_mut().for_each(|attempt| attempt.slot = Slot::None);
+    }
+
     /// Notes an outcome, before the room it belongs to says what it means.
     pub fn note(
         &mut self,
@@ -183,10 +163,12 @@ impl Run {
                 self.poll.not_before = earliest.max(pause_ends(now, 0, outcome));
             }
             Effect::Accept { url } => {
-                self.unsure.remove(url);
-                self.cut_off.remove(url);
-                self.accept_tries.remove(url);
-                self.accepted.insert(url.clone(), now);
+                let attempt = self.attempt_mut(url);
+                attempt.is_unsure = false;
+                attempt.is_cut_off = false;
+                attempt.accept_tries = 0;
+                let told = Told { begun: now, accepted: None, hit: None };
+                attempt.told.get_or_insert(told).accepted = Some(now);
                 self.poll = Poll::default();
                 if let Outcome::Accepted(seen) = outcome {
                     self.note_left_pending(url, seen);
@@ -198,14 +180,11 @@ impl Run {
             }
             Effect::SelfCheck { url } => self.note_check(url, outcome, intervals, now),
             Effect::Present { url } => {
-                self.denials.remove(url);
-                self.may_be_out.insert(url.clone());
-                self.presented.insert(url.clone());
+                let attempt = self.attempt_mut(url);
+                attempt.denials = 0;
+                attempt.answer = Answer::Out;
             }
-            Effect::CleanUp { url, .. } => {
-                self.may_be_out.remove(url);
-                self.presented.remove(url);
-            }
+            Effect::CleanUp { url, .. } => self.attempt_mut(url).answer = Answer::NotOut,
             Effect::GenerateKey { .. }
             | Effect::ReuseKey
             | Effect::BuildRequest
@@ -261,7 +240,8 @@ impl Run {
     /// Notes that a deed begins.
     pub fn note_begin(&mut self, effect: &Effect, now: Timestamp) {
         if let Effect::Accept { url } = effect {
-            self.telling.entry(url.clone()).or_insert(now);
+            let told = Told { begun: now, accepted: None, hit: None };
+            self.attempt_mut(url).told.get_or_insert(told);
         }
         if matches!(effect, Effect::CreateOrder | Effect::Finalize) {
             self.asked_at = Some(now);
@@ -271,9 +251,9 @@ impl Run {
     /// The responder was asked for the token of an accepted challenge. The CA may look before its
     /// answer to "accept" is here.
     pub fn note_hit(&mut self, url: &str, at: Timestamp) {
-        let told = self.telling.get(url).is_some_and(|begun| at >= *begun);
-        if told {
-            self.hits.insert(url.to_owned(), at);
+        let told = self.attempts.get_mut(url).and_then(|attempt| attempt.told.as_mut());
+        if let Some(told) = told.filter(|told| at >= told.begun) {
+            told.hit = Some(at);
         }
     }
 
@@ -292,8 +272,10 @@ impl Run {
     fn note_authorization(&mut self, outcome: &Outcome) {
         let Outcome::Authorization(seen) = outcome else { return };
         for (url, challenge) in &seen.seen {
-            if self.unsure.remove(url) && challenge.state != AuthorizationState::Pending {
-                self.accept_tries.remove(url);
+            let Some(attempt) = self.attempts.get_mut(url) else { continue };
+            let was_unsure = std::mem::take(&mut attempt.is_unsure);
+            if was_unsure && challenge.state != AuthorizationState::Pending {
+                attempt.accept_tries = 0;
             }
             self.note_left_pending(url, challenge);
         }
@@ -302,9 +284,7 @@ impl Run {
     /// The CA has looked in vain: what it fetched until now says nothing of its next look.
     fn note_left_pending(&mut self, url: &str, seen: &ChallengeSeen) {
         if seen.state == AuthorizationState::Pending && seen.problem.is_some() {
-            self.hits.remove(url);
-            self.telling.remove(url);
-            self.accepted.remove(url);
+            self.attempt_mut(url).told = None;
         }
     }
 
@@ -313,7 +293,7 @@ impl Run {
         if !report.has_passed()
             && let Ok(next) = now.checked_add(intervals.self_check)
         {
-            self.not_before.insert(url.to_owned(), next);
+            self.attempt_mut(url).not_before = Some(next);
         }
     }
 
@@ -339,21 +319,19 @@ impl Run {
                 let own = if self.note_denial(effect, error.kind) { own * 2 } else { own };
                 let wait = own.max(error.retry_after.unwrap_or_default());
                 if let Ok(next) = now.checked_add(wait) {
-                    self.not_before.insert(url.clone(), next);
+                    self.attempt_mut(url).not_before = Some(next);
                 }
             }
             Effect::Deploy { step } => {
                 self.not_deployed.insert(*step);
             }
-            Effect::CleanUp { url, .. } => {
-                self.clean_up_failed.insert(url.clone());
-            }
+            Effect::CleanUp { url, .. } => self.attempt_mut(url).clean_up_failed = true,
             // Whether the CA was told to look is read from the CA.
             Effect::Accept { url } => {
-                let tries = self.accept_tries.entry(url.clone()).or_insert(0);
-                *tries += 1;
-                self.unsure.insert(url.clone());
-                if *tries >= ACCEPT_TRIES {
+                let attempt = self.attempt_mut(url);
+                attempt.accept_tries += 1;
+                attempt.is_unsure = true;
+                if attempt.accept_tries >= ACCEPT_TRIES {
                     self.trouble = Some((effect.doing().to_owned(), error.clone()));
                 }
             }
@@ -393,21 +371,12 @@ impl Run {
     /// Counts what does not pass by itself, and notes whether an answer may be out all the same.
     fn note_denial(&mut self, effect: &Effect, kind: DeedErrorKind) -> bool {
         let (Effect::Locate { url } | Effect::Present { url }) = effect else { return false };
+        let attempt = self.attempt_mut(url);
         if matches!(effect, Effect::Present { .. }) && !kind.has_done_nothing() {
-            self.may_be_out.insert(url.clone());
+            attempt.answer = attempt.answer.max(Answer::MayBeOut);
         }
-        if !kind.is_for_good() {
-            self.denials.remove(url);
-            return false;
-        }
-        let count = self.denials.entry(url.clone()).or_insert(0);
-        *count = count.saturating_add(1);
-        true
-    }
-
-    /// Whether this run tries no more to put the answer to this challenge out.
-    pub fn gives_up(&self, url: &str) -> bool {
-        self.denials.get(url).is_some_and(|count| *count >= DENIALS)
+        attempt.denials = if kind.is_for_good() { attempt.denials.saturating_add(1) } else { 0 };
+        attempt.denials > 0
     }
 
     /// A server that cannot be reached is not asked again in this run; every other answer is said

@@ -7,6 +7,7 @@ mod deploy;
 mod leave;
 mod wait;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::LocalBoxFuture;
@@ -30,7 +31,7 @@ use super::{
     Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, links, news, rollback,
 };
 use crate::controller::{
-    Change, Deferral, Effect, Outcome, Record, Step, absorb, deploy as room, next_step,
+    Change, Deferral, Effect, Outcome, Record, Slot, Step, absorb, deploy as room, next_step,
 };
 use crate::resource::{Deed, Order, Phase};
 
@@ -284,7 +285,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
             }
         }
-        let (held, begun) = (snapshot.run.granted.clone(), self.engine.clock.now());
+        let held: BTreeSet<String> = snapshot.run.with_slot().map(str::to_owned).collect();
+        let begun = self.engine.clock.now();
         let looked = self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
         let Look { released, until } = looked.await?;
         self.look_at = until;
@@ -302,11 +304,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Deed::Create | Deed::Authorize | Deed::Nothing => false,
             Deed::Solve => order.challenges.iter().all(|c| {
                 let waits = matches!(c.phase, Phase::Queued | Phase::Requeued);
-                !waits && !snapshot.run.without_slot.contains(&c.spec.url)
+                !waits && snapshot.run.attempt(&c.spec.url).slot != Slot::Missing
             }),
             Deed::Finalize | Deed::Await | Deed::Download => true,
         };
-        !snapshot.run.granted.is_empty() || snapshot.current_order().is_some_and(needs_none)
+        snapshot.run.with_slot().next().is_some()
+            || snapshot.current_order().is_some_and(needs_none)
     }
 
     /// A challenge that was pending in an earlier run gets at most a minute when nobody watches.

@@ -60,7 +60,7 @@ impl Stage {
                     }
                 }
                 Step::Wait { until: Some(until), wake: Wake::ChallengeHit, .. }
-                    if !self.snapshot.run.accepted.is_empty() =>
+                    if self.snapshot.run.attempts.values().any(|a| a.told.is_some()) =>
                 {
                     self.now = until.max(self.now);
                 }

@@ -9,16 +9,21 @@ use super::fixture::{
     problem, solving, written_order,
 };
 use crate::controller::{
-    ChallengeSeen, DeedErrorKind, Deferral, Effect, Outcome, Snapshot, Step, Wake, absorb,
-    challenge as room,
+    Answer, ChallengeSeen, DeedErrorKind, Deferral, Effect, Outcome, Slot, Snapshot, Step, Wake,
+    absorb, challenge as room,
 };
 use crate::resource::{
     Accepts, AuthorizationState, Challenge, ChallengeType, CleanUp, GoDuration, Order, Phase,
     Reason,
 };
 
+const HELD: Slot = Slot::Held { grant: None, is_over: false };
+const OVER: Slot = Slot::Held { grant: None, is_over: true };
+
 fn granted(mut snapshot: Snapshot, indexes: &[usize]) -> Snapshot {
-    snapshot.run.granted = indexes.iter().map(|index| challenge_url(*index)).collect();
+    for index in indexes {
+        snapshot.run.attempt_mut(&challenge_url(*index)).slot = HELD;
+    }
     snapshot
 }
 
@@ -63,7 +68,7 @@ fn a_challenge_starts_again_only_when_its_last_turn_is_cleaned_up() {
     let clean = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(0) };
     assert_eq!(room::clean_ups(&snapshot), [clean]);
     assert!(matches!(room::decide(&snapshot, now()), Step::Wait { wake: Wake::Slot, .. }));
-    snapshot.run.clean_up_failed.insert(challenge_url(0));
+    snapshot.run.attempt_mut(&challenge_url(0)).clean_up_failed = true;
     assert!(matches!(room::decide(&snapshot, now()), Step::Record(_)));
 }
 
@@ -79,15 +84,19 @@ fn recorded(snapshot: &Snapshot) -> (Vec<Phase>, Vec<Reason>) {
 fn a_turn_that_is_over_leaves_the_answer_out() {
     use Phase::{Accepted, Accepting, Final, Presenting, Queued, Requeued, SelfChecking};
     let mut snapshot = solving(&[Queued, Presenting, SelfChecking]);
-    snapshot.run.turn_over = (0..3).map(challenge_url).collect();
+    for url in [1, 2].map(challenge_url) {
+        snapshot.run.attempt_mut(&url).slot = OVER;
+    }
     let expected = vec![Queued, Requeued, Requeued];
     assert_eq!(recorded(&snapshot), (expected, vec![Reason::Requeued; 2]));
     let mut told = solving(&[Accepting, Accepted, Final]);
-    told.run.turn_over.clone_from(&snapshot.run.turn_over);
+    for url in [0, 1, 2].map(challenge_url) {
+        told.run.attempt_mut(&url).slot = OVER;
+    }
     assert!(matches!(room::decide(&told, now()), Step::Act(_)), "the CA has been told");
 
     let mut waits = solving(&[SelfChecking]);
-    waits.run.turn_over.insert(challenge_url(0));
+    waits.run.attempt_mut(&challenge_url(0)).slot = OVER;
     let Step::Record(record) = room::decide(&waits, now()) else { panic!() };
     let left = &written_order(&record).challenges[0];
     assert!(left.is_presented() && left.owes_clean_up() && !left.is_processing(), "{left:?}");
@@ -122,11 +131,13 @@ fn another_turn_goes_on_where_the_last_one_ended() {
 fn what_an_earlier_run_was_at_work_on_waits_for_a_slot_of_this_one() {
     use Phase::{Accepting, Presenting, SelfChecking};
     let mut snapshot = solving(&[Presenting, SelfChecking, Accepting]);
-    snapshot.run.without_slot = (0..3).map(challenge_url).collect();
-    snapshot.run.unsure.insert(challenge_url(2));
+    for url in [0, 1, 2].map(challenge_url) {
+        snapshot.run.attempt_mut(&url).slot = Slot::Missing;
+    }
+    snapshot.run.attempt_mut(&challenge_url(2)).is_unsure = true;
     let read = Effect::ReadAuthorization { url: authorization_url(2) };
     assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![read]));
-    snapshot.run.unsure.clear();
+    snapshot.run.attempt_mut(&challenge_url(2)).is_unsure = false;
     let step = room::decide(&snapshot, now());
     assert!(matches!(step, Step::Wait { until: None, wake: Wake::Slot, .. }), "{step:?}");
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[1].spec;
@@ -206,12 +217,12 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
         let mut snapshot = solving(&[Phase::Presenting]);
         snapshot.order.as_mut().unwrap().challenges[0].clean_up = CleanUp::Owed;
         if may_be_out {
-            snapshot.run.may_be_out.insert(challenge_url(0));
+            snapshot.run.attempt_mut(&challenge_url(0)).answer = Answer::MayBeOut;
         }
         let mut time = now();
         for tries in 1..=3 {
             assert_eq!(room::decide(&snapshot, time), Step::Act(vec![effect.clone()]), "{what}");
-            assert!(!snapshot.run.gives_up(&challenge_url(0)), "{what}: {tries}");
+            assert!(!snapshot.run.attempt(&challenge_url(0)).gives_up(), "{what}: {tries}");
             let failed = Outcome::Failed(error(kind));
             snapshot.run.note(&effect, &failed, snapshot.intervals, time);
             let record = absorb(&snapshot, &effect, failed, time).unwrap();
@@ -229,10 +240,10 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
                 assert!(challenge.owes_clean_up(), "{what}: {tries}");
             }
         }
-        assert_eq!(snapshot.run.gives_up(&challenge_url(0)), gives_up, "{what}");
+        assert_eq!(snapshot.run.attempt(&challenge_url(0)).gives_up(), gives_up, "{what}");
         snapshot.run.note(&effect, &Outcome::Presented, snapshot.intervals, time);
-        assert!(!snapshot.run.gives_up(&challenge_url(0)), "{what}: begun anew");
-        assert!(snapshot.run.may_be_out.contains(&challenge_url(0)), "{what}");
+        assert!(!snapshot.run.attempt(&challenge_url(0)).gives_up(), "{what}: begun anew");
+        assert_eq!(snapshot.run.attempt(&challenge_url(0)).answer, Answer::Out, "{what}");
     }
 }
 
@@ -271,7 +282,8 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
         (true, ChallengeType::Http01, Phase::SelfChecking),
         (false, ChallengeType::Dns01, Phase::SelfChecking),
     ] {
-        snapshot.run.presented = is_out.then(|| challenge_url(0)).into_iter().collect();
+        let answer = if is_out { Answer::Out } else { Answer::NotOut };
+        snapshot.run.attempt_mut(&challenge_url(0)).answer = answer;
         snapshot.order = Some(of_type(kind, Phase::Accepting));
         let before = snapshot.order.as_ref().unwrap().challenges[0].clone();
         let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Pending)));
@@ -336,13 +348,12 @@ fn an_authorization_tells_of_a_look_in_vain_and_what_was_fetched_for_it_is_forgo
     ] {
         let mut snapshot = solving(&[phase]);
         let url = challenge_url(0);
-        snapshot.run.presented.insert(url.clone());
+        snapshot.run.attempt_mut(&url).answer = Answer::Out;
         snapshot.run.note_begin(&Effect::Accept { url: url.clone() }, now());
         snapshot.run.note_hit(&url, now());
-        snapshot.run.accept_tries.extend(is_tried.then_some((url, 1)));
+        snapshot.run.attempt_mut(&url).accept_tries = u32::from(is_tried);
         snapshot.run.note(&read, &outcome, snapshot.intervals, now());
-        let (run, none) = (&snapshot.run, (true, true));
-        assert_eq!((run.hits.is_empty(), run.telling.is_empty()), none, "{phase:?}");
+        assert_eq!(snapshot.run.attempt(&url).told, None, "{phase:?}");
         let (found, reasons) = absorbed(&snapshot, &read, outcome.clone());
         let expected = (Phase::SelfChecking, Some(problem("connection")), accepts);
         assert_eq!((found.phase, found.problem, found.accepts), expected, "{phase:?} {is_tried}");
@@ -438,7 +449,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     let record = absorb(&snapshot, &effect, Outcome::CleanedUp, now()).unwrap();
     assert_eq!(written_order(&record).challenges[1].clean_up, CleanUp::Done);
     // Of a retired order as well.
-    snapshot.run.clean_up_failed.clear();
+    snapshot.run.attempt_mut(&challenge_url(1)).clean_up_failed = false;
     snapshot.retired = vec![Order { name: "web-1-0".to_owned(), ..snapshot.order.take().unwrap() }];
     let effect = Effect::CleanUp { order: "web-1-0".to_owned(), url: challenge_url(1) };
     assert_eq!(room::clean_ups(&snapshot), [effect]);
@@ -483,7 +494,7 @@ fn what_an_authorization_says_of_an_unsure_accept() {
     let effect = Effect::ReadAuthorization { url: authorization_url(0) };
     for (state, own, phase, kept) in cases {
         let mut snapshot = solving(&[Phase::Accepting]);
-        snapshot.run.unsure.insert(challenge_url(0));
+        snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;
         let seen = authorization_seen(0, state, own.clone());
         let outcome = Outcome::Authorization(Box::new(seen));
         let (found, _) = absorbed(&snapshot, &effect, outcome);
@@ -493,7 +504,7 @@ fn what_an_authorization_says_of_an_unsure_accept() {
     let mut seen = authorization_seen(0, Pending, Pending);
     seen.seen.clear();
     let mut snapshot = solving(&[Phase::Accepting]);
-    snapshot.run.unsure.insert(challenge_url(0));
+    snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;
     let (found, _) = absorbed(&snapshot, &effect, Outcome::Authorization(Box::new(seen)));
     assert_eq!((found.phase, found.state), (Phase::Final, AuthorizationState::Errored));
 }

@@ -7,8 +7,8 @@ use super::fixture::{
     unread_authorization, written_order,
 };
 use crate::controller::{
-    Change, DeedErrorKind, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
-    next_step, order as room,
+    ChallengeSeen, Change, DeedErrorKind, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot,
+    Step, Wake, next_step, order as room,
 };
 use crate::resource::{
     AuthorizationState, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
@@ -109,7 +109,9 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
         crate::controller::challenge::left_unanswered(&solving(&[Phase::Accepted]).order.unwrap())
             .collect();
     assert_eq!(left, [challenge_url(0)]);
-    snapshot.run.cut_off.extend(left);
+    for url in left {
+        snapshot.run.attempt_mut(&url).is_cut_off = true;
+    }
     snapshot.run.order_was_seen = true;
 
     let mut webroot = snapshot.clone();
@@ -119,8 +121,7 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     second.order.as_mut().unwrap().is_replacement = true;
     assert_eq!(failed_with(&second).0, FailureClass::Validation, "once is enough");
     let mut told = snapshot.clone();
-    let seen =
-        crate::controller::ChallengeSeen { state: AuthorizationState::Pending, problem: None };
+    let seen = ChallengeSeen { state: AuthorizationState::Pending, problem: None };
     let accept = Effect::Accept { url: challenge_url(0) };
     told.run.note(&accept, &Outcome::Accepted(seen), told.intervals, now());
     assert_eq!(failed_with(&told).0, FailureClass::Validation, "the CA was told again");
@@ -162,7 +163,14 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     let mut snapshot = solving(&[Phase::Accepted, Phase::Accepted]);
     for index in 0..2 {
         snapshot.run.note_begin(&Effect::Accept { url: challenge_url(index) }, now());
-        snapshot.run.accepted.insert(challenge_url(index), now());
+        let accept =
+            Outcome::Accepted(ChallengeSeen { state: AuthorizationState::Pending, problem: None });
+        snapshot.run.note(
+            &Effect::Accept { url: challenge_url(index) },
+            &accept,
+            snapshot.intervals,
+            now(),
+        );
     }
     snapshot.run.note_hit(&challenge_url(0), now() + millis(3));
     let until = |snapshot: &Snapshot| match room::decide(snapshot, now()) {
@@ -176,9 +184,9 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     assert_eq!(until(&snapshot), now() + millis(12));
     // An earlier request for the token is not the CA's answer to accept.
     let mut early = snapshot.clone();
-    early.run.hits.clear();
+    early.run.attempt_mut(&challenge_url(0)).told.as_mut().unwrap().hit = None;
     early.run.note_hit(&challenge_url(0), now() - millis(1));
-    assert!(early.run.hits.is_empty());
+    assert_eq!(early.run.attempt(&challenge_url(0)).hit(), None);
 
     let mut pauses = Vec::new();
     for _ in 0..12 {
