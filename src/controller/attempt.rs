@@ -9,6 +9,8 @@ pub struct Attempt {
     pub answer: Answer,
     /// Since the CA was told to look, and has not looked in vain yet.
     pub told: Option<Told>,
+    /// When its authorization was last read.
+    pub looked: Option<Timestamp>,
     /// When it may be presented or checked again.
     pub not_before: Option<Timestamp>,
     /// How often in a row its answer could not be put out, for a reason that does not pass.
@@ -73,6 +75,11 @@ pub struct Told {
 const DENIALS: u32 = 3;
 
 impl Attempt {
+    /// The CA is told to look.
+    pub fn begin_accept(&mut self, now: Timestamp) -> &mut Told {
+        self.told.get_or_insert(Told { begun: now, accepted: None, hit: None })
+    }
+
     pub fn has_slot(&self) -> bool {
         matches!(self.slot, Slot::Held { .. })
     }

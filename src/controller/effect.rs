@@ -1,5 +1,6 @@
 //! Effects: what certctl can do for a certificate, and all that is the same for every one of a kind.
 
+use super::step::DeedErrorKind;
 use crate::resource::{DeployStep, KeyAlgorithm};
 
 /// Every effect certctl can have for a certificate. Each may run twice.
@@ -68,7 +69,7 @@ pub enum Effect {
 /// Where an effect takes place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// On this machine, and the order cannot go on without it.
+    /// On this machine.
     Here,
     /// At the account: its key, or what the CA knows of it.
     Account,
@@ -104,9 +105,13 @@ impl Effect {
         matches!(self.place(), Place::Account | Place::Ca)
     }
 
-    /// Whether the order cannot go on without it; the others are tried again or left.
-    pub fn is_for_the_order(&self) -> bool {
-        self.place() != Place::Outside
+    /// Whether a run in which it fails by this ends: no answer of the CA, and no waiting, helps.
+    pub fn ends_the_run(&self, kind: DeedErrorKind) -> bool {
+        match self.place() {
+            Place::Here | Place::Account => true,
+            Place::Ca => kind.is_our_own(),
+            Place::Outside => false,
+        }
     }
 
     fn place(&self) -> Place {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::attempt::{Answer, Attempt, Slot, Told};
-use super::{ChallengeSeen, DeedError, DeedErrorKind, Effect, Intervals, Outcome};
-use crate::resource::{AuthorizationState, DeployStep, OrderState};
+use super::attempt::{Attempt, Slot};
+use super::effect::Effect;
+use super::step::DeedError;
+use crate::resource::DeployStep;
 
 /// What has happened in this run. Gone when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,8 +36,8 @@ pub struct Run {
     pub ordered: bool,
     /// A new pair was published in this run.
     pub published: bool,
-    /// The live pair was written again in this run.
-    pub rewritten: bool,
+    /// Why the live pair was written again in this run, when it was.
+    pub rewritten: Option<String>,
     /// Live keystores, by file name, whose password is not the one that the spec names now.
     pub changed_passwords: BTreeSet<String>,
     /// How often the CSR was posted in this run.
@@ -54,14 +55,14 @@ pub struct Run {
     /// How long the CA took to answer newOrder or finalize last: a CA that is slow to answer is
     /// slow to look and to sign as well.
     pub answer_time: SignedDuration,
-    /// When an authorization was last read in this run, by its URL.
-    pub looked: BTreeMap<String, Timestamp>,
     /// How long the CA asked to wait when it refused the order.
     pub refusal_retry_after: Option<SignedDuration>,
     /// What is owed is deployed whatever failed before (`deploy`).
     pub deploy_now: bool,
     /// What was deployed in this run.
     pub deployed: BTreeSet<DeployStep>,
+    /// The same, and what was deployed of a pair that another one replaced, in words.
+    pub deployments: Vec<String>,
     /// What could not be deployed in this run.
     pub not_deployed: BTreeSet<DeployStep>,
     /// The trouble that ends this run.
@@ -95,11 +96,6 @@ impl Poll {
 
 /// How often the CSR is posted in one run before a refusal is final.
 pub(super) const FINALIZE_TRIES: u32 = 3;
-/// How often the certificate is asked for again when the CA does not have it yet.
-const DOWNLOAD_TRIES: u32 = 12;
-/// How often "accept" is posted in one run.
-const ACCEPT_TRIES: u32 = 3;
-
 impl Run {
     /// What has happened to a challenge.
     pub fn attempt(&self, url: &str) -> Attempt {
@@ -121,93 +117,8 @@ impl Run {
         self.attempts.values_mut().for_each(|attempt| attempt.slot = Slot::None);
     }
 
-    /// Notes an outcome, before the room it belongs to says what it means.
-    pub fn note(
-        &mut self,
-        effect: &Effect,
-        outcome: &Outcome,
-        intervals: Intervals,
-        now: Timestamp,
-    ) {
-        if let Outcome::Failed(error) = outcome {
-            self.note_failure(effect, error, intervals, now);
-            return;
-        }
-        self.order_was_seen |= matches!(outcome, Outcome::Order(seen) if !seen.state.is_failure());
-        match effect {
-            Effect::Prepare { solving } => {
-                self.prepared = true;
-                self.prepared_to_solve |= *solving;
-            }
-            Effect::ObtainAccountKey => {
-                self.account_is_fresh = matches!(outcome, Outcome::AccountKey { fresh: true, .. });
-            }
-            Effect::FindAccount => {
-                self.account_is_fresh = matches!(outcome, Outcome::NoAccount);
-                if !self.account_is_fresh {
-                    self.note_account();
-                }
-            }
-            Effect::RegisterAccount => self.note_account(),
-            Effect::CreateOrder => {
-                self.note_answer(now);
-                self.ordered = true;
-                self.order_is_known = true;
-            }
-            Effect::ReadOrder => self.note_look(outcome, now),
-            Effect::Finalize => {
-                self.note_answer(now);
-                self.finalize_tries += 1;
-                self.poll = Poll::default();
-                let earliest = now.checked_add(self.first_pause()).ok();
-                self.poll.not_before = earliest.max(pause_ends(now, 0, outcome));
-            }
-            Effect::Accept { url } => {
-                let attempt = self.attempt_mut(url);
-                attempt.is_unsure = false;
-                attempt.is_cut_off = false;
-                attempt.accept_tries = 0;
-                let told = Told { begun: now, accepted: None, hit: None };
-                attempt.told.get_or_insert(told).accepted = Some(now);
-                self.poll = Poll::default();
-                if let Outcome::Accepted(seen) = outcome {
-                    self.note_left_pending(url, seen);
-                }
-            }
-            Effect::ReadAuthorization { url } => {
-                self.looked.insert(url.clone(), now);
-                self.note_authorization(outcome);
-            }
-            Effect::SelfCheck { url } => self.note_check(url, outcome, intervals, now),
-            Effect::Present { url } => {
-                let attempt = self.attempt_mut(url);
-                attempt.denials = 0;
-                attempt.answer = Answer::Out;
-            }
-            Effect::CleanUp { url, .. } => self.attempt_mut(url).answer = Answer::NotOut,
-            Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::UpdateContacts
-            | Effect::Locate { .. }
-            | Effect::Download => {}
-            Effect::PublishTemporary => self.note_other_files(),
-            Effect::Publish => {
-                self.published = true;
-                self.note_other_files();
-            }
-            Effect::Rewrite => {
-                self.rewritten = true;
-                self.note_other_files();
-            }
-            Effect::Deploy { step } => {
-                self.deployed.insert(*step);
-            }
-        }
-    }
-
     /// Other files are live: what was done with those before is to be done with these.
-    fn note_other_files(&mut self) {
+    pub(super) fn note_other_files(&mut self) {
         self.deployed.clear();
         self.not_deployed.clear();
     }
@@ -224,7 +135,7 @@ impl Run {
     }
 
     /// The CA has forgotten the account, and with it the order: another one may be made.
-    fn note_lost_account(&mut self) {
+    pub(super) fn note_lost_account(&mut self) {
         self.account_is_lost = true;
         self.ordered = false;
         self.order_was_seen = false;
@@ -232,7 +143,8 @@ impl Run {
         self.poll = Poll::default();
     }
 
-    fn note_answer(&mut self, now: Timestamp) {
+    /// How long the CA took to answer newOrder or finalize.
+    pub(super) fn note_answer(&mut self, now: Timestamp) {
         self.answer_time =
             self.asked_at.take().map_or(SignedDuration::ZERO, |asked| asked.duration_until(now));
     }
@@ -240,8 +152,7 @@ impl Run {
     /// Notes that a deed begins.
     pub fn note_begin(&mut self, effect: &Effect, now: Timestamp) {
         if let Effect::Accept { url } = effect {
-            let told = Told { begun: now, accepted: None, hit: None };
-            self.attempt_mut(url).told.get_or_insert(told);
+            self.attempt_mut(url).begin_accept(now);
         }
         if matches!(effect, Effect::CreateOrder | Effect::Finalize) {
             self.asked_at = Some(now);
@@ -256,170 +167,4 @@ impl Run {
             told.hit = Some(at);
         }
     }
-
-    fn note_look(&mut self, outcome: &Outcome, now: Timestamp) {
-        self.order_is_known = true;
-        self.poll.looks = self.poll.looks.saturating_add(1);
-        self.poll.not_before = pause_ends(now, self.poll.looks, outcome);
-        if let Outcome::Order(seen) = outcome
-            && matches!(seen.state, OrderState::Ready | OrderState::Valid)
-        {
-            self.poll = Poll::default();
-        }
-    }
-
-    /// A challenge that the CA still calls pending has not been told to look.
-    fn note_authorization(&mut self, outcome: &Outcome) {
-        let Outcome::Authorization(seen) = outcome else { return };
-        for (url, challenge) in &seen.seen {
-            let Some(attempt) = self.attempts.get_mut(url) else { continue };
-            let was_unsure = std::mem::take(&mut attempt.is_unsure);
-            if was_unsure && challenge.state != AuthorizationState::Pending {
-                attempt.accept_tries = 0;
-            }
-            self.note_left_pending(url, challenge);
-        }
-    }
-
-    /// The CA has looked in vain: what it fetched until now says nothing of its next look.
-    fn note_left_pending(&mut self, url: &str, seen: &ChallengeSeen) {
-        if seen.state == AuthorizationState::Pending && seen.problem.is_some() {
-            self.attempt_mut(url).told = None;
-        }
-    }
-
-    fn note_check(&mut self, url: &str, outcome: &Outcome, intervals: Intervals, now: Timestamp) {
-        let Outcome::Checked(report) = outcome else { return };
-        if !report.has_passed()
-            && let Ok(next) = now.checked_add(intervals.self_check)
-        {
-            self.attempt_mut(url).not_before = Some(next);
-        }
-    }
-
-    fn note_failure(
-        &mut self,
-        effect: &Effect,
-        error: &DeedError,
-        intervals: Intervals,
-        now: Timestamp,
-    ) {
-        if error.is_unknown_account() && effect.acts_for_the_account() && !self.account_is_back {
-            self.note_lost_account();
-            return;
-        }
-        self.refusal_retry_after = error.retry_after.or(self.refusal_retry_after);
-        if error.kind.is_our_own() && effect.is_for_the_order() {
-            self.trouble = Some((effect.doing().to_owned(), error.clone()));
-            return;
-        }
-        match effect {
-            Effect::Locate { url } | Effect::Present { url } | Effect::SelfCheck { url } => {
-                let own = intervals.self_check;
-                let own = if self.note_denial(effect, error.kind) { own * 2 } else { own };
-                let wait = own.max(error.retry_after.unwrap_or_default());
-                if let Ok(next) = now.checked_add(wait) {
-                    self.attempt_mut(url).not_before = Some(next);
-                }
-            }
-            Effect::Deploy { step } => {
-                self.not_deployed.insert(*step);
-            }
-            Effect::CleanUp { url, .. } => self.attempt_mut(url).clean_up_failed = true,
-            // Whether the CA was told to look is read from the CA.
-            Effect::Accept { url } => {
-                let attempt = self.attempt_mut(url);
-                attempt.accept_tries += 1;
-                attempt.is_unsure = true;
-                if attempt.accept_tries >= ACCEPT_TRIES {
-                    self.trouble = Some((effect.doing().to_owned(), error.clone()));
-                }
-            }
-            Effect::Finalize => {
-                self.finalize_tries += 1;
-                self.finalize_refusal = Some(error.to_string());
-                self.order_is_known = false;
-                self.poll = Poll::default();
-                // A CA that is away has refused nothing: the next run goes on with the order.
-                if self.finalize_tries >= FINALIZE_TRIES {
-                    self.note_trouble(effect, error);
-                }
-            }
-            Effect::Download => self.note_missing_certificate(effect, error, now),
-            Effect::CreateOrder => {
-                self.ordered = true;
-                self.note_trouble(effect, error);
-            }
-            Effect::ReadOrder | Effect::ReadAuthorization { .. } => {
-                self.order_is_known = true;
-                self.note_trouble(effect, error);
-            }
-            Effect::Prepare { .. }
-            | Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
-            | Effect::Publish
-            | Effect::PublishTemporary
-            | Effect::Rewrite => self.trouble = Some((effect.doing().to_owned(), error.clone())),
-        }
-    }
-
-    /// Counts what does not pass by itself, and notes whether an answer may be out all the same.
-    fn note_denial(&mut self, effect: &Effect, kind: DeedErrorKind) -> bool {
-        let (Effect::Locate { url } | Effect::Present { url }) = effect else { return false };
-        let attempt = self.attempt_mut(url);
-        if matches!(effect, Effect::Present { .. }) && !kind.has_done_nothing() {
-            attempt.answer = attempt.answer.max(Answer::MayBeOut);
-        }
-        attempt.denials = if kind.is_for_good() { attempt.denials.saturating_add(1) } else { 0 };
-        attempt.denials > 0
-    }
-
-    /// A server that cannot be reached is not asked again in this run; every other answer is said
-    /// by the order's own record.
-    fn note_trouble(&mut self, effect: &Effect, error: &DeedError) {
-        if error.kind == DeedErrorKind::Transient {
-            self.trouble = Some((effect.doing().to_owned(), error.clone()));
-        }
-    }
-
-    /// A CA may need a moment between "valid" and handing out the certificate.
-    fn note_missing_certificate(&mut self, effect: &Effect, error: &DeedError, now: Timestamp) {
-        self.poll.looks = self.poll.looks.saturating_add(1);
-        let pause = Poll::pause(self.poll.looks, error.retry_after);
-        self.poll.not_before = now.checked_add(pause).ok();
-        let waiting = matches!(error.kind, DeedErrorKind::Gone | DeedErrorKind::Transient);
-        if waiting && self.poll.looks >= DOWNLOAD_TRIES {
-            self.trouble = Some((effect.doing().to_owned(), error.clone()));
-        }
-    }
-}
-
-fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp> {
-    let retry_after = match outcome {
-        Outcome::Order(seen) => seen.retry_after,
-        Outcome::Prepared
-        | Outcome::Key(..)
-        | Outcome::Request(..)
-        | Outcome::AccountKey { .. }
-        | Outcome::Account { .. }
-        | Outcome::NoAccount
-        | Outcome::Authorization(_)
-        | Outcome::Located(_)
-        | Outcome::Presented
-        | Outcome::Checked(_)
-        | Outcome::Accepted(_)
-        | Outcome::CleanedUp
-        | Outcome::Certificate { .. }
-        | Outcome::Published(_)
-        | Outcome::PublishedTemporary(_)
-        | Outcome::Rewritten
-        | Outcome::Deployed { .. }
-        | Outcome::Failed(_) => None,
-    };
-    now.checked_add(Poll::pause(looks, retry_after)).ok()
 }

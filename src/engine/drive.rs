@@ -128,8 +128,6 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         look_at: None,
         gather: GATHER,
         revision_before: None,
-        rewritten: None,
-        deployed: Vec::new(),
     };
     let limited = engine.options.unattended && task.force.is_none() && task.only.is_none();
     let (ending, is_news) = match task.only {
@@ -151,7 +149,8 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         Some(_) | None => drive.undeployed(limited).await?,
     };
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
-    let (rewritten, deployed) = (drive.rewritten.take(), std::mem::take(&mut drive.deployed));
+    let run = &mut drive.session.snapshot.run;
+    let (rewritten, deployed) = (run.rewritten.take(), std::mem::take(&mut run.deployments));
     Ok(Ended { undeployed, rewritten, is_news, deployed, evidence, ..told(ending) })
 }
 
@@ -179,10 +178,6 @@ struct Drive<'a, C, S: Store, P, O> {
     look_at: Option<Timestamp>,
     gather: SignedDuration,
     revision_before: Option<u32>,
-    /// Why the live pair was written again, once it was.
-    rewritten: Option<String>,
-    /// What was brought to where it is used.
-    deployed: Vec<String>,
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
@@ -376,33 +371,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     fn absorb(&mut self, effect: &Effect, outcome: Outcome) {
         self.in_flight.end(effect);
         let now = self.engine.clock.now();
-        let snapshot = &mut self.session.snapshot;
-        snapshot.run.note(effect, &outcome, snapshot.intervals, now);
-        let live = if let Outcome::Published(leaf) | Outcome::PublishedTemporary(leaf) = &outcome {
-            Some(leaf.clone())
-        } else {
-            None
-        };
-        let is_rewritten = outcome == Outcome::Rewritten;
-        let is_deployed = matches!(outcome, Outcome::Deployed { .. });
-        match absorb(snapshot, effect, outcome, now) {
-            Ok(record) => {
-                if *effect == Effect::Rewrite {
-                    self.rewritten = record.events.first().map(|event| event.message.clone());
-                }
-                if let Effect::Deploy { step } = effect
-                    && is_deployed
-                {
-                    self.deployed.extend(room::done(&snapshot.settings, *step));
-                }
-                if let Some(leaf) = live {
-                    self.session.now_live(&leaf);
-                }
-                if is_rewritten {
-                    self.session.snapshot.files_digest = None;
-                }
-                self.session.apply(record);
-            }
+        match absorb(&mut self.session.snapshot, effect, outcome, now) {
+            Ok(record) => self.session.apply(record),
             Err(illegal) => {
                 tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
                 let error = crate::controller::DeedError {

@@ -13,11 +13,11 @@ use super::inputs::{account_id, id_of, spec_digest};
 use super::ports::{Key, Revision, Store, StoreError};
 use super::{gather, links};
 use crate::controller::{
-    Answer, Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, order, trigger,
+    Answer, Change, Intervals, Record, Run, Snapshot, account, challenge, order, trigger,
 };
 use crate::resource::{
     Account, AccountDeed, Certificate, CertificateRecord, CertificateStatus, Event, Issuer,
-    LeafFacts, NamespacedName, Order, Reason, SecretFiles,
+    NamespacedName, Order, Reason, SecretFiles,
 };
 use crate::store::{Kept, Records};
 
@@ -194,12 +194,6 @@ impl<'a, S: Store> Session<'a, S> {
 
     fn records(&self) -> Records<'a, S> {
         Records::new(self.store)
-    }
-
-    /// The pair that was just published is the live one, and the next request its request.
-    pub(crate) fn now_live(&mut self, leaf: &LeafFacts) {
-        self.snapshot.secret = Some(issuing::published_pair(&self.snapshot, leaf));
-        self.snapshot.files_digest = None;
     }
 
     /// Under which name the account of this certificate's issuer is stored.

@@ -123,7 +123,7 @@ fn another_turn_goes_on_where_the_last_one_ended() {
     // A deed that was in flight when the turn ended.
     let effect = Effect::Present { url: challenge_url(0) };
     snapshot.order.as_mut().unwrap().challenges[0].presented_at = None;
-    let (found, _) = absorbed(&snapshot, &effect, Outcome::Presented);
+    let (found, _) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
     assert_eq!((found.phase, found.presented_at), (Phase::Requeued, Some(now())));
 }
 
@@ -151,7 +151,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let effect = Effect::SelfCheck { url: challenge_url(0) };
     let checked = |passed: bool| Outcome::Checked(check((!passed).then_some("connection refused")));
-    snapshot.run.note(&effect, &checked(false), snapshot.intervals, now());
+    absorb(&mut snapshot, &effect, checked(false), now()).unwrap();
     let Step::Wait { until, wake: Wake::Time, .. } = room::decide(&snapshot, now()) else {
         panic!()
     };
@@ -159,7 +159,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     assert_eq!(room::decide(&snapshot, after(seconds(10))), Step::Act(vec![effect.clone()]));
 
     let reason = |passed| {
-        let record = absorb(&snapshot, &effect, checked(passed), now()).unwrap();
+        let record = absorb(&mut snapshot.clone(), &effect, checked(passed), now()).unwrap();
         let challenge = &written_order(&record).challenges[0];
         (challenge.phase, challenge.reason.clone())
     };
@@ -179,7 +179,11 @@ fn a_wait_instead_of_the_check_ends_in_accepting() {
     assert_eq!(written_order(&record).challenges[0].phase, Phase::Accepting);
 }
 
-fn absorbed(snapshot: &Snapshot, effect: &Effect, outcome: Outcome) -> (Challenge, Vec<Reason>) {
+fn absorbed(
+    snapshot: &mut Snapshot,
+    effect: &Effect,
+    outcome: Outcome,
+) -> (Challenge, Vec<Reason>) {
     let record = absorb(snapshot, effect, outcome, now()).unwrap();
     let reasons = record.events.iter().map(|event| event.reason).collect();
     (written_order(&record).challenges[0].clone(), reasons)
@@ -189,13 +193,13 @@ fn absorbed(snapshot: &Snapshot, effect: &Effect, outcome: Outcome) -> (Challeng
 fn presenting_is_noted_or_tried_again() {
     let mut snapshot = solving(&[Phase::Presenting]);
     let effect = Effect::Present { url: challenge_url(0) };
-    let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Presented);
+    let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
     assert_eq!((found.phase, found.presented_at), (Phase::SelfChecking, Some(now())));
     assert_eq!(reasons, [Reason::Presented]);
     let failed = Outcome::Failed(error(DeedErrorKind::Local));
-    let (found, reasons) = absorbed(&snapshot, &effect, failed.clone());
+    let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, failed.clone());
     assert_eq!((found.phase, reasons), (Phase::Presenting, vec![Reason::PresentError]));
-    snapshot.run.note(&effect, &failed, snapshot.intervals, now());
+    absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
     let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
     assert_eq!(until, Some(after(seconds(10))));
 }
@@ -224,8 +228,7 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
             assert_eq!(room::decide(&snapshot, time), Step::Act(vec![effect.clone()]), "{what}");
             assert!(!snapshot.run.attempt(&challenge_url(0)).gives_up(), "{what}: {tries}");
             let failed = Outcome::Failed(error(kind));
-            snapshot.run.note(&effect, &failed, snapshot.intervals, time);
-            let record = absorb(&snapshot, &effect, failed, time).unwrap();
+            let record = absorb(&mut snapshot, &effect, failed, time).unwrap();
             snapshot.order = Some(written_order(&record).clone());
             let challenge = &snapshot.order.as_ref().unwrap().challenges[0];
             assert_eq!(challenge.owes_clean_up(), owed, "{what}: {tries}");
@@ -241,7 +244,7 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
             }
         }
         assert_eq!(snapshot.run.attempt(&challenge_url(0)).gives_up(), gives_up, "{what}");
-        snapshot.run.note(&effect, &Outcome::Presented, snapshot.intervals, time);
+        absorb(&mut snapshot, &effect, Outcome::Presented, time).unwrap();
         assert!(!snapshot.run.attempt(&challenge_url(0)).gives_up(), "{what}: begun anew");
         assert_eq!(snapshot.run.attempt(&challenge_url(0)).answer, Answer::Out, "{what}");
     }
@@ -255,7 +258,7 @@ fn what_accept_answers_is_waiting_or_a_verdict() {
     let answer = |state: AuthorizationState| {
         let problem = state.is_failure().then(|| problem("dns"));
         let outcome = Outcome::Accepted(ChallengeSeen { state, problem });
-        let (found, _) = absorbed(&snapshot, &effect, outcome);
+        let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
         (found.phase, found.state)
     };
     let waiting = (Phase::Accepted, Pending);
@@ -286,7 +289,8 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
         snapshot.run.attempt_mut(&challenge_url(0)).answer = answer;
         snapshot.order = Some(of_type(kind, Phase::Accepting));
         let before = snapshot.order.as_ref().unwrap().challenges[0].clone();
-        let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Pending)));
+        let (found, reasons) =
+            absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Pending)));
         let expected = Challenge {
             phase,
             reason: format!("The CA could not validate the challenge and left it pending: {error}"),
@@ -297,7 +301,8 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
         assert_eq!((found, reasons), (expected, vec![Reason::Pending]));
     }
     // The CA goes on by itself.
-    let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Processing)));
+    let (found, reasons) =
+        absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Processing)));
     let said = format!("The CA has not validated the challenge yet: {error}");
     assert_eq!(
         (found.phase, found.reason, reasons),
@@ -305,7 +310,7 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
     );
     // The same again is no news.
     snapshot.order.as_mut().unwrap().challenges[0].problem = Some(problem("connection"));
-    let (_, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Pending)));
+    let (_, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Pending)));
     assert_eq!(reasons, []);
 }
 
@@ -352,9 +357,9 @@ fn an_authorization_tells_of_a_look_in_vain_and_what_was_fetched_for_it_is_forgo
         snapshot.run.note_begin(&Effect::Accept { url: url.clone() }, now());
         snapshot.run.note_hit(&url, now());
         snapshot.run.attempt_mut(&url).accept_tries = u32::from(is_tried);
-        snapshot.run.note(&read, &outcome, snapshot.intervals, now());
+        absorb(&mut snapshot, &read, outcome.clone(), now()).unwrap();
         assert_eq!(snapshot.run.attempt(&url).told, None, "{phase:?}");
-        let (found, reasons) = absorbed(&snapshot, &read, outcome.clone());
+        let (found, reasons) = absorbed(&mut snapshot.clone(), &read, outcome.clone());
         let expected = (Phase::SelfChecking, Some(problem("connection")), accepts);
         assert_eq!((found.phase, found.problem, found.accepts), expected, "{phase:?} {is_tried}");
         assert_eq!(reasons, [Reason::Pending]);
@@ -372,7 +377,8 @@ fn a_slot_is_held_from_presenting_to_the_verdict() {
     for verdict in [Valid, Invalid, Expired, Revoked, Deactivated] {
         let snapshot = solving(&[Accepting]);
         let outcome = Outcome::Accepted(ChallengeSeen { state: verdict.clone(), problem: None });
-        let (found, _) = absorbed(&snapshot, &Effect::Accept { url: challenge_url(0) }, outcome);
+        let (found, _) =
+            absorbed(&mut snapshot.clone(), &Effect::Accept { url: challenge_url(0) }, outcome);
         assert_eq!((found.is_processing(), found.state), (false, verdict));
     }
 }
@@ -387,13 +393,13 @@ fn an_outcome_that_comes_too_late_changes_nothing() {
                 continue;
             }
             let effect = Effect::SelfCheck { url: challenge_url(0) };
-            let (found, _) = absorbed(&snapshot, &effect, outcome);
+            let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
             assert_eq!(found, challenge(0, phase));
         }
     }
     let accepted = solving(&[Phase::Accepted]);
     let effect = Effect::SelfCheck { url: challenge_url(0) };
-    assert!(absorb(&accepted, &effect, checked(), now()).is_err());
+    assert!(absorb(&mut accepted.clone(), &effect, checked(), now()).is_err());
 }
 
 fn of_type(kind: ChallengeType, phase: Phase) -> Order {
@@ -440,13 +446,13 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     assert_eq!(owed, std::slice::from_ref(&effect), "an accepted challenge stays out");
 
     let failed = Outcome::Failed(error(DeedErrorKind::Local));
-    let record = absorb(&snapshot, &effect, failed.clone(), now()).unwrap();
+    let record = absorb(&mut snapshot.clone(), &effect, failed.clone(), now()).unwrap();
     assert!(record.changes.is_empty(), "it stays owed");
     assert_eq!(record.events[0].reason, Reason::CleanUpError);
-    snapshot.run.note(&effect, &failed, snapshot.intervals, now());
+    absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
     assert_eq!(room::clean_ups(&snapshot), [], "and is left to the next run");
 
-    let record = absorb(&snapshot, &effect, Outcome::CleanedUp, now()).unwrap();
+    let record = absorb(&mut snapshot.clone(), &effect, Outcome::CleanedUp, now()).unwrap();
     assert_eq!(written_order(&record).challenges[1].clean_up, CleanUp::Done);
     // Of a retired order as well.
     snapshot.run.attempt_mut(&challenge_url(1)).clean_up_failed = false;
@@ -466,8 +472,7 @@ fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
         for attempt in 1..=3 {
             assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![effect.clone()]), "{kind:?}");
             let failed = Outcome::Failed(error(kind));
-            snapshot.run.note(&effect, &failed, snapshot.intervals, now());
-            let (found, _) = absorbed(&snapshot, &effect, failed);
+            let (found, _) = absorbed(&mut snapshot, &effect, failed);
             assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
             assert_eq!(snapshot.run.trouble.is_some(), attempt == 3, "{kind:?}");
             assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![read.clone()]), "{kind:?}");
@@ -475,8 +480,7 @@ fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
             let pending = AuthorizationState::Pending;
             let seen = authorization_seen(0, pending.clone(), pending);
             let outcome = Outcome::Authorization(Box::new(seen));
-            snapshot.run.note(&read, &outcome, snapshot.intervals, now());
-            let (found, _) = absorbed(&snapshot, &read, outcome);
+            let (found, _) = absorbed(&mut snapshot, &read, outcome);
             assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
         }
     }
@@ -497,7 +501,7 @@ fn what_an_authorization_says_of_an_unsure_accept() {
         snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;
         let seen = authorization_seen(0, state, own.clone());
         let outcome = Outcome::Authorization(Box::new(seen));
-        let (found, _) = absorbed(&snapshot, &effect, outcome);
+        let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
         assert_eq!((found.phase, found.state), (phase, kept), "{own:?}");
     }
     // An authorization that does not list the challenge any more is not asked again and again.
@@ -505,6 +509,7 @@ fn what_an_authorization_says_of_an_unsure_accept() {
     seen.seen.clear();
     let mut snapshot = solving(&[Phase::Accepting]);
     snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;
-    let (found, _) = absorbed(&snapshot, &effect, Outcome::Authorization(Box::new(seen)));
+    let (found, _) =
+        absorbed(&mut snapshot.clone(), &effect, Outcome::Authorization(Box::new(seen)));
     assert_eq!((found.phase, found.state), (Phase::Final, AuthorizationState::Errored));
 }

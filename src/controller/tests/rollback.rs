@@ -224,7 +224,7 @@ fn the_next_revision_forgets_it() {
     snapshot.order = Some(super::fixture::order(&snapshot));
     snapshot.account = Some(super::fixture::account());
     let outcome = crate::controller::Outcome::Published(Box::new(leaf("next")));
-    let record = issuing::absorb(&snapshot, outcome, now()).unwrap();
+    let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     let record = record.changes.into_iter().find_map(|change| match change {
         Change::Certificate(record) => Some(record),
         _ => None,
