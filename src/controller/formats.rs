@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::policy::{READINESS, Violation, annotation, first_violation};
+use super::policy::{READINESS, Violation, first_violation};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
     KeyAlgorithm, LeafFacts, OutputFormat, PublishedFormats, PublishedKeystore, PublishedPair,
-    Reason,
+    Reason, annotation,
 };
 
 /// The annotations that repeat what the leaf says.

@@ -18,12 +18,12 @@ pub mod links;
 pub mod order;
 pub mod policy;
 pub mod readiness;
+pub mod renewal;
 pub mod requestmanager;
 pub mod revocation;
 pub mod rollback;
 pub mod scheduler;
 pub mod trigger;
-pub mod window;
 
 mod attempt;
 mod effect;
