@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
-use super::step::DeedError;
-use crate::resource::DeployStep;
+use super::step::EffectError;
+use crate::resource::{DeployStep, Doing};
 
 /// What has happened in this run. Gone when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Run {
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
     /// Why the CSR was refused the last time.
-    pub finalize_refusal: Option<String>,
+    pub finalize_refusal: Option<EffectError>,
     /// When the order may be read next.
     pub poll: Poll,
     /// The challenges, by URL.
@@ -66,7 +66,7 @@ pub struct Run {
     /// What could not be deployed in this run.
     pub not_deployed: BTreeSet<DeployStep>,
     /// The trouble that ends this run.
-    pub trouble: Option<(String, DeedError)>,
+    pub trouble: Option<(Doing, EffectError)>,
 }
 
 /// When to look at the order next.

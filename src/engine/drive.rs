@@ -31,9 +31,10 @@ use super::{
     Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, links, news, rollback,
 };
 use crate::controller::{
-    Change, Deferral, Effect, Outcome, Record, Slot, Step, absorb, deploy as room, next_step,
+    Change, Deferral, Effect, EffectError, Outcome, Record, Slot, Step, absorb, deploy as room,
+    next_step,
 };
-use crate::resource::{Deed, Order, Phase};
+use crate::resource::{Cause, Deed, Doing, Order, Phase};
 
 /// Outcomes that come in quick succession are written together: those of this long, or of four
 /// times what the last write took, so that a slow disk does not get most of the run.
@@ -375,13 +376,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Ok(record) => self.session.apply(record),
             Err(illegal) => {
                 tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
-                let error = crate::controller::DeedError {
-                    kind: crate::controller::DeedErrorKind::Local,
-                    message: illegal.to_string(),
-                    problem: None,
-                    retry_after: None,
-                };
-                self.session.snapshot.run.trouble = Some((String::new(), error));
+                let error = EffectError::new(Cause::Local { message: illegal.to_string() });
+                self.session.snapshot.run.trouble = Some((Doing::Nothing, error));
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::acme::{
     OrderView, Session,
 };
 use crate::controller::{
-    AuthorizationSeen, ChallengeSeen, DeedError, Effect, OrderSeen, Outcome, Secret, Snapshot,
+    AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, Secret, Snapshot,
     account, chain,
 };
 use crate::engine::inputs::{account_id, digest_of};
@@ -23,7 +23,7 @@ use crate::resource::{OfferedChallenge, Order, PublicKeyDigest, SecretKeySelecto
 use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    pub(super) async fn read_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn read_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         order_seen(session.order(order.url.as_deref().unwrap_or_default()).await)
@@ -33,7 +33,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         url: &str,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, key) = self.session(snapshot, &order.spec.account_url).await?;
         let seen = session.authorization(url).await.map_err(|e| trouble::ca(&e))?;
@@ -44,14 +44,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         url: &str,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let seen = session.accept(url).await.map_err(|e| trouble::ca(&e))?;
         Ok(Outcome::Accepted(challenge_seen(seen)))
     }
 
-    pub(super) async fn finalize(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn finalize(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let csr = csr_der(&order.spec.request)?;
@@ -60,7 +60,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         order_seen(session.finalize(url, finalize_url, &csr).await)
     }
 
-    pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, DeedError> {
+    pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, EffectError> {
         let acme = &snapshot.issuer.acme;
         let key = (acme.server.clone(), acme.ca_bundle.clone(), acme.skip_tls_verify);
         if let Some(client) = self.clients.borrow().get(&key) {
@@ -78,7 +78,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         account_url: &str,
-    ) -> Result<(Session, Rc<AccountKey>), DeedError> {
+    ) -> Result<(Session, Rc<AccountKey>), EffectError> {
         let key = self.account_key(snapshot).await?;
         let session = Session::new(self.client(snapshot)?, (*key).clone(), account_url);
         Ok((session, key))
@@ -87,7 +87,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn account_key(
         &self,
         snapshot: &Snapshot,
-    ) -> Result<Rc<AccountKey>, DeedError> {
+    ) -> Result<Rc<AccountKey>, EffectError> {
         let id = account_id(&account::identity(snapshot));
         if let Some(key) = self.account_keys.borrow().get(&id) {
             return Ok(Rc::clone(key));
@@ -110,7 +110,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn obtain_account_key(
         &self,
         snapshot: &Snapshot,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let acme = &snapshot.issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&account::identity(snapshot));
@@ -153,7 +153,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         effect: &Effect,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let client = self.client(snapshot)?;
         let key = self.account_key(snapshot).await?;
         let wanted = account::contacts(snapshot);
@@ -190,7 +190,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
     }
 
-    pub(super) async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let spec = &order_of(snapshot)?.spec;
         if !spec.profile.is_empty() {
             let directory = self.client(snapshot)?.directory().await;
@@ -207,7 +207,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Fetches the chain, takes the preferred one among the alternates, and verifies it.
-    pub(super) async fn download(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn download(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let url = order.certificate_url.clone().unwrap_or_default();
@@ -245,7 +245,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-fn order_of(snapshot: &Snapshot) -> Result<&Order, DeedError> {
+fn order_of(snapshot: &Snapshot) -> Result<&Order, EffectError> {
     snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))
 }
 
@@ -255,7 +255,7 @@ fn with_default_key(reference: &SecretKeySelector, default: &str) -> SecretKeySe
     SecretKeySelector { name: reference.name.clone(), key: key.to_owned() }
 }
 
-fn usable(answer: &AccountAnswer) -> Result<(), DeedError> {
+fn usable(answer: &AccountAnswer) -> Result<(), EffectError> {
     match &answer.status {
         AccountStatus::Valid | AccountStatus::Other(_) => Ok(()),
         AccountStatus::Deactivated => {
@@ -270,7 +270,7 @@ fn usable(answer: &AccountAnswer) -> Result<(), DeedError> {
 fn offers_profile(
     profiles: Option<&std::collections::BTreeMap<String, String>>,
     wanted: &str,
-) -> Result<(), DeedError> {
+) -> Result<(), EffectError> {
     match profiles {
         None => Err(trouble::refused(format!(
             "the CA has no profiles, and the issuer asks for \"{wanted}\""
@@ -286,7 +286,7 @@ fn offers_profile(
     }
 }
 
-fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, DeedError> {
+fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, EffectError> {
     let view = answer.map_err(|error| trouble::ca(&error))?;
     Ok(Outcome::Order(Box::new(OrderSeen {
         url: view.url,
@@ -327,7 +327,7 @@ fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
 }
 
 /// The DER inside a CSR's PEM.
-fn csr_der(pem: &str) -> Result<Vec<u8>, DeedError> {
+fn csr_der(pem: &str) -> Result<Vec<u8>, EffectError> {
     let body: String =
         pem.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
     base64::prelude::BASE64_STANDARD.decode(body).map_err(|error| {
