@@ -72,26 +72,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
     ),
     (
         &[
-            "src/controller/account.rs",
-            "src/controller/challenge.rs",
-            "src/controller/order.rs",
-            "src/controller/order_absorb.rs",
-            "src/controller/run.rs",
-            "src/controller/snapshot.rs",
-        ],
-        "to be removed: an order has three state machines",
-    ),
-    (
-        &[
-            "src/controller/policy.rs",
-            "src/controller/readiness.rs",
-            "src/controller/rollback.rs",
-            "src/controller/window.rs",
-        ],
-        "to be removed: the rule of renewal has no file of its own",
-    ),
-    (
-        &[
             "src/engine/drive.rs",
             "src/engine/drive/account.rs",
             "src/engine/drive/deploy.rs",

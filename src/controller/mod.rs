@@ -18,14 +18,15 @@ pub mod links;
 pub mod order;
 pub mod policy;
 pub mod readiness;
+pub mod renewal;
 pub mod requestmanager;
 pub mod revocation;
 pub mod rollback;
 pub mod scheduler;
 pub mod trigger;
-pub mod window;
 
-mod order_absorb;
+mod attempt;
+mod effect;
 mod run;
 mod snapshot;
 mod step;
@@ -34,12 +35,13 @@ mod tests;
 
 use jiff::Timestamp;
 
-use run::acts_for_the_account;
-pub use run::{Grant, Poll, Run};
+pub use attempt::{Answer, Attempt, Grant, Slot, Told};
+pub use effect::Effect;
+pub use run::{Poll, Run};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
-    AuthorizationSeen, ChallengeSeen, Change, Deferral, Effect, EffectError, IllegalOutcome,
-    OrderSeen, Outcome, Record, Secret, Step, Wake,
+    AuthorizationSeen, ChallengeSeen, Change, Deferral, EffectError, IllegalOutcome, OrderSeen,
+    Outcome, Record, Secret, Step, Wake,
 };
 
 /// One room's door: what it wants next.
@@ -99,66 +101,49 @@ pub fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     })
 }
 
-/// What an outcome means: hands it to the room whose deed it was. The engine has noted it in
-/// [`Run`] before, where it belongs to this run only.
+/// What an outcome means; no other place says it. What belongs to this run only changes in the
+/// snapshot at once, what is to be kept is returned.
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     effect: &Effect,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    if let Outcome::Failed(error) = &outcome
-        && error.cause.is_unknown_account()
-        && acts_for_the_account(effect)
-        && *effect != Effect::UpdateContacts
-    {
-        return Ok(order::account_unknown(snapshot, effect, error, now));
-    }
-    match (effect, outcome) {
-        (
-            Effect::Prepare { .. }
-            | Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::Publish
-            | Effect::PublishTemporary
-            | Effect::Rewrite,
-            Outcome::Failed(_),
-        )
-        | (Effect::Prepare { .. }, Outcome::Prepared) => Ok(Record::default()),
-        (Effect::Prepare { .. }, outcome) => Err(IllegalOutcome::new("preparing", &outcome)),
-        (Effect::GenerateKey { .. } | Effect::ReuseKey, outcome) => {
-            keymanager::absorb(snapshot, outcome, now)
+    if let Outcome::Failed(error) = &outcome {
+        if error.cause.is_unknown_account() && effect.acts_for_the_account() {
+            return Ok(account::absorb_loss(snapshot, effect, error, now));
         }
-        (Effect::BuildRequest, outcome) => requestmanager::absorb(snapshot, outcome, now),
-        (
-            Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts,
-            outcome,
-        ) => account::absorb(snapshot, effect, outcome, now),
-        (
-            Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download,
-            outcome,
-        ) => order::absorb(snapshot, effect, outcome, now),
-        (Effect::ReadAuthorization { url }, outcome) => {
+        let run = &mut snapshot.run;
+        run.refusal_retry_after = error.retry_after.or(run.refusal_retry_after);
+        if effect.ends_the_run(error.kind()) {
+            run.trouble = Some((effect.doing(), error.clone()));
+            let of_account = effect.needs_the_account();
+            return Ok(of_account.then(|| account::failed(effect, error, now)).unwrap_or_default());
+        }
+    }
+    match effect {
+        Effect::Prepare { solving } => account::absorb_preparation(snapshot, *solving, &outcome),
+        Effect::GenerateKey { .. } | Effect::ReuseKey => keymanager::absorb(snapshot, outcome, now),
+        Effect::BuildRequest => requestmanager::absorb(snapshot, outcome, now),
+        Effect::ObtainAccountKey
+        | Effect::FindAccount
+        | Effect::RegisterAccount
+        | Effect::UpdateContacts => account::absorb(snapshot, effect, outcome, now),
+        Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download => {
+            order::absorb(snapshot, effect, outcome, now)
+        }
+        Effect::ReadAuthorization { url } => {
             order::absorb_authorization(snapshot, url, outcome, now)
         }
-        (
-            Effect::Locate { url }
-            | Effect::Present { url }
-            | Effect::SelfCheck { url }
-            | Effect::Accept { url },
-            outcome,
-        ) => challenge::absorb(snapshot, url, outcome, now),
-        (Effect::CleanUp { order, url }, outcome) => {
+        Effect::Locate { url }
+        | Effect::Present { url }
+        | Effect::SelfCheck { url }
+        | Effect::Accept { url } => challenge::absorb(snapshot, effect, url, outcome, now),
+        Effect::CleanUp { order, url } => {
             challenge::absorb_clean_up(snapshot, order, url, outcome, now)
         }
-        (Effect::Publish | Effect::PublishTemporary, outcome) => {
-            issuing::absorb(snapshot, outcome, now)
-        }
-        (Effect::Rewrite, outcome) => formats::absorb(snapshot, &outcome, now),
-        (Effect::Deploy { step }, outcome) => deploy::absorb(snapshot, *step, outcome, now),
+        Effect::Publish | Effect::PublishTemporary => issuing::absorb(snapshot, outcome, now),
+        Effect::Rewrite => formats::absorb(snapshot, &outcome, now),
+        Effect::Deploy { step } => deploy::absorb(snapshot, *step, outcome, now),
     }
 }

@@ -15,11 +15,10 @@
 
 use jiff::Timestamp;
 
-use super::policy::annotation;
 use super::{Change, Record, Snapshot, order, revocation};
 use crate::resource::{
     CertificateRecord, ConditionType, Deed, Issuer, LeafFacts, PublishedPair, Reason, Rollback,
-    rfc3339,
+    annotation, rfc3339,
 };
 
 /// Why a kept pair may not go live again; `None` when it may.

@@ -7,6 +7,7 @@ mod deploy;
 mod leave;
 mod wait;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::LocalBoxFuture;
@@ -30,7 +31,8 @@ use super::{
     Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, links, news, rollback,
 };
 use crate::controller::{
-    Change, Deferral, Effect, EffectError, Outcome, Record, Step, absorb, deploy as room, next_step,
+    Change, Deferral, Effect, EffectError, Outcome, Record, Slot, Step, absorb, deploy as room,
+    next_step,
 };
 use crate::resource::{Cause, Deed, Doing, Order, Phase};
 
@@ -127,8 +129,6 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         look_at: None,
         gather: GATHER,
         revision_before: None,
-        rewritten: None,
-        deployed: Vec::new(),
     };
     let limited = engine.options.unattended && task.force.is_none() && task.only.is_none();
     let (ending, is_news) = match task.only {
@@ -150,7 +150,8 @@ async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
         Some(_) | None => drive.undeployed(limited).await?,
     };
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
-    let (rewritten, deployed) = (drive.rewritten.take(), std::mem::take(&mut drive.deployed));
+    let run = &mut drive.session.snapshot.run;
+    let (rewritten, deployed) = (run.rewritten.take(), std::mem::take(&mut run.deployments));
     Ok(Ended { undeployed, rewritten, is_news, deployed, evidence, ..told(ending) })
 }
 
@@ -178,10 +179,6 @@ struct Drive<'a, C, S: Store, P, O> {
     look_at: Option<Timestamp>,
     gather: SignedDuration,
     revision_before: Option<u32>,
-    /// Why the live pair was written again, once it was.
-    rewritten: Option<String>,
-    /// What was brought to where it is used.
-    deployed: Vec<String>,
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
@@ -284,7 +281,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
             }
         }
-        let (held, begun) = (snapshot.run.granted.clone(), self.engine.clock.now());
+        let held: BTreeSet<String> = snapshot.run.with_slot().map(str::to_owned).collect();
+        let begun = self.engine.clock.now();
         let looked = self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
         let Look { released, until } = looked.await?;
         self.look_at = until;
@@ -302,11 +300,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Deed::Create | Deed::Authorize | Deed::Nothing => false,
             Deed::Solve => order.challenges.iter().all(|c| {
                 let waits = matches!(c.phase, Phase::Queued | Phase::Requeued);
-                !waits && !snapshot.run.without_slot.contains(&c.spec.url)
+                !waits && snapshot.run.attempt(&c.spec.url).slot != Slot::Missing
             }),
             Deed::Finalize | Deed::Await | Deed::Download => true,
         };
-        !snapshot.run.granted.is_empty() || snapshot.current_order().is_some_and(needs_none)
+        snapshot.run.with_slot().next().is_some()
+            || snapshot.current_order().is_some_and(needs_none)
     }
 
     /// A challenge that was pending in an earlier run gets at most a minute when nobody watches.
@@ -341,7 +340,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let snapshot = Rc::new(self.session.snapshot.clone());
         for effect in fresh {
-            self.engine.observer.stage(&self.session.name, stage_of(&effect));
+            self.engine.observer.stage(&self.session.name, effect.stage());
             let deed = self.engine.performer.perform(Rc::clone(&snapshot), effect.clone());
             self.deeds.push(deed.map(move |outcome| (effect, outcome)).boxed_local());
         }
@@ -373,34 +372,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     fn absorb(&mut self, effect: &Effect, outcome: Outcome) {
         self.in_flight.end(effect);
         let now = self.engine.clock.now();
-        let snapshot = &mut self.session.snapshot;
-        snapshot.run.note(effect, &outcome, snapshot.intervals, now);
-        let live = if let Outcome::Published(leaf) | Outcome::PublishedTemporary(leaf) = &outcome {
-            Some(leaf.clone())
-        } else {
-            None
-        };
-        let is_rewritten = outcome == Outcome::Rewritten;
-        let is_deployed = matches!(outcome, Outcome::Deployed { .. });
-        match absorb(snapshot, effect, outcome, now) {
-            Ok(record) => {
-                if *effect == Effect::Rewrite {
-                    self.rewritten = record.events.first().map(|event| event.message.clone());
-                }
-                if let Effect::Deploy { step } = effect
-                    && is_deployed
-                {
-                    let target = room::target(&snapshot.settings, *step);
-                    self.deployed.extend(target.map(|target| target.to_string()));
-                }
-                if let Some(leaf) = live {
-                    self.session.now_live(&leaf);
-                }
-                if is_rewritten {
-                    self.session.snapshot.files_digest = None;
-                }
-                self.session.apply(record);
-            }
+        match absorb(&mut self.session.snapshot, effect, outcome, now) {
+            Ok(record) => self.session.apply(record),
             Err(illegal) => {
                 tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
                 let error = EffectError::new(Cause::Local { message: illegal.to_string() });
@@ -448,30 +421,6 @@ async fn signal(mut shutdown: watch::Receiver<Option<i32>>) -> i32 {
     match shutdown.wait_for(Option::is_some).await {
         Ok(signal) => signal.unwrap_or(0),
         Err(_) => std::future::pending().await,
-    }
-}
-
-fn stage_of(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Prepare { .. } => "checking what is needed",
-        Effect::GenerateKey { .. } => "making a private key",
-        Effect::ReuseKey => "taking the live private key",
-        Effect::BuildRequest => "building the CSR",
-        Effect::ObtainAccountKey
-        | Effect::FindAccount
-        | Effect::RegisterAccount
-        | Effect::UpdateContacts => "account",
-        Effect::CreateOrder | Effect::ReadOrder => "order",
-        Effect::ReadAuthorization { .. } => "authorizations",
-        Effect::Locate { .. } => "finding the zone",
-        Effect::Present { .. } => "presenting",
-        Effect::SelfCheck { .. } => "self-check",
-        Effect::Accept { .. } => "asking the CA to look",
-        Effect::CleanUp { .. } => "cleaning up",
-        Effect::Finalize => "sending the CSR",
-        Effect::Download => "fetching the certificate",
-        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => "publishing",
-        Effect::Deploy { .. } => "deploying",
     }
 }
 

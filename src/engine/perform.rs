@@ -136,6 +136,8 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
 
 impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
+        let turn = self.turn(&snapshot.certificate.metadata.key());
+        let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
         let done = match effect {
             Effect::Prepare { solving } => self.prepare(&snapshot, solving),
             Effect::GenerateKey { algorithm, size } => local::generate_key(algorithm, size).await,
@@ -152,20 +154,16 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::PublishTemporary => self.publish_temporary(&snapshot).await,
             Effect::Rewrite => self.rewrite(&snapshot).await,
             Effect::Deploy { step } => self.deploy(&snapshot, step).await,
-            effect @ (Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
-            | Effect::CreateOrder
-            | Effect::ReadOrder
-            | Effect::ReadAuthorization { .. }
-            | Effect::Accept { .. }
-            | Effect::Finalize
-            | Effect::Download) => {
-                let turn = self.turn(&snapshot.certificate.metadata.key());
-                let _turn = turn.lock().await;
-                self.ask_the_ca(&snapshot, effect).await
+            Effect::ObtainAccountKey => self.obtain_account_key(&snapshot).await,
+            Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
+                self.account(&snapshot, &effect).await
             }
+            Effect::CreateOrder => self.create_order(&snapshot).await,
+            Effect::ReadOrder => self.read_order(&snapshot).await,
+            Effect::ReadAuthorization { url } => self.read_authorization(&snapshot, &url).await,
+            Effect::Accept { url } => self.accept(&snapshot, &url).await,
+            Effect::Finalize => self.finalize(&snapshot).await,
+            Effect::Download => self.download(&snapshot).await,
         };
         done.unwrap_or_else(Outcome::Failed)
     }

@@ -9,7 +9,7 @@ use super::Performer as _;
 use super::perform::World;
 use super::ports::{Clock, Key, Lock, Store, StoreError};
 use super::session::{Session, Task};
-use crate::controller::{Change, EffectError, Intervals, Record, Step, account as room};
+use crate::controller::{Change, EffectError, Intervals, Record, Step, absorb, account as room};
 use crate::resource::{Account, AccountDeed, Cause};
 
 /// What is to be done with an account.
@@ -63,11 +63,11 @@ pub async fn settle_account<C: Clock, S: Store>(
             let snapshot = Rc::new(session.snapshot.clone());
             let outcome = world.perform(snapshot, effect.clone()).await;
             let now = clock.now();
-            session.snapshot.run.note(&effect, &outcome, intervals, now);
+            let absorbed = absorb(&mut session.snapshot, &effect, outcome, now);
             if let Some((_, error)) = session.snapshot.run.trouble.take() {
                 return Ok(Err(error));
             }
-            match room::absorb(&session.snapshot, &effect, outcome, now) {
+            match absorbed {
                 Ok(record) => session.apply(record),
                 Err(illegal) => return Ok(Err(precondition(illegal.to_string()))),
             }

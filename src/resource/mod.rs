@@ -87,6 +87,7 @@ pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, Revoca
 pub use rollback::Rollback;
 pub use secret::{
     DataLink, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles, SecretLinks,
+    annotation,
 };
 pub use selection::pick_solver;
 pub use settings::Settings;

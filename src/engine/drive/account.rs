@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use tokio::sync::Mutex;
 
-use super::{Drive, stage_of};
+use super::Drive;
 use crate::controller::{Change, Effect, Step, account};
 use crate::engine::ports::{Clock, Lock, Store, StoreError};
 use crate::engine::session::Session;
@@ -29,17 +29,8 @@ impl AccountGates {
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     pub(super) fn needs_the_account(step: &Step) -> bool {
-        let of_account = |effect: &Effect| {
-            matches!(
-                effect,
-                Effect::ObtainAccountKey
-                    | Effect::FindAccount
-                    | Effect::RegisterAccount
-                    | Effect::UpdateContacts
-            )
-        };
         match step {
-            Step::Act(effects) => effects.iter().any(of_account),
+            Step::Act(effects) => effects.iter().any(Effect::needs_the_account),
             Step::Record(record) => {
                 record.changes.iter().any(|change| matches!(change, Change::Account(_)))
             }
@@ -77,7 +68,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Step::Act(effects) => {
                     for effect in effects {
                         let snapshot = Rc::new(self.session.snapshot.clone());
-                        self.engine.observer.stage(&self.session.name, stage_of(&effect));
+                        self.engine.observer.stage(&self.session.name, effect.stage());
                         let outcome = self.engine.performer.perform(snapshot, effect.clone()).await;
                         self.absorb(&effect, outcome);
                     }
