@@ -16,7 +16,6 @@ use super::revocations::finish;
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
 use super::work::{open, targets};
-use crate::controller::Failure;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{AskError, Asked, Force, Task, Wish};
 use crate::pki::{Chain, ChainError, PrivateKey};
@@ -155,9 +154,9 @@ fn nobody_revoked(serial: &str, refusals: &[Refusal], has_key: bool) -> CliError
         message.push_str("\n  ");
         message.push_str(issuer);
         message.push_str(": ");
-        message.push_str(&escape(&error.message));
+        message.push_str(&escape(&error.to_string()));
     }
-    let class = refusals.last().map(|last| Failure::of_deed("", &last.error).class);
+    let class = refusals.last().map(|last| last.error.cause.class());
     let code = ExitCode::from(class.unwrap_or(FailureClass::Precondition));
     let error = CliError::new(code, message);
     match (refusals.is_empty(), has_key) {

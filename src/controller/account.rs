@@ -17,10 +17,10 @@ use jiff::Timestamp;
 
 use super::order_absorb::doing;
 use super::{
-    Change, DeedError, Deferral, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step,
-    Wake, order,
+    Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
+    order,
 };
-use crate::resource::{Account, AccountDeed, AccountIdentity, Deed, FailureClass, Reason};
+use crate::resource::{Account, AccountDeed, AccountIdentity, Cause, Deed, Doing, Failure, Reason};
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -51,16 +51,13 @@ pub fn next(snapshot: &Snapshot) -> Step {
         return Step::Record(Record::of(Change::Account(Box::new(to_be_found(account)))));
     }
     match account.deed {
-        AccountDeed::Deactivate => Step::Fail(Failure {
-            class: FailureClass::Precondition,
-            reason: Reason::ErrVerifyACMEAccount,
-            message: format!(
-                "the account at {} was to be deactivated, and it is not known whether it is: \
-                 certctl account deactivate {} --yes finishes that",
-                account.identity.directory_url, snapshot.issuer.metadata.name
-            ),
-            retry_after: None,
-        }),
+        AccountDeed::Deactivate => {
+            let cause = Cause::UnfinishedDeactivation {
+                directory_url: account.identity.directory_url.clone(),
+                issuer: snapshot.issuer.metadata.name.clone(),
+            };
+            Step::Fail(Failure::of(Doing::Nothing, cause))
+        }
         AccountDeed::Deactivated => Step::Act(vec![Effect::ObtainAccountKey]),
         AccountDeed::Register if snapshot.run.account_is_fresh => {
             Step::Act(vec![Effect::RegisterAccount])
@@ -90,7 +87,7 @@ fn to_be_found(account: &Account) -> Account {
 }
 
 /// What the journal says when the CA has forgotten an account.
-pub(super) fn lost(url: &str, error: &DeedError) -> String {
+pub(super) fn lost(url: &str, error: &EffectError) -> String {
     format!(
         "The ACME server does not know the account {url} any more, and it is registered again \
          with the same key: {error}"
@@ -188,7 +185,7 @@ pub fn absorb(
         }
         (Outcome::Failed(error), Some(account))
             if *effect == Effect::UpdateContacts
-                && error.is_unknown_account()
+                && error.cause.is_unknown_account()
                 && snapshot.run.account_is_lost =>
         {
             let message = lost(account.url.as_deref().unwrap_or_default(), &error);

@@ -21,12 +21,12 @@ mod left_pending;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect,
-    IllegalOutcome, Outcome, Record, Run, Snapshot, Step, Wake,
+    AuthorizationSeen, ChallengeSeen, Change, Deferral, Effect, EffectError, IllegalOutcome,
+    Outcome, Record, Run, Snapshot, Step, Wake,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Order, OrderState,
-    Phase, Reason,
+    AuthorizationState, CauseKind, Challenge, ChallengeType, CleanUp, Deed, GoDuration, Order,
+    OrderState, Phase, Reason,
 };
 
 pub use between_runs::{left_unanswered, parked, resumed, withdrawn};
@@ -283,7 +283,7 @@ pub fn absorb(
         return Err(IllegalOutcome::new("no challenge", &outcome));
     };
     // What never got out needs no taking back, which would be refused in the same words.
-    let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind.has_done_nothing());
+    let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind().has_done_nothing());
     if is_denied && challenge.phase == Phase::Presenting && !snapshot.run.may_be_out.contains(url) {
         challenge.clean_up = CleanUp::NotOwed;
     }
@@ -413,24 +413,28 @@ fn unusable(challenge: &mut Challenge, why: &str) {
 }
 
 /// What it means for the challenges of an authorization that the CA refuses to show it.
-pub(super) fn authorization_refused(order: &mut Order, authorization_url: &str, error: &DeedError) {
+pub(super) fn authorization_refused(
+    order: &mut Order,
+    authorization_url: &str,
+    error: &EffectError,
+) {
     let undecided = |c: &&mut Challenge| {
         c.spec.authorization_url == authorization_url && c.phase != Phase::Final
     };
     for challenge in order.challenges.iter_mut().filter(undecided) {
-        match &error.problem {
-            None if matches!(error.kind, DeedErrorKind::Unusable | DeedErrorKind::Local) => {
+        match error.problem() {
+            None if matches!(error.kind(), CauseKind::Unusable | CauseKind::Local) => {
                 unusable(challenge, &error.to_string());
             }
             problem => {
-                let malformed = problem.as_ref().is_some_and(|p| p.short_kind() == "malformed");
+                let malformed = problem.is_some_and(|p| p.short_kind() == "malformed");
                 challenge.phase = Phase::Final;
                 challenge.state = if malformed {
                     AuthorizationState::Expired
                 } else {
                     AuthorizationState::Errored
                 };
-                challenge.problem = problem.as_deref().cloned();
+                challenge.problem = problem.cloned();
                 challenge.reason = format!("Failed to fetch authorization: {error}");
             }
         }
@@ -522,7 +526,12 @@ pub fn absorb_clean_up(
             Ok(Record::of(Change::Order(Box::new(order))))
         }
         Outcome::Failed(error) => {
-            let message = format!("Error cleaning up challenge: {error}");
+            let message = match &challenge.target {
+                Some(target) => {
+                    format!("Error cleaning up challenge: {target} is left there: {error}")
+                }
+                None => format!("Error cleaning up challenge: {error}"),
+            };
             Ok(Record::default().warning(now, Reason::CleanUpError, message))
         }
         other => Err(IllegalOutcome::new("clean-up owed", &other)),

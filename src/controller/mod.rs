@@ -38,8 +38,8 @@ use run::acts_for_the_account;
 pub use run::{Grant, Poll, Run};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
-    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect, Failure,
-    IllegalOutcome, OrderSeen, Outcome, Record, Secret, Step, Wake,
+    AuthorizationSeen, ChallengeSeen, Change, Deferral, Effect, EffectError, IllegalOutcome,
+    OrderSeen, Outcome, Record, Secret, Step, Wake,
 };
 
 /// One room's door: what it wants next.
@@ -68,7 +68,7 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
 pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
     let owed = challenge::clean_ups(snapshot);
     if let Some((doing, error)) = &snapshot.run.trouble {
-        let failure = Failure::of_deed(doing, error);
+        let failure = error.failure(*doing);
         let step = match trigger::decide(snapshot, now) {
             Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
             Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_) => failure,
@@ -108,7 +108,7 @@ pub fn absorb(
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     if let Outcome::Failed(error) = &outcome
-        && error.is_unknown_account()
+        && error.cause.is_unknown_account()
         && acts_for_the_account(effect)
         && *effect != Effect::UpdateContacts
     {

@@ -25,10 +25,10 @@ pub(super) use super::order_absorb::account_unknown;
 use super::order_absorb::failure_of;
 pub use super::order_absorb::{absorb, absorb_authorization};
 use super::run::FINALIZE_TRIES;
-use super::{Change, Deferral, Effect, Failure, Record, Snapshot, Step, Wake};
+use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    AuthorizationState, Challenge, Deed, DnsName, FailureClass, Identifier, Order, OrderSpec,
-    OrderState, Phase, Reason, SolverKind, pick_solver,
+    Cause, Challenge, ChallengeFailure, Deed, DnsName, Doing, Failure, FailureClass, Identifier,
+    Order, OrderSpec, OrderState, Phase, Reason, SolverKind, pick_solver,
 };
 
 /// After this many looks at an order that stays pending, each look reads an authorization too, one
@@ -104,7 +104,8 @@ pub fn given_up(order: &Order, why: &str, now: Timestamp) -> Order {
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
     if snapshot.run.ordered {
         let message = "the order was lost, and one run makes at most one newOrder".to_owned();
-        return Step::Fail(failure(FailureClass::Ca, message));
+        let cause = Cause::Local { message };
+        return Step::Fail(Failure::new(FailureClass::Ca, Doing::CreateOrder, cause));
     }
     let (Some(request), Some(account)) = (&snapshot.next_request, &snapshot.account) else {
         return Step::Settled;
@@ -136,6 +137,7 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
         certificate: None,
         reason: String::new(),
         problem: None,
+        failure: None,
         failure_time: None,
         is_replacement: snapshot.current_order().is_some_and(|o| o.state == OrderState::Expired),
     };
@@ -293,20 +295,16 @@ fn authorizations_of<'a>(challenges: impl Iterator<Item = &'a Challenge>) -> Vec
 
 /// The failure that a challenge's verdict is.
 pub(super) fn verdict(challenge: &Challenge) -> Failure {
-    let class = match challenge.state {
-        // Given up here, for what the CA answered.
-        AuthorizationState::Errored => FailureClass::Ca,
-        AuthorizationState::Unknown
-        | AuthorizationState::Pending
-        | AuthorizationState::Processing
-        | AuthorizationState::Valid
-        | AuthorizationState::Invalid
-        | AuthorizationState::Expired
-        | AuthorizationState::Deactivated
-        | AuthorizationState::Revoked
-        | AuthorizationState::Other(_) => FailureClass::Validation,
-    };
-    failure(class, format!("{}: {}", challenge.spec.identifier, challenge.reason))
+    let cause = Cause::Challenge(ChallengeFailure {
+        identifier: challenge.spec.identifier.clone(),
+        wildcard: challenge.spec.wildcard,
+        url: challenge.spec.authorization_url.clone(),
+        state: challenge.state.clone(),
+        problem: challenge.problem.clone().map(Box::new),
+        check: challenge.check.clone(),
+        reason: challenge.reason.clone(),
+    });
+    Failure::of(Doing::Nothing, cause)
 }
 
 /// Reads the order, when it is time.
@@ -340,10 +338,14 @@ fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
 }
 
 fn refused_csr(snapshot: &Snapshot) -> Failure {
-    let refusal = snapshot.run.finalize_refusal.as_deref();
-    let why = refusal.unwrap_or("the CA took the CSR, and the order still waits for one");
-    let message = format!("Failed to finalize Order: {why}");
-    Failure { retry_after: snapshot.run.refusal_retry_after, ..failure(FailureClass::Ca, message) }
+    let refusal = snapshot.run.finalize_refusal.as_ref().map(|error| error.cause.clone());
+    let cause = refusal.unwrap_or_else(|| Cause::Local {
+        message: "the CA took the CSR, and the order still waits for one".to_owned(),
+    });
+    Failure {
+        retry_after: snapshot.run.refusal_retry_after,
+        ..Failure::new(FailureClass::Ca, Doing::Finalize, cause)
+    }
 }
 
 fn download(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -351,8 +353,4 @@ fn download(snapshot: &Snapshot, now: Timestamp) -> Step {
         return look(snapshot, now, Wake::Time, Vec::new());
     }
     Step::Act(vec![Effect::Download])
-}
-
-pub(super) fn failure(class: FailureClass, message: String) -> Failure {
-    Failure { class, reason: Reason::Failed, message, retry_after: None }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::order::{failure, given_up};
+use super::order::given_up;
 use super::{
-    AuthorizationSeen, Change, DeedError, DeedErrorKind, Effect, Failure, IllegalOutcome,
-    OrderSeen, Outcome, Record, Snapshot, account, challenge,
+    AuthorizationSeen, Change, Effect, EffectError, IllegalOutcome, OrderSeen, Outcome, Record,
+    Snapshot, account, challenge,
 };
 use crate::resource::{
-    Authorization, AuthorizationState, Challenge, ChallengeSpec, CleanUp, Deed, FailureClass,
-    Order, OrderState, Phase, Reason, pick_solver,
+    Authorization, AuthorizationState, Cause, CauseKind, Challenge, ChallengeSpec, CleanUp, Deed,
+    Doing, Failure, Order, OrderFailure, OrderState, Phase, Reason, pick_solver,
 };
 
 /// What the outcome of `CreateOrder`, `ReadOrder`, `Finalize` or `Download` means.
@@ -155,37 +155,36 @@ fn unread(url: String) -> Authorization {
 }
 
 /// A refusal: look at the server where the deed may have been done already, else the end.
-fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
-    let not_ready = error.problem.as_ref().is_some_and(|p| p.short_kind() == "orderNotReady");
-    let conflict = error.problem.as_ref().and_then(|p| p.status).is_some_and(|s| s == 403);
-    match (effect, error.kind) {
-        (Effect::ReadOrder, DeedErrorKind::Gone) => order.state = OrderState::Expired,
-        (Effect::Finalize, DeedErrorKind::Transient | DeedErrorKind::Gone) => {
+fn refused(mut order: Order, effect: &Effect, error: &EffectError) -> Record {
+    let not_ready = error.problem().is_some_and(|p| p.short_kind() == "orderNotReady");
+    let conflict = error.problem().and_then(|p| p.status).is_some_and(|s| s == 403);
+    match (effect, error.kind()) {
+        (Effect::ReadOrder, CauseKind::Gone) => order.state = OrderState::Expired,
+        (Effect::Finalize, CauseKind::Transient | CauseKind::Gone) => {
             order.deed = Deed::Await;
             return Record::of(Change::Order(Box::new(order)));
         }
-        (Effect::Finalize, DeedErrorKind::Refused) if not_ready || conflict => {
+        (Effect::Finalize, CauseKind::Refused) if not_ready || conflict => {
             order.deed = Deed::Await;
             return Record::of(Change::Order(Box::new(order)));
         }
         // The certificate is not there yet, the reply may be lost, or the server is away: nothing
         // is known, nothing changes.
-        (Effect::Download, DeedErrorKind::Gone)
-        | (_, DeedErrorKind::Transient | DeedErrorKind::State | DeedErrorKind::Precondition) => {
+        (Effect::Download, CauseKind::Gone)
+        | (_, CauseKind::Transient | CauseKind::State | CauseKind::Precondition) => {
             return Record::default();
         }
         (
             _,
-            DeedErrorKind::Refused
-            | DeedErrorKind::Unusable
-            | DeedErrorKind::Denied
-            | DeedErrorKind::Broken
-            | DeedErrorKind::Local
-            | DeedErrorKind::Gone,
+            CauseKind::Refused
+            | CauseKind::Unusable
+            | CauseKind::Denied
+            | CauseKind::Program
+            | CauseKind::Local
+            | CauseKind::Gone,
         ) => order.state = OrderState::Errored,
     }
-    order.reason = format!("{}: {error}", doing(effect));
-    order.problem = error.problem.as_deref().cloned();
+    fail(&mut order, error.failure(doing(effect)));
     if let Effect::ReadAuthorization { url } = effect {
         challenge::authorization_refused(&mut order, url, error);
     }
@@ -198,7 +197,7 @@ fn refused(mut order: Order, effect: &Effect, error: &DeedError) -> Record {
 pub(super) fn account_unknown(
     snapshot: &Snapshot,
     effect: &Effect,
-    error: &DeedError,
+    error: &EffectError,
     now: Timestamp,
 ) -> Record {
     // Several deeds of one order hear the same.
@@ -215,15 +214,17 @@ pub(super) fn account_unknown(
         );
     }
     let mut order = order.clone();
-    order.reason = format!(
-        "{}: the CA does not know the account {url}, which was registered again in this run: \
-         {error}",
-        doing(effect)
-    );
+    let cause = Cause::LostAccount { url: url.clone(), cause: Box::new(error.cause.clone()) };
+    fail(&mut order, EffectError { cause, ..error.clone() }.failure(doing(effect)));
     order.state = OrderState::Errored;
-    order.problem = error.problem.as_deref().cloned();
     finish(&mut order);
     Record::of(Change::Order(Box::new(order)))
+}
+
+fn fail(order: &mut Order, failure: Failure) {
+    order.reason = failure.to_string();
+    order.problem = failure.cause.problem().cloned();
+    order.failure = Some(Box::new(failure));
 }
 
 /// Nothing more is done for this order; what it has put out is owed.
@@ -234,27 +235,25 @@ fn finish(order: &mut Order) {
     }
 }
 
-/// What was being done, as cert-manager says it.
-pub(super) fn doing(effect: &Effect) -> &'static str {
+/// What was being done.
+pub(super) fn doing(effect: &Effect) -> Doing {
     match effect {
-        Effect::CreateOrder => "Failed to create Order",
-        Effect::ReadOrder => "Failed to retrieve Order resource",
-        Effect::Finalize => "Failed to finalize Order",
-        Effect::Download => "Failed to retrieve signed certificate",
-        Effect::ReadAuthorization { .. } => "Failed to fetch authorization",
+        Effect::CreateOrder => Doing::CreateOrder,
+        Effect::ReadOrder => Doing::ReadOrder,
+        Effect::Finalize => Doing::Finalize,
+        Effect::Download => Doing::Download,
+        Effect::ReadAuthorization { .. } => Doing::ReadAuthorization,
         Effect::FindAccount | Effect::RegisterAccount | Effect::ObtainAccountKey => {
-            "Failed to register ACME account"
+            Doing::RegisterAccount
         }
-        Effect::UpdateContacts => "Failed to update ACME account",
-        Effect::Accept { .. } => "Error accepting challenge",
-        Effect::Locate { .. } | Effect::Present { .. } => "Error presenting challenge",
-        Effect::CleanUp { .. } => "Error cleaning up challenge",
-        Effect::BuildRequest => "Failed to generate CSR",
-        Effect::GenerateKey { .. } | Effect::ReuseKey => "Failed to make the private key",
-        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => {
-            "Failed to write the Secret"
-        }
-        Effect::SelfCheck { .. } | Effect::Prepare { .. } | Effect::Deploy { .. } => "",
+        Effect::UpdateContacts => Doing::UpdateAccount,
+        Effect::Accept { .. } => Doing::Accept,
+        Effect::Locate { .. } | Effect::Present { .. } => Doing::Present,
+        Effect::CleanUp { .. } => Doing::CleanUp,
+        Effect::BuildRequest => Doing::BuildRequest,
+        Effect::GenerateKey { .. } | Effect::ReuseKey => Doing::MakeKey,
+        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => Doing::WriteSecret,
+        Effect::SelfCheck { .. } | Effect::Prepare { .. } | Effect::Deploy { .. } => Doing::Nothing,
     }
 }
 
@@ -263,15 +262,15 @@ pub(super) fn failure_of(order: &Order) -> Failure {
     if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
         return super::order::verdict(challenge);
     }
-    failure(
-        FailureClass::Ca,
-        format!(
-            "Failed to wait for order resource \"{}\" to become ready: order is in \"{}\" state: {}",
-            order.name,
-            order.state.as_str(),
-            order.reason
-        ),
-    )
+    let cause = Cause::Order(OrderFailure {
+        name: order.name.clone(),
+        url: order.url.clone(),
+        state: order.state.clone(),
+        problem: order.problem.clone().map(Box::new),
+        failure: order.failure.clone(),
+        reason: order.reason.clone(),
+    });
+    Failure::of(Doing::Nothing, cause)
 }
 
 /// What an authorization that was read means: for an order that is being authorized, and for a

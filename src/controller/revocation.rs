@@ -11,8 +11,8 @@
 
 use jiff::Timestamp;
 
-use super::{Change, DeedError, DeedErrorKind, Record, Snapshot, deploy};
-use crate::resource::{CertificateRecord, LeafFacts, Problem, Reason, Revocation};
+use super::{Change, EffectError, Record, Snapshot, deploy};
+use crate::resource::{CauseKind, CertificateRecord, LeafFacts, Problem, Reason, Revocation};
 
 /// How many revocations are remembered after the CA has answered.
 const KEPT: usize = 16;
@@ -61,7 +61,7 @@ pub fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
 pub fn answered(
     record: &CertificateRecord,
     fingerprint: &str,
-    answer: &Result<(), DeedError>,
+    answer: &Result<(), EffectError>,
     now: Timestamp,
 ) -> Record {
     let mut record = record.clone();
@@ -76,7 +76,7 @@ pub fn answered(
             true
         }
         Err(error) if is_final(error) => {
-            asked.refusal = Some(error.message.clone());
+            asked.refusal = Some(error.cause.clone());
             true
         }
         Err(_) => false,
@@ -98,19 +98,19 @@ pub fn answered(
 }
 
 /// Whether asking again is of no use.
-fn is_final(error: &DeedError) -> bool {
+fn is_final(error: &EffectError) -> bool {
     let limited = |problem: &Problem| problem.short_kind() == "rateLimited";
     // A CA that does not know who asks says nothing about the certificate.
-    let waits = error.is_unknown_account() || error.problem.as_deref().is_some_and(limited);
-    match error.kind {
-        DeedErrorKind::Refused | DeedErrorKind::Gone => error.problem.is_some() && !waits,
-        DeedErrorKind::Transient
-        | DeedErrorKind::Unusable
-        | DeedErrorKind::Precondition
-        | DeedErrorKind::State
-        | DeedErrorKind::Denied
-        | DeedErrorKind::Broken
-        | DeedErrorKind::Local => false,
+    let waits = error.cause.is_unknown_account() || error.problem().is_some_and(limited);
+    match error.kind() {
+        CauseKind::Refused | CauseKind::Gone => error.problem().is_some() && !waits,
+        CauseKind::Transient
+        | CauseKind::Unusable
+        | CauseKind::Precondition
+        | CauseKind::State
+        | CauseKind::Denied
+        | CauseKind::Program
+        | CauseKind::Local => false,
     }
 }
 

@@ -10,8 +10,8 @@ pub(super) use sorts::acts_for_the_account;
 use sorts::{is_for_the_order, is_our_own};
 
 use super::order_absorb::doing;
-use super::{ChallengeSeen, DeedError, DeedErrorKind, Effect, Intervals, Outcome};
-use crate::resource::{AuthorizationState, DeployStep, OrderState};
+use super::{ChallengeSeen, Effect, EffectError, Intervals, Outcome};
+use crate::resource::{AuthorizationState, CauseKind, DeployStep, Doing, OrderState};
 
 /// What has happened in this run. Gone when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,7 +47,7 @@ pub struct Run {
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
     /// Why the CSR was refused the last time.
-    pub finalize_refusal: Option<String>,
+    pub finalize_refusal: Option<EffectError>,
     /// When the order may be read next.
     pub poll: Poll,
     /// Challenges, by URL, that hold a slot.
@@ -99,7 +99,7 @@ pub struct Run {
     /// What could not be deployed in this run.
     pub not_deployed: BTreeSet<DeployStep>,
     /// The trouble that ends this run.
-    pub trouble: Option<(String, DeedError)>,
+    pub trouble: Option<(Doing, EffectError)>,
 }
 
 /// The grant of a slot.
@@ -326,23 +326,24 @@ impl Run {
     fn note_failure(
         &mut self,
         effect: &Effect,
-        error: &DeedError,
+        error: &EffectError,
         intervals: Intervals,
         now: Timestamp,
     ) {
-        if error.is_unknown_account() && acts_for_the_account(effect) && !self.account_is_back {
+        if error.cause.is_unknown_account() && acts_for_the_account(effect) && !self.account_is_back
+        {
             self.note_lost_account();
             return;
         }
         self.refusal_retry_after = error.retry_after.or(self.refusal_retry_after);
-        if is_our_own(error.kind) && is_for_the_order(effect) {
-            self.trouble = Some((doing(effect).to_owned(), error.clone()));
+        if is_our_own(error.kind()) && is_for_the_order(effect) {
+            self.trouble = Some((doing(effect), error.clone()));
             return;
         }
         match effect {
             Effect::Locate { url } | Effect::Present { url } | Effect::SelfCheck { url } => {
                 let own = intervals.self_check;
-                let own = if self.note_denial(effect, error.kind) { own * 2 } else { own };
+                let own = if self.note_denial(effect, error.kind()) { own * 2 } else { own };
                 let wait = own.max(error.retry_after.unwrap_or_default());
                 if let Ok(next) = now.checked_add(wait) {
                     self.not_before.insert(url.clone(), next);
@@ -360,12 +361,12 @@ impl Run {
                 *tries += 1;
                 self.unsure.insert(url.clone());
                 if *tries >= ACCEPT_TRIES {
-                    self.trouble = Some((doing(effect).to_owned(), error.clone()));
+                    self.trouble = Some((doing(effect), error.clone()));
                 }
             }
             Effect::Finalize => {
                 self.finalize_tries += 1;
-                self.finalize_refusal = Some(error.to_string());
+                self.finalize_refusal = Some(error.clone());
                 self.order_is_known = false;
                 self.poll = Poll::default();
                 // A CA that is away has refused nothing: the next run goes on with the order.
@@ -392,17 +393,17 @@ impl Run {
             | Effect::UpdateContacts
             | Effect::Publish
             | Effect::PublishTemporary
-            | Effect::Rewrite => self.trouble = Some((doing(effect).to_owned(), error.clone())),
+            | Effect::Rewrite => self.trouble = Some((doing(effect), error.clone())),
         }
     }
 
     /// Counts what does not pass by itself, and notes whether an answer may be out all the same.
-    fn note_denial(&mut self, effect: &Effect, kind: DeedErrorKind) -> bool {
+    fn note_denial(&mut self, effect: &Effect, kind: CauseKind) -> bool {
         let (Effect::Locate { url } | Effect::Present { url }) = effect else { return false };
         if matches!(effect, Effect::Present { .. }) && !kind.has_done_nothing() {
             self.may_be_out.insert(url.clone());
         }
-        if !kind.is_for_good() {
+        if !kind.is_permanent() {
             self.denials.remove(url);
             return false;
         }
@@ -418,20 +419,20 @@ impl Run {
 
     /// A server that cannot be reached is not asked again in this run; every other answer is said
     /// by the order's own record.
-    fn note_trouble(&mut self, effect: &Effect, error: &DeedError) {
-        if error.kind == DeedErrorKind::Transient {
-            self.trouble = Some((doing(effect).to_owned(), error.clone()));
+    fn note_trouble(&mut self, effect: &Effect, error: &EffectError) {
+        if error.kind() == CauseKind::Transient {
+            self.trouble = Some((doing(effect), error.clone()));
         }
     }
 
     /// A CA may need a moment between "valid" and handing out the certificate.
-    fn note_missing_certificate(&mut self, effect: &Effect, error: &DeedError, now: Timestamp) {
+    fn note_missing_certificate(&mut self, effect: &Effect, error: &EffectError, now: Timestamp) {
         self.poll.looks = self.poll.looks.saturating_add(1);
         let pause = Poll::pause(self.poll.looks, error.retry_after);
         self.poll.not_before = now.checked_add(pause).ok();
-        let waiting = matches!(error.kind, DeedErrorKind::Gone | DeedErrorKind::Transient);
+        let waiting = matches!(error.kind(), CauseKind::Gone | CauseKind::Transient);
         if waiting && self.poll.looks >= DOWNLOAD_TRIES {
-            self.trouble = Some((doing(effect).to_owned(), error.clone()));
+            self.trouble = Some((doing(effect), error.clone()));
         }
     }
 }

@@ -30,9 +30,9 @@ use super::{
     Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, links, news, rollback,
 };
 use crate::controller::{
-    Change, Deferral, Effect, Outcome, Record, Step, absorb, deploy as room, next_step,
+    Change, Deferral, Effect, EffectError, Outcome, Record, Step, absorb, deploy as room, next_step,
 };
-use crate::resource::{Deed, Order, Phase};
+use crate::resource::{Cause, Deed, Doing, Order, Phase};
 
 /// Outcomes that come in quick succession are written together: those of this long, or of four
 /// times what the last write took, so that a slow disk does not get most of the run.
@@ -390,7 +390,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 if let Effect::Deploy { step } = effect
                     && is_deployed
                 {
-                    self.deployed.extend(room::done(&snapshot.settings, *step));
+                    let target = room::target(&snapshot.settings, *step);
+                    self.deployed.extend(target.map(|target| target.to_string()));
                 }
                 if let Some(leaf) = live {
                     self.session.now_live(&leaf);
@@ -402,13 +403,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Err(illegal) => {
                 tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
-                let error = crate::controller::DeedError {
-                    kind: crate::controller::DeedErrorKind::Local,
-                    message: illegal.to_string(),
-                    problem: None,
-                    retry_after: None,
-                };
-                self.session.snapshot.run.trouble = Some((String::new(), error));
+                let error = EffectError::new(Cause::Local { message: illegal.to_string() });
+                self.session.snapshot.run.trouble = Some((Doing::Nothing, error));
             }
         }
     }

@@ -28,7 +28,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::controller::{DeedError, Effect, Intervals, Outcome, Snapshot};
+use crate::controller::{Effect, EffectError, Intervals, Outcome, Snapshot};
 use crate::resource::{Event, NamespacedName};
 
 pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
@@ -64,7 +64,7 @@ pub trait Performer {
         &self,
         _program: &str,
         _certificates: &[NamespacedName],
-    ) -> impl Future<Output = Result<(), DeedError>> {
+    ) -> impl Future<Output = Result<(), EffectError>> {
         std::future::ready(Ok(()))
     }
 
@@ -74,7 +74,7 @@ pub trait Performer {
     }
 
     /// Runs the operator's hook for failures.
-    fn alert(&self, _alert: &Alert) -> impl Future<Output = Result<(), DeedError>> {
+    fn alert(&self, _alert: &Alert) -> impl Future<Output = Result<(), EffectError>> {
         std::future::ready(Ok(()))
     }
 

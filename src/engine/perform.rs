@@ -27,7 +27,7 @@ use tokio::sync::{Mutex, Semaphore};
 use super::ports::{Clock, Store};
 use super::{Alert, Performer};
 use crate::acme::{AccountKey, Client, Limits};
-use crate::controller::{DeedError, Effect, Outcome, Snapshot};
+use crate::controller::{Effect, EffectError, Outcome, Snapshot};
 use crate::manifest::SecretSource;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::{NamespacedName, Token};
@@ -174,7 +174,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         &self,
         program: &str,
         certificates: &[NamespacedName],
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), EffectError> {
         self.reload_program(program, certificates).await
     }
 
@@ -182,7 +182,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         self.has_alert_hook()
     }
 
-    async fn alert(&self, alert: &Alert) -> Result<(), DeedError> {
+    async fn alert(&self, alert: &Alert) -> Result<(), EffectError> {
         self.alert_program(alert).await
     }
 

@@ -9,10 +9,8 @@ use super::Performer as _;
 use super::perform::World;
 use super::ports::{Clock, Key, Lock, Store, StoreError};
 use super::session::{Session, Task};
-use crate::controller::{
-    Change, DeedError, DeedErrorKind, Intervals, Record, Step, account as room,
-};
-use crate::resource::{Account, AccountDeed};
+use crate::controller::{Change, EffectError, Intervals, Record, Step, account as room};
+use crate::resource::{Account, AccountDeed, Cause};
 
 /// What is to be done with an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +32,7 @@ pub async fn settle_account<C: Clock, S: Store>(
     task: &Task,
     wish: AccountWish,
     lock_timeout: SignedDuration,
-) -> Result<Result<Account, DeedError>, StoreError> {
+) -> Result<Result<Account, EffectError>, StoreError> {
     let intervals = Intervals { self_check: SignedDuration::ZERO };
     let session = Session::load(store, task, intervals, clock.now()).await?;
     let _lease = store.lock(&Lock::Account(session.account_id()), lock_timeout).await?;
@@ -58,7 +56,7 @@ pub async fn settle_account<C: Clock, S: Store>(
                 continue;
             }
             Step::Act(effects) => effects,
-            Step::Fail(failure) => return Ok(Err(precondition(failure.message))),
+            Step::Fail(failure) => return Ok(Err(EffectError::new(failure.cause))),
             Step::Settled | Step::Wait { .. } => break,
         };
         for effect in effects {
@@ -86,13 +84,13 @@ async fn deactivate<C: Clock, S: Store>(
     world: &World<'_, C, S>,
     session: &mut Session<'_, S>,
     known: Account,
-) -> Result<Result<Account, DeedError>, StoreError> {
+) -> Result<Result<Account, EffectError>, StoreError> {
     let is_second = known.deed == AccountDeed::Deactivate;
     let asked = Account { deed: AccountDeed::Deactivate, ..known };
     session.apply(Record::of(Change::Account(Box::new(asked.clone()))));
     session.flush_without_journal().await?;
     if let Err(error) = world.deactivate_account(&session.snapshot).await {
-        let kind = error.problem.as_ref().map(|problem| problem.short_kind().to_owned());
+        let kind = error.problem().map(|problem| problem.short_kind().to_owned());
         let is_gone = matches!(kind.as_deref(), Some("unauthorized" | "accountDoesNotExist"));
         if !(is_second && is_gone) {
             return Ok(Err(error));
@@ -109,10 +107,10 @@ async fn deactivate<C: Clock, S: Store>(
     Ok(Ok(done))
 }
 
-fn not_registered(server: &str) -> DeedError {
+fn not_registered(server: &str) -> EffectError {
     precondition(format!("no account is known at {server}"))
 }
 
-fn precondition(message: String) -> DeedError {
-    DeedError { kind: DeedErrorKind::Precondition, message, problem: None, retry_after: None }
+fn precondition(message: String) -> EffectError {
+    EffectError::new(Cause::Precondition { message })
 }

@@ -8,10 +8,10 @@ use super::links;
 use super::perform::World;
 use super::ports::{Clock, Lock, Store, StoreError};
 use super::session::{Session, Task};
-use crate::controller::{DeedError, DeedErrorKind, Intervals, Snapshot, revocation};
+use crate::controller::{EffectError, Intervals, Snapshot, revocation};
 use crate::pki::Chain;
 use crate::resource::{
-    BannedKey, LeafFacts, NamespacedName, PublicKeyDigest, Revocation, RevocationReason,
+    BannedKey, Cause, LeafFacts, NamespacedName, PublicKeyDigest, Revocation, RevocationReason,
 };
 use crate::store::Records;
 
@@ -124,7 +124,7 @@ pub struct Told {
     /// The revocation.
     pub revocation: Revocation,
     /// What the CA, or the way to it, said.
-    pub answer: Result<(), DeedError>,
+    pub answer: Result<(), EffectError>,
 }
 
 /// Revokes what is owed of a task's certificate and due, and says what came of it, and what stays
@@ -149,12 +149,9 @@ pub async fn revoke_owed<C: Clock, S: Store>(
                 let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
                 world.revoke(&session.snapshot, der, due.reason).await
             }
-            Err(error) => Err(DeedError {
-                kind: DeedErrorKind::State,
+            Err(error) => Err(EffectError::new(Cause::State {
                 message: format!("the certificate that is kept for it is damaged: {error}"),
-                problem: None,
-                retry_after: None,
-            }),
+            })),
         };
         let (record, now) = (&session.snapshot.record, clock.now());
         let record = revocation::answered(record, &due.fingerprint, &answer, now);

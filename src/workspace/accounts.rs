@@ -2,13 +2,13 @@
 
 use super::open::Workspace;
 use super::run::{Job, RunError};
-use crate::controller::DeedError;
+use crate::controller::EffectError;
 use crate::engine::ports::{StoreError, SystemClock};
 use crate::engine::{AccountWish, settle_account};
 use crate::resource::{Account, Issuer};
 
 /// What came of a wish for one account.
-pub type Settled = Result<Result<Account, DeedError>, StoreError>;
+pub type Settled = Result<Result<Account, EffectError>, StoreError>;
 
 impl Workspace {
     /// Makes the accounts of these Issuers as they are wished to be, one after the other.

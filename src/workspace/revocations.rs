@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::open::Workspace;
 use super::run::{Job, RunError};
 use super::selection::Targets;
-use crate::controller::{DeedError, Intervals};
+use crate::controller::{EffectError, Intervals};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{AskError, Asked, Task, Told, Wish, ask_to_revoke, look, revoke_owed};
 use crate::pki::{Chain, PrivateKey};
@@ -38,7 +38,7 @@ pub struct Refusal {
     /// The Issuer.
     pub issuer: String,
     /// What it said.
-    pub error: DeedError,
+    pub error: EffectError,
 }
 
 /// Whether something of a certificate is still to be revoked.

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use certctl::controller::{
-    AuthorizationSeen, ChallengeSeen, DeedError, DeedErrorKind, OrderSeen, Outcome,
-};
+use certctl::controller::{AuthorizationSeen, ChallengeSeen, EffectError, OrderSeen, Outcome};
 use certctl::resource::{
-    AuthorizationState, ChallengeType, Identifier, OfferedChallenge, OrderState, Problem,
+    AuthorizationState, CaFailure, CaFault, Cause, ChallengeType, Identifier, OfferedChallenge,
+    OrderState, Problem,
 };
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{Issuer, KeyPair};
@@ -71,7 +70,7 @@ pub(crate) struct CaAuthorization {
     verdict: Option<bool>,
 }
 
-type Answer = Result<Outcome, DeedError>;
+type Answer = Result<Outcome, EffectError>;
 
 impl Ca {
     pub(crate) fn new() -> Self {
@@ -212,14 +211,10 @@ impl Ca {
         issuance::issue(&self.issuer, csr, &order.identifiers, now, life, self.wrong)
     }
 
-    fn find(&self, url: &str) -> Result<usize, DeedError> {
+    fn find(&self, url: &str) -> Result<usize, EffectError> {
         let found = self.orders.iter().position(|order| order.url == url && !order.forgotten);
-        found.ok_or_else(|| DeedError {
-            kind: DeedErrorKind::Gone,
-            message: format!("{url}: not found"),
-            problem: None,
-            retry_after: None,
-        })
+        let gone = || Cause::ca(CaFault::Gone, format!("{url}: not found"));
+        found.ok_or_else(|| EffectError::new(gone()))
     }
 
     fn settle(&mut self, index: usize) {
@@ -311,13 +306,10 @@ fn problem(kind: &str, status: u16) -> Problem {
     Problem { status: Some(status), kind, detail: "no".to_owned(), ..Problem::default() }
 }
 
-fn refusal(kind: &str, status: u16) -> DeedError {
-    DeedError {
-        kind: DeedErrorKind::Refused,
-        message: kind.to_owned(),
-        problem: Some(Box::new(problem(kind, status))),
-        retry_after: None,
-    }
+fn refusal(kind: &str, status: u16) -> EffectError {
+    let problem = Some(Box::new(problem(kind, status)));
+    let (url, message) = (String::new(), String::new());
+    EffectError::new(Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message }))
 }
 
 /// The number at the end of a URL.

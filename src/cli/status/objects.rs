@@ -131,7 +131,7 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
         fingerprint_sha256: leaf.map(|leaf| leaf.fingerprint.clone()),
         rolled_back_from: view.went_back().map(|back| back.from.to_string()),
         order: view.order().map(|order| order.name.clone()),
-        last_failure: failure.map(|failure| failure.message.clone()),
+        last_failure: failure.map(ToString::to_string),
     };
     let mut metadata = own.unwrap_or(&bare).clone();
     for (name, note) in plain(&notes).as_object().into_iter().flatten() {

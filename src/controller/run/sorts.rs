@@ -1,18 +1,19 @@
 //! Sorts of deeds and of errors, as far as a run treats them alike.
 
-use crate::controller::{DeedErrorKind, Effect};
+use crate::controller::Effect;
+use crate::resource::CauseKind;
 
 /// Trouble that no answer of the CA, and no waiting, changes.
-pub(super) fn is_our_own(kind: DeedErrorKind) -> bool {
+pub(super) fn is_our_own(kind: CauseKind) -> bool {
     match kind {
-        DeedErrorKind::Precondition | DeedErrorKind::State => true,
-        DeedErrorKind::Transient
-        | DeedErrorKind::Refused
-        | DeedErrorKind::Gone
-        | DeedErrorKind::Unusable
-        | DeedErrorKind::Denied
-        | DeedErrorKind::Broken
-        | DeedErrorKind::Local => false,
+        CauseKind::Precondition | CauseKind::State => true,
+        CauseKind::Transient
+        | CauseKind::Refused
+        | CauseKind::Gone
+        | CauseKind::Unusable
+        | CauseKind::Denied
+        | CauseKind::Program
+        | CauseKind::Local => false,
     }
 }
 

@@ -6,7 +6,7 @@ use super::fixture::{after, hours, key, leaf, live, now, request};
 use crate::controller::policy::{READINESS, first_trigger, first_violation};
 use crate::controller::{Change, Record, Snapshot, Step, issuing, readiness, rollback, trigger};
 use crate::resource::{
-    BannedKey, CertificateRecord, ConditionType, PublishedPair, Reason, Revocation,
+    BannedKey, CaFault, Cause, CertificateRecord, ConditionType, PublishedPair, Reason, Revocation,
     RevocationReason, Rollback,
 };
 
@@ -56,7 +56,7 @@ fn revocation(revoked_at: Option<Timestamp>, refusal: Option<&str>) -> Revocatio
         without_replacement: false,
         certificate: String::new(),
         revoked_at,
-        refusal: refusal.map(str::to_owned),
+        refusal: refusal.map(|why| Cause::ca(CaFault::Refused, why)),
     }
 }
 

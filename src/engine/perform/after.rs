@@ -1,7 +1,7 @@
 //! Deeds at the CA that belong to no order: revocation, and the end of an account.
 
 use super::{World, trouble};
-use crate::controller::{DeedError, Snapshot};
+use crate::controller::{EffectError, Snapshot};
 use crate::engine::ports::{Clock, Store};
 use crate::pki::PrivateKey;
 use crate::resource::RevocationReason;
@@ -14,7 +14,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
         der: &[u8],
         reason: RevocationReason,
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), EffectError> {
         let key = self.account_key(snapshot).await?;
         let url = registered(snapshot)?;
         let client = self.client(snapshot)?;
@@ -29,14 +29,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         key: &PrivateKey,
         der: &[u8],
         reason: RevocationReason,
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), EffectError> {
         let client = self.client(snapshot)?;
         client.revoke_by_key(key, der, reason.code()).await.map_err(|e| trouble::ca(&e))
     }
 
     /// Gives the account of the snapshot's issuer up for good. Idempotent: a CA that refuses
     /// because it is deactivated already is looked at by the caller.
-    pub async fn deactivate_account(&self, snapshot: &Snapshot) -> Result<(), DeedError> {
+    pub async fn deactivate_account(&self, snapshot: &Snapshot) -> Result<(), EffectError> {
         let key = self.account_key(snapshot).await?;
         let url = registered(snapshot)?;
         let client = self.client(snapshot)?;
@@ -44,7 +44,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-fn registered(snapshot: &Snapshot) -> Result<&str, DeedError> {
+fn registered(snapshot: &Snapshot) -> Result<&str, EffectError> {
     let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
     url.ok_or_else(|| {
         trouble::precondition(format!("no account is known at {}", snapshot.issuer.acme.server))

@@ -12,7 +12,7 @@ use crate::acme::{
     OrderView, Session,
 };
 use crate::controller::{
-    AuthorizationSeen, ChallengeSeen, DeedError, Effect, OrderSeen, Outcome, Secret, Snapshot,
+    AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, Secret, Snapshot,
     account, chain,
 };
 use crate::engine::inputs::{account_id, digest_of};
@@ -27,7 +27,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         effect: Effect,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         match effect {
             Effect::ObtainAccountKey => return self.obtain_account_key(snapshot).await,
             Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
@@ -91,7 +91,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
     }
 
-    pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, DeedError> {
+    pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, EffectError> {
         let acme = &snapshot.issuer.acme;
         let key = (acme.server.clone(), acme.ca_bundle.clone(), acme.skip_tls_verify);
         if let Some(client) = self.clients.borrow().get(&key) {
@@ -109,7 +109,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         account_url: &str,
-    ) -> Result<(Session, Rc<AccountKey>), DeedError> {
+    ) -> Result<(Session, Rc<AccountKey>), EffectError> {
         let key = self.account_key(snapshot).await?;
         let session = Session::new(self.client(snapshot)?, (*key).clone(), account_url);
         Ok((session, key))
@@ -118,7 +118,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn account_key(
         &self,
         snapshot: &Snapshot,
-    ) -> Result<Rc<AccountKey>, DeedError> {
+    ) -> Result<Rc<AccountKey>, EffectError> {
         let id = account_id(&account::identity(snapshot));
         if let Some(key) = self.account_keys.borrow().get(&id) {
             return Ok(Rc::clone(key));
@@ -138,7 +138,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// The key of the referenced secret if there is one, else the one an interrupted run made, else
     /// a new one.
-    async fn obtain_account_key(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    async fn obtain_account_key(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let acme = &snapshot.issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&account::identity(snapshot));
@@ -177,7 +177,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
     }
 
-    async fn account(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
+    async fn account(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, EffectError> {
         let client = self.client(snapshot)?;
         let key = self.account_key(snapshot).await?;
         let wanted = account::contacts(snapshot);
@@ -214,7 +214,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
     }
 
-    async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
         let spec = &order.spec;
         if !spec.profile.is_empty() {
@@ -237,7 +237,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
         order: &Order,
         session: &Session,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let url = order.certificate_url.clone().unwrap_or_default();
         let downloaded = session.certificate(&url).await.map_err(|e| trouble::ca(&e))?;
         let invalid = |error: &dyn std::fmt::Display| {
@@ -279,7 +279,7 @@ fn with_default_key(reference: &SecretKeySelector, default: &str) -> SecretKeySe
     SecretKeySelector { name: reference.name.clone(), key: key.to_owned() }
 }
 
-fn usable(answer: &AccountAnswer) -> Result<(), DeedError> {
+fn usable(answer: &AccountAnswer) -> Result<(), EffectError> {
     match &answer.status {
         AccountStatus::Valid | AccountStatus::Other(_) => Ok(()),
         AccountStatus::Deactivated => {
@@ -294,7 +294,7 @@ fn usable(answer: &AccountAnswer) -> Result<(), DeedError> {
 fn offers_profile(
     profiles: Option<&std::collections::BTreeMap<String, String>>,
     wanted: &str,
-) -> Result<(), DeedError> {
+) -> Result<(), EffectError> {
     match profiles {
         None => Err(trouble::refused(format!(
             "the CA has no profiles, and the issuer asks for \"{wanted}\""
@@ -310,7 +310,7 @@ fn offers_profile(
     }
 }
 
-fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, DeedError> {
+fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, EffectError> {
     let view = answer.map_err(|error| trouble::ca(&error))?;
     Ok(Outcome::Order(Box::new(OrderSeen {
         url: view.url,
@@ -351,7 +351,7 @@ fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
 }
 
 /// The DER inside a CSR's PEM.
-fn csr_der(pem: &str) -> Result<Vec<u8>, DeedError> {
+fn csr_der(pem: &str) -> Result<Vec<u8>, EffectError> {
     let body: String =
         pem.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
     base64::prelude::BASE64_STANDARD.decode(body).map_err(|error| {
