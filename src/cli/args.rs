@@ -22,7 +22,7 @@ pub use certificate::{
 };
 pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb};
 pub use create::{CreateRequestArgs, CreateVerb};
-pub use global::{Format, GlobalArgs};
+pub use global::{Format, GlobalArgs, HTTP01_LISTEN, RESOLVERS};
 pub use manifest::{RehearseArgs, ValidateArgs};
 pub use manual::{CompletionArgs, ExplainArgs, ManArgs, SchemaArgs, VersionArgs};
 pub use timer::{TimerPrintArgs, TimerVerb};

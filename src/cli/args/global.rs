@@ -88,17 +88,17 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "DURATION", default_value = "60s", global = true,
           hide_short_help = true, value_parser = values::positive_duration)]
     pub hook_timeout: GoDuration,
-    /// Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]
-    #[arg(long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
+    // One that is named must be had; the default falls back to IPv4, so it is none of clap's.
+    #[arg(help = format!("Address the HTTP-01 listener binds (repeat) [default: `{HTTP01_LISTEN}`]"), long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
           value_delimiter = ',', global = true, hide_short_help = true,
           value_parser = values::listen_address)]
     pub http01_listen: Vec<SocketAddr>,
-    /// Port the HTTP-01 self-check asks [default: 80]
-    #[arg(long, value_name = "PORT", global = true, hide_short_help = true,
+    /// Port the HTTP-01 self-check asks
+    #[arg(long, value_name = "PORT", default_value_t = 80, global = true, hide_short_help = true,
           value_parser = clap::value_parser!(u16).range(1..))]
-    pub http01_check_port: Option<u16>,
-    /// DNS server for all lookups (repeat) [default: those of resolv.conf]
+    pub http01_check_port: u16,
     #[arg(
+        help = format!("DNS server for all lookups (repeat) [default: {RESOLVERS}]"),
         long,
         value_name = "HOST:PORT",
         env = "CERTCTL_RESOLVERS",
@@ -166,3 +166,9 @@ pub enum Format {
     /// Metrics under cert-manager's names (`status` only).
     Prometheus,
 }
+
+/// Where the HTTP-01 listener listens when neither a flag nor a manifest says.
+pub const HTTP01_LISTEN: &str = "[::]:80";
+
+/// Which DNS servers are asked when no flag says.
+pub const RESOLVERS: &str = "those of resolv.conf";
