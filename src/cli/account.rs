@@ -13,7 +13,7 @@ use super::shell::Shell;
 use super::work::{open, targets};
 use super::yaml;
 use crate::acme::AccountKey;
-use crate::controller::{DeedError, Failure};
+use crate::controller::Failure;
 use crate::engine::AccountWish;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::resource::{Account, AccountDeed, Issuer, NamespacedName};
@@ -183,7 +183,7 @@ fn tell(
     shell: &mut Shell,
     issuer: &Issuer,
     wish: AccountWish,
-    done: &Result<Account, DeedError>,
+    done: &Result<Account, Failure>,
 ) -> exit::Ending {
     let name = &issuer.metadata.name;
     match done {
@@ -209,7 +209,7 @@ fn tell(
         }
         Err(error) => {
             let message = escape(&error.message);
-            let class = Failure::of_deed("", error).class;
+            let class = error.class;
             let remark = Remark::new(Level::Error, format!("error: {name}: {message}"), &message)
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class_word(class));

@@ -35,7 +35,7 @@ mod tests;
 use jiff::Timestamp;
 
 use run::acts_for_the_account;
-pub use run::{Grant, Poll, Run};
+pub use run::{Grant, Poll, RevocationWish, Run, Wish};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
     AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect, Failure,
@@ -66,28 +66,35 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
 /// Clean-up never decides and never blocks: its effects are handed out beside whatever the rooms
 /// want.
 pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
-    let owed = challenge::clean_ups(snapshot);
+    (challenge::clean_ups(snapshot), step_of(CONTROLLERS, snapshot, now))
+}
+
+/// The step of the first of these controllers that is not settled, unless trouble has ended the
+/// run; and what needs no CA while one waits.
+pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some((doing, error)) = &snapshot.run.trouble {
         let failure = Failure::of_deed(doing, error);
         let step = match trigger::decide(snapshot, now) {
             Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
             Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_) => failure,
         };
-        return (owed, Step::Fail(step));
+        return Step::Fail(step);
     }
-    for (_, decide) in CONTROLLERS {
-        match decide(snapshot, now) {
-            Step::Settled => {}
-            step @ Step::Wait { .. } => return (owed, meanwhile(snapshot, now).unwrap_or(step)),
-            step @ (Step::Record(_) | Step::Act(_) | Step::Fail(_)) => return (owed, step),
-        }
+    match first_step(controllers, snapshot, now) {
+        step @ Step::Wait { .. } => meanwhile(snapshot, now).unwrap_or(step),
+        step @ (Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_)) => step,
     }
-    (owed, Step::Settled)
+}
+
+/// The step of the first of these controllers that is not settled.
+pub fn first_step(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
+    let steps = controllers.iter().map(|(_, decide)| decide(snapshot, now));
+    steps.into_iter().find(|step| *step != Step::Settled).unwrap_or(Step::Settled)
 }
 
 /// What needs no CA and does not wait for one: formats and deployment; and, when nothing is being issued, the
 /// removal of a key that was made in vain, and the Ready condition.
-pub fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
+fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     let rooms: &[Decide] = if snapshot.is_issuing() {
         &[formats::decide, deploy::decide]
     } else {
@@ -135,7 +142,8 @@ pub fn absorb(
             Effect::ObtainAccountKey
             | Effect::FindAccount
             | Effect::RegisterAccount
-            | Effect::UpdateContacts,
+            | Effect::UpdateContacts
+            | Effect::DeactivateAccount,
             outcome,
         ) => account::absorb(snapshot, effect, outcome, now),
         (
@@ -160,5 +168,10 @@ pub fn absorb(
         }
         (Effect::Rewrite, outcome) => formats::absorb(snapshot, &outcome, now),
         (Effect::Deploy { step }, outcome) => deploy::absorb(snapshot, *step, outcome, now),
+        (Effect::Revoke { fingerprint, .. }, outcome) => {
+            revocation::absorb(snapshot, fingerprint, outcome, now)
+        }
+        (Effect::SwitchBack { .. }, outcome) => rollback::absorb(snapshot, &outcome, now),
+        (Effect::RestoreLinks { .. }, outcome) => links::absorb(snapshot, &outcome, now),
     }
 }

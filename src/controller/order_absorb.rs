@@ -254,7 +254,13 @@ pub(super) fn doing(effect: &Effect) -> &'static str {
         Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => {
             "Failed to write the Secret"
         }
-        Effect::SelfCheck { .. } | Effect::Prepare { .. } | Effect::Deploy { .. } => "",
+        Effect::SelfCheck { .. }
+        | Effect::Prepare { .. }
+        | Effect::Deploy { .. }
+        | Effect::Revoke { .. }
+        | Effect::SwitchBack { .. }
+        | Effect::RestoreLinks { .. }
+        | Effect::DeactivateAccount => "",
     }
 }
 

@@ -11,7 +11,7 @@ use sorts::{is_for_the_order, is_our_own};
 
 use super::order_absorb::doing;
 use super::{ChallengeSeen, DeedError, DeedErrorKind, Effect, Intervals, Outcome};
-use crate::resource::{AuthorizationState, DeployStep, OrderState};
+use crate::resource::{AuthorizationState, DeployStep, OrderState, RevocationReason};
 
 /// What has happened in this run. Gone when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,8 +98,39 @@ pub struct Run {
     pub deployed: BTreeSet<DeployStep>,
     /// What could not be deployed in this run.
     pub not_deployed: BTreeSet<DeployStep>,
+    /// What is asked for in this run, beside what is recorded.
+    pub wish: Option<Wish>,
+    /// What the CA answered to revocations, by fingerprint.
+    pub revocations: Vec<(String, Result<(), DeedError>)>,
+    /// The revision that was left in this run, and the one that is live instead.
+    pub went_back: Option<(u32, u32)>,
+    /// The CA was told the contacts in this run.
+    pub contacts_are_told: bool,
+    /// An earlier run was to deactivate the account, and may have done it.
+    pub may_be_deactivated: bool,
     /// The trouble that ends this run.
     pub trouble: Option<(String, DeedError)>,
+}
+
+/// What is asked for by hand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// The live certificate is to be revoked.
+    Revoke(RevocationWish),
+    /// This revision is to be live again; the one before the live one when none is named.
+    RollBack(Option<u32>),
+}
+
+/// A revocation of the live certificate that is asked for by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevocationWish {
+    pub reason: RevocationReason,
+    /// Before its replacement is there.
+    pub at_once: bool,
+    /// Nothing is issued in its place.
+    pub without_replacement: bool,
+    /// The live certificate in PEM.
+    pub certificate: Option<String>,
 }
 
 /// The grant of a slot.
@@ -174,7 +205,15 @@ impl Run {
                     self.note_account();
                 }
             }
-            Effect::RegisterAccount => self.note_account(),
+            Effect::RegisterAccount => {
+                self.contacts_are_told = true;
+                self.note_account();
+            }
+            Effect::UpdateContacts => self.contacts_are_told = true,
+            Effect::Revoke { fingerprint, .. } => {
+                self.revocations.push((fingerprint.clone(), Ok(())));
+            }
+            Effect::SwitchBack { from, to, .. } => self.went_back = Some((*from, *to)),
             Effect::CreateOrder => {
                 self.note_answer(now);
                 self.ordered = true;
@@ -215,7 +254,8 @@ impl Run {
             Effect::GenerateKey { .. }
             | Effect::ReuseKey
             | Effect::BuildRequest
-            | Effect::UpdateContacts
+            | Effect::RestoreLinks { .. }
+            | Effect::DeactivateAccount
             | Effect::Locate { .. }
             | Effect::Download => {}
             Effect::PublishTemporary => self.note_other_files(),
@@ -351,6 +391,11 @@ impl Run {
             Effect::Deploy { step } => {
                 self.not_deployed.insert(*step);
             }
+            Effect::Revoke { fingerprint, .. } => {
+                self.revocations.push((fingerprint.clone(), Err(error.clone())));
+            }
+            Effect::DeactivateAccount
+                if self.may_be_deactivated && error.is_of_a_gone_account() => {}
             Effect::CleanUp { url, .. } => {
                 self.clean_up_failed.insert(url.clone());
             }
@@ -392,7 +437,12 @@ impl Run {
             | Effect::UpdateContacts
             | Effect::Publish
             | Effect::PublishTemporary
-            | Effect::Rewrite => self.trouble = Some((doing(effect).to_owned(), error.clone())),
+            | Effect::Rewrite
+            | Effect::SwitchBack { .. }
+            | Effect::RestoreLinks { .. }
+            | Effect::DeactivateAccount => {
+                self.trouble = Some((doing(effect).to_owned(), error.clone()));
+            }
         }
     }
 
@@ -456,6 +506,7 @@ fn pause_ends(now: Timestamp, looks: u32, outcome: &Outcome) -> Option<Timestamp
         | Outcome::PublishedTemporary(_)
         | Outcome::Rewritten
         | Outcome::Deployed { .. }
+        | Outcome::Done
         | Outcome::Failed(_) => None,
     };
     now.checked_add(Poll::pause(looks, retry_after)).ok()

@@ -5,9 +5,10 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::resource::{
-    Account, AuthorizationState, CertificateRecord, CertificateRequest, CheckReport, DeployStep,
-    Dns01Target, Event, EventType, FailureClass, Identifier, KeyAlgorithm, KeyFacts, LeafFacts,
-    OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
+    Account, AuthorizationState, BannedKey, CertificateRecord, CertificateRequest, CheckReport,
+    DeployStep, Dns01Target, Event, EventType, FailureClass, Identifier, KeyAlgorithm, KeyFacts,
+    LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
+    RevocationReason,
 };
 
 /// What one controller wants next, given what is known.
@@ -108,13 +109,21 @@ pub enum Change {
     DropNextKey,
     /// The account's private key, PKCS#8 PEM, then the account that goes with it.
     AccountKey(Secret, Box<Account>),
-    /// An account.
+    /// An account. With one that is deactivated its key goes.
     Account(Box<Account>),
+    /// A key that is never used again.
+    Ban(BannedKey),
 }
 
 /// Text that must not be printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub Zeroizing<String>);
+
+impl std::hash::Hash for Secret {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.as_str().hash(state);
+    }
+}
 
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -200,6 +209,32 @@ pub enum Effect {
         /// Which part of it.
         step: DeployStep,
     },
+    /// POST revokeCert.
+    Revoke {
+        /// The certificate in PEM, and its fingerprint.
+        certificate: String,
+        fingerprint: String,
+        reason: RevocationReason,
+        /// The certificate's own key in PEM, which any CA takes instead of the account's.
+        key: Option<Secret>,
+    },
+    /// Make a kept set live again.
+    SwitchBack {
+        /// The set, and its revision.
+        set: String,
+        to: u32,
+        /// The revision that is live until then.
+        from: u32,
+    },
+    /// Put the links to the live files right.
+    RestoreLinks {
+        /// The set that `..data` is to lead to; `None` when `..data` is that set, as a folder.
+        set: Option<String>,
+        /// Its revision.
+        revision: u32,
+    },
+    /// POST "deactivated" to the account.
+    DeactivateAccount,
 }
 
 /// What came of a deed.
@@ -263,6 +298,8 @@ pub enum Outcome {
         /// Digest of the files it was done with.
         files: String,
     },
+    /// `Revoke`, `SwitchBack`, `RestoreLinks`, `DeactivateAccount`: done.
+    Done,
     /// Any deed: it did not work.
     Failed(DeedError),
 }
@@ -289,6 +326,7 @@ impl Outcome {
             Self::PublishedTemporary(_) => "published temporarily",
             Self::Rewritten => "rewritten",
             Self::Deployed { .. } => "deployed",
+            Self::Done => "done",
             Self::Failed(_) => "failed",
         }
     }
@@ -354,6 +392,12 @@ pub struct DeedError {
 }
 
 impl DeedError {
+    /// Whether the CA does not let the account do anything any more.
+    pub fn is_of_a_gone_account(&self) -> bool {
+        let kind = self.problem.as_ref().map(|problem| problem.short_kind());
+        matches!(kind, Some("unauthorized" | "accountDoesNotExist"))
+    }
+
     /// Whether the CA does not know the account that asked (RFC 8555 section 6.7).
     pub fn is_unknown_account(&self) -> bool {
         self.problem.as_ref().is_some_and(|p| p.short_kind() == "accountDoesNotExist")

@@ -90,3 +90,27 @@ impl std::fmt::Debug for SecretFiles {
         f.debug_map().entries(self.0.iter().map(|(name, bytes)| (name, bytes.len()))).finish()
     }
 }
+
+/// One kept set, decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptPair {
+    /// Its folder's name.
+    pub name: String,
+    /// The revision it was published as; 0 when it was there before certctl.
+    pub revision: u32,
+    /// Whether it is the live one.
+    pub is_live: bool,
+    /// What is in it, or why that cannot be read.
+    pub pair: Result<PublishedPair, String>,
+}
+
+/// Links that are to be put right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// The set that `..data` is to lead to; `None` when `..data` is that set itself, as a folder.
+    pub set: Option<String>,
+    /// The revision of the set.
+    pub revision: u32,
+    /// What is missing or leads elsewhere, in words.
+    pub what: String,
+}

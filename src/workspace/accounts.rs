@@ -2,13 +2,13 @@
 
 use super::open::Workspace;
 use super::run::{Job, RunError};
-use crate::controller::DeedError;
-use crate::engine::ports::{StoreError, SystemClock};
-use crate::engine::{AccountWish, settle_account};
+use crate::controller::{Failure, Snapshot, account};
+use crate::engine::ports::StoreError;
+use crate::engine::{AccountWish, Ending, Goal, Task};
 use crate::resource::{Account, Issuer};
 
 /// What came of a wish for one account.
-pub type Settled = Result<Result<Account, DeedError>, StoreError>;
+pub type Settled = Result<Result<Account, Failure>, StoreError>;
 
 impl Workspace {
     /// Makes the accounts of these Issuers as they are wished to be, one after the other.
@@ -18,17 +18,24 @@ impl Workspace {
         wish: AccountWish,
         job: Job,
     ) -> Result<Vec<Settled>, RunError> {
-        let timeout = self.settings.options.lock_timeout;
         self.with_world(job, async |world| {
             let mut settled = Vec::new();
             for issuer in issuers {
-                let task = self.issuer_task(issuer);
-                let account =
-                    settle_account(&SystemClock, &self.state, world, &task, wish, timeout);
-                settled.push(Box::pin(account).await);
+                let task = Task { goal: Goal::Account(wish), ..self.issuer_task(issuer) };
+                let reached = self.reach(world, &task).await;
+                settled.push(reached.map(|(ending, snapshot)| came_to(ending, snapshot)));
             }
             settled
         })
         .await
+    }
+}
+
+fn came_to(ending: Ending, snapshot: Snapshot) -> Result<Account, Failure> {
+    match (&snapshot.run.trouble, ending, &snapshot.account) {
+        (Some((_, error)), ..) => Err(Failure::of_deed("", error)),
+        (None, Ending::Failed { failure, .. }, _) => Err(failure),
+        (None, _, Some(account)) => Ok(account.clone()),
+        (None, _, None) => Err(account::not_registered(&snapshot)),
     }
 }

@@ -167,6 +167,7 @@ pub(crate) fn idle() -> Snapshot {
         retired: Vec::new(),
         order_count: 0,
         input_digest: "today's".to_owned(),
+        sets: Vec::new(),
         banned_keys: certctl::resource::BannedKeys::default(),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         run: Run::default(),

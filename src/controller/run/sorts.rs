@@ -40,7 +40,11 @@ pub(in crate::controller) fn acts_for_the_account(effect: &Effect) -> bool {
         | Effect::Publish
         | Effect::PublishTemporary
         | Effect::Rewrite
-        | Effect::Deploy { .. } => false,
+        | Effect::Deploy { .. }
+        | Effect::Revoke { .. }
+        | Effect::SwitchBack { .. }
+        | Effect::RestoreLinks { .. }
+        | Effect::DeactivateAccount => false,
     }
 }
 
@@ -53,5 +57,7 @@ pub(super) fn is_for_the_order(effect: &Effect) -> bool {
             | Effect::SelfCheck { .. }
             | Effect::CleanUp { .. }
             | Effect::Deploy { .. }
+            | Effect::Revoke { .. }
+            | Effect::DeactivateAccount
     )
 }
