@@ -70,26 +70,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
         &["src/cli/config.rs", "src/cli/config/value.rs"],
         "to be removed: the names of the settings stand above their values",
     ),
-    (
-        &[
-            "src/controller/account.rs",
-            "src/controller/challenge.rs",
-            "src/controller/order.rs",
-            "src/controller/order_absorb.rs",
-            "src/controller/run.rs",
-            "src/controller/snapshot.rs",
-        ],
-        "to be removed: an order has three state machines",
-    ),
-    (
-        &[
-            "src/controller/policy.rs",
-            "src/controller/readiness.rs",
-            "src/controller/rollback.rs",
-            "src/controller/window.rs",
-        ],
-        "to be removed: the rule of renewal has no file of its own",
-    ),
     (&["src/manifest/builder.rs", "src/manifest/tree.rs"], "to be removed: one file in two"),
     (
         &["src/pki/certificate.rs", "src/pki/chain.rs", "src/pki/verify.rs"],

@@ -15,7 +15,6 @@
 
 use jiff::Timestamp;
 
-use super::order_absorb::doing;
 use super::{
     Change, DeedError, Deferral, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step,
     Wake, order,
@@ -163,53 +162,95 @@ pub fn contacts(snapshot: &Snapshot) -> Vec<String> {
     if email.is_empty() { Vec::new() } else { vec![format!("mailto:{}", email.to_lowercase())] }
 }
 
-/// Why there is no account, by the deed that failed.
+/// Why there is no account, by the effect that failed.
 fn reason(effect: &Effect) -> Reason {
-    match effect {
-        Effect::FindAccount | Effect::RegisterAccount => Reason::ErrRegisterACMEAccount,
-        Effect::UpdateContacts => Reason::ErrUpdateACMEAccount,
-        Effect::ObtainAccountKey
-        | Effect::Prepare { .. }
-        | Effect::GenerateKey { .. }
-        | Effect::ReuseKey
-        | Effect::BuildRequest
-        | Effect::CreateOrder
-        | Effect::ReadOrder
-        | Effect::ReadAuthorization { .. }
-        | Effect::Deploy { .. }
-        | Effect::Locate { .. }
-        | Effect::Present { .. }
-        | Effect::SelfCheck { .. }
-        | Effect::Accept { .. }
-        | Effect::CleanUp { .. }
-        | Effect::Finalize
-        | Effect::Download
-        | Effect::Publish
-        | Effect::PublishTemporary
-        | Effect::Rewrite
-        | Effect::Revoke { .. }
-        | Effect::SwitchBack { .. }
-        | Effect::RestoreLinks { .. }
-        | Effect::DeactivateAccount => Reason::ErrVerifyACMEAccount,
+    if *effect == Effect::UpdateContacts {
+        Reason::ErrUpdateACMEAccount
+    } else if *effect == Effect::ObtainAccountKey {
+        Reason::ErrVerifyACMEAccount
+    } else {
+        Reason::ErrRegisterACMEAccount
     }
 }
 
-/// Whether a deactivation was done, by this run or by an earlier one whose answer was lost.
-fn is_deactivated(snapshot: &Snapshot, outcome: &Outcome) -> bool {
-    let was_done =
-        |error: &DeedError| snapshot.run.may_be_deactivated && error.is_of_a_gone_account();
-    *outcome == Outcome::Done || matches!(outcome, Outcome::Failed(error) if was_done(error))
+/// Whether everything local is in order, for challenges too when some are to be presented.
+pub fn absorb_preparation(
+    snapshot: &mut Snapshot,
+    solving: bool,
+    outcome: &Outcome,
+) -> Result<Record, IllegalOutcome> {
+    if *outcome != Outcome::Prepared {
+        return Err(IllegalOutcome::new("preparing", outcome));
+    }
+    snapshot.run.prepared = true;
+    snapshot.run.prepared_to_solve |= solving;
+    Ok(Record::default())
+}
+
+/// What the journal says of an effect for the account that has failed.
+pub(super) fn failed(effect: &Effect, error: &DeedError, now: Timestamp) -> Record {
+    let message = format!("{}: {error}", effect.doing());
+    Record::default().warning(now, reason(effect), message)
+}
+
+/// The CA does not know the account that asked: the order is gone with it. The first time in a run
+/// the account is made again, and another order after it, uncounted; the second time is a failure.
+pub(super) fn absorb_loss(
+    snapshot: &mut Snapshot,
+    effect: &Effect,
+    error: &DeedError,
+    now: Timestamp,
+) -> Record {
+    let is_first = !snapshot.run.account_is_back;
+    if is_first {
+        snapshot.run.note_lost_account();
+    } else {
+        let known = snapshot.run.refusal_retry_after;
+        snapshot.run.refusal_retry_after = error.retry_after.or(known);
+    }
+    if *effect == Effect::UpdateContacts {
+        let Some(account) = snapshot.account.as_ref().filter(|_| is_first) else {
+            snapshot.run.trouble = Some((effect.doing().to_owned(), error.clone()));
+            return failed(effect, error, now);
+        };
+        let message = lost(account.url.as_deref().unwrap_or_default(), error);
+        let record = Record::of(Change::Account(Box::new(to_be_found(account))));
+        return record.warning(now, Reason::ErrVerifyACMEAccount, message);
+    }
+    // Several effects of one order hear the same.
+    let order = snapshot.current_order().filter(|order| order.deed != Deed::Nothing);
+    let Some(order) = order else { return Record::default() };
+    let url = &order.spec.account_url;
+    if is_first {
+        let message = lost(url, error);
+        let order = order::given_up(order, "the CA has forgotten the account that ordered", now);
+        let record = Record::of(Change::Order(Box::new(order)));
+        return record.warning(now, Reason::ErrVerifyACMEAccount, message);
+    }
+    let why = format!(
+        "{}: the CA does not know the account {url}, which was registered again in this run: \
+         {error}",
+        effect.doing()
+    );
+    Record::of(Change::Order(Box::new(order::refused(order, why, error))))
+}
+
+/// Whether an earlier run has deactivated the account, and its answer was lost.
+pub(super) fn was_deactivated(snapshot: &Snapshot, effect: &Effect, error: &DeedError) -> bool {
+    let is_second = snapshot.run.may_be_deactivated && *effect == Effect::DeactivateAccount;
+    is_second && error.is_of_a_gone_account()
 }
 
 /// The key is written down before the first request, the URL right after the answer.
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     effect: &Effect,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     match (outcome, &snapshot.account) {
-        (Outcome::AccountKey { pem, public_key, .. }, None) => {
+        (Outcome::AccountKey { pem, public_key, fresh }, None) => {
+            snapshot.run.account_is_fresh = fresh;
             let account = Account {
                 identity: identity(snapshot),
                 deed: AccountDeed::Register,
@@ -221,6 +262,11 @@ pub fn absorb(
             Ok(Record::of(Change::AccountKey(pem, Box::new(account))))
         }
         (Outcome::Account { url, contacts, terms_of_service }, Some(account)) => {
+            snapshot.run.contacts_are_told |= *effect != Effect::FindAccount;
+            if *effect != Effect::UpdateContacts {
+                snapshot.run.account_is_fresh &= *effect != Effect::FindAccount;
+                snapshot.run.note_account();
+            }
             let terms_of_service = terms_of_service.or_else(|| account.terms_of_service.clone());
             let message = format!(
                 "The ACME account {url} was registered with the ACME server, in agreement to its \
@@ -241,29 +287,17 @@ pub fn absorb(
                 record
             })
         }
-        (outcome, Some(account))
-            if *effect == Effect::DeactivateAccount && is_deactivated(snapshot, &outcome) =>
+        (Outcome::Done | Outcome::Failed(_), Some(account))
+            if *effect == Effect::DeactivateAccount =>
         {
             let account = Account { deed: AccountDeed::Deactivated, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
         }
-        // Nobody has seen this key: registering cannot make a second account.
-        (Outcome::NoAccount, Some(account)) if matches!(effect, Effect::FindAccount) => {
+        // No CA has seen this key: registering cannot make a second account.
+        (Outcome::NoAccount, Some(account)) if *effect == Effect::FindAccount => {
+            snapshot.run.account_is_fresh = true;
             let account = Account { deed: AccountDeed::Register, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
-        }
-        (Outcome::Failed(error), Some(account))
-            if *effect == Effect::UpdateContacts
-                && error.is_unknown_account()
-                && snapshot.run.account_is_lost =>
-        {
-            let message = lost(account.url.as_deref().unwrap_or_default(), &error);
-            let record = Record::of(Change::Account(Box::new(to_be_found(account))));
-            Ok(record.warning(now, Reason::ErrVerifyACMEAccount, message))
-        }
-        (Outcome::Failed(error), _) => {
-            let message = format!("{}: {error}", doing(effect));
-            Ok(Record::default().warning(now, reason(effect), message))
         }
         (other, account) => {
             let state =

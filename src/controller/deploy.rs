@@ -125,7 +125,7 @@ pub fn what(step: DeployStep, target: &str) -> String {
 /// Notes that a step was done, or why it was not.
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     step: DeployStep,
     outcome: Outcome,
     now: Timestamp,
@@ -158,9 +158,13 @@ pub fn absorb(
             let stays = moved.map_or_else(String::new, |known| {
                 format!("; what was written to {} before stays there", folder(&known.target))
             });
-            Record::default().normal(now, Reason::Deployed, format!("Done: {what}{stays}"))
+            let message = format!("Done: {what}{stays}");
+            snapshot.run.deployed.insert(step);
+            snapshot.run.deployments.push(what);
+            Record::default().normal(now, Reason::Deployed, message)
         }
         Outcome::Failed(error) => {
+            snapshot.run.not_deployed.insert(step);
             deployment.failed_attempts = deployment.failed_attempts.saturating_add(1);
             deployment.last_failure_time = Some(now);
             deployment.message = error.to_string();

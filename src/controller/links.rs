@@ -27,16 +27,14 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
 }
 
 /// What is said once the links are right.
-#[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb(
     snapshot: &Snapshot,
     outcome: &Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    match (outcome, &snapshot.repair) {
-        (Outcome::Done, Some(repair)) => Ok(restored(repair, now)),
-        (Outcome::Failed(_), _) => Ok(Record::default()),
-        (other, _) => Err(IllegalOutcome::new("restoring links", other)),
+    match &snapshot.repair {
+        Some(repair) if *outcome == Outcome::Done => Ok(restored(repair, now)),
+        Some(_) | None => Err(IllegalOutcome::new("restoring links", outcome)),
     }
 }
 

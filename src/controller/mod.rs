@@ -18,14 +18,15 @@ pub mod links;
 pub mod order;
 pub mod policy;
 pub mod readiness;
+pub mod renewal;
 pub mod requestmanager;
 pub mod revocation;
 pub mod rollback;
 pub mod scheduler;
 pub mod trigger;
-pub mod window;
 
-mod order_absorb;
+mod attempt;
+mod effect;
 mod run;
 mod snapshot;
 mod step;
@@ -34,11 +35,12 @@ mod tests;
 
 use jiff::Timestamp;
 
-use run::acts_for_the_account;
-pub use run::{Grant, Poll, RevocationWish, Run, Wish};
+pub use attempt::{Answer, Attempt, Grant, Slot, Told};
+pub use effect::Effect;
+pub use run::{Poll, RevocationWish, Run, Wish};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
-    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Effect, Failure,
+    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Failure,
     IllegalOutcome, OrderSeen, Outcome, Record, Secret, Step, Wake,
 };
 
@@ -88,8 +90,8 @@ pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timesta
 
 /// The step of the first of these controllers that is not settled.
 pub fn first_step(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
-    let steps = controllers.iter().map(|(_, decide)| decide(snapshot, now));
-    steps.into_iter().find(|step| *step != Step::Settled).unwrap_or(Step::Settled)
+    let mut steps = controllers.iter().map(|(_, decide)| decide(snapshot, now));
+    steps.find(|step| *step != Step::Settled).unwrap_or(Step::Settled)
 }
 
 /// What needs no CA and does not wait for one: formats and deployment; and, when nothing is being issued, the
@@ -106,72 +108,59 @@ fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     })
 }
 
-/// What an outcome means: hands it to the room whose deed it was. The engine has noted it in
-/// [`Run`] before, where it belongs to this run only.
+/// What an outcome means; no other place says it. What belongs to this run only changes in the
+/// snapshot at once, what is to be kept is returned.
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     effect: &Effect,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     if let Outcome::Failed(error) = &outcome
-        && error.is_unknown_account()
-        && acts_for_the_account(effect)
-        && *effect != Effect::UpdateContacts
+        && !account::was_deactivated(snapshot, effect, error)
     {
-        return Ok(order::account_unknown(snapshot, effect, error, now));
-    }
-    match (effect, outcome) {
-        (
-            Effect::Prepare { .. }
-            | Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::Publish
-            | Effect::PublishTemporary
-            | Effect::Rewrite,
-            Outcome::Failed(_),
-        )
-        | (Effect::Prepare { .. }, Outcome::Prepared) => Ok(Record::default()),
-        (Effect::Prepare { .. }, outcome) => Err(IllegalOutcome::new("preparing", &outcome)),
-        (Effect::GenerateKey { .. } | Effect::ReuseKey, outcome) => {
-            keymanager::absorb(snapshot, outcome, now)
+        if error.is_unknown_account() && effect.acts_for_the_account() {
+            return Ok(account::absorb_loss(snapshot, effect, error, now));
         }
-        (Effect::BuildRequest, outcome) => requestmanager::absorb(snapshot, outcome, now),
-        (
-            Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
-            | Effect::DeactivateAccount,
-            outcome,
-        ) => account::absorb(snapshot, effect, outcome, now),
-        (
-            Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download,
-            outcome,
-        ) => order::absorb(snapshot, effect, outcome, now),
-        (Effect::ReadAuthorization { url }, outcome) => {
+        let run = &mut snapshot.run;
+        run.refusal_retry_after = error.retry_after.or(run.refusal_retry_after);
+        if effect.ends_the_run(error.kind) {
+            run.trouble = Some((effect.doing().to_owned(), error.clone()));
+            let of_account = effect.needs_the_account();
+            return Ok(of_account.then(|| account::failed(effect, error, now)).unwrap_or_default());
+        }
+    }
+    match effect {
+        Effect::Prepare { solving } => account::absorb_preparation(snapshot, *solving, &outcome),
+        Effect::GenerateKey { .. } | Effect::ReuseKey => keymanager::absorb(snapshot, outcome, now),
+        Effect::BuildRequest => requestmanager::absorb(snapshot, outcome, now),
+        Effect::ObtainAccountKey
+        | Effect::FindAccount
+        | Effect::RegisterAccount
+        | Effect::UpdateContacts
+        | Effect::DeactivateAccount => account::absorb(snapshot, effect, outcome, now),
+        Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download => {
+            order::absorb(snapshot, effect, outcome, now)
+        }
+        Effect::ReadAuthorization { url } => {
             order::absorb_authorization(snapshot, url, outcome, now)
         }
-        (
-            Effect::Locate { url }
-            | Effect::Present { url }
-            | Effect::SelfCheck { url }
-            | Effect::Accept { url },
-            outcome,
-        ) => challenge::absorb(snapshot, url, outcome, now),
-        (Effect::CleanUp { order, url }, outcome) => {
+        Effect::Locate { url }
+        | Effect::Present { url }
+        | Effect::SelfCheck { url }
+        | Effect::Accept { url } => challenge::absorb(snapshot, effect, url, outcome, now),
+        Effect::CleanUp { order, url } => {
             challenge::absorb_clean_up(snapshot, order, url, outcome, now)
         }
-        (Effect::Publish | Effect::PublishTemporary, outcome) => {
-            issuing::absorb(snapshot, outcome, now)
-        }
-        (Effect::Rewrite, outcome) => formats::absorb(snapshot, &outcome, now),
-        (Effect::Deploy { step }, outcome) => deploy::absorb(snapshot, *step, outcome, now),
-        (Effect::Revoke { fingerprint, .. }, outcome) => {
+        Effect::Publish | Effect::PublishTemporary => issuing::absorb(snapshot, outcome, now),
+        Effect::Rewrite => formats::absorb(snapshot, &outcome, now),
+        Effect::Deploy { step } => deploy::absorb(snapshot, *step, outcome, now),
+        Effect::Revoke { fingerprint, .. } => {
             revocation::absorb(snapshot, fingerprint, outcome, now)
         }
-        (Effect::SwitchBack { .. }, outcome) => rollback::absorb(snapshot, &outcome, now),
-        (Effect::RestoreLinks { .. }, outcome) => links::absorb(snapshot, &outcome, now),
+        Effect::SwitchBack { from, to, .. } => {
+            rollback::absorb(snapshot, (*from, *to), &outcome, now)
+        }
+        Effect::RestoreLinks { .. } => links::absorb(snapshot, &outcome, now),
     }
 }

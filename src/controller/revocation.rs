@@ -197,16 +197,19 @@ fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
 /// Notes what the CA answered. One that cannot be reached leaves the revocation owed.
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     fingerprint: &str,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    match outcome {
-        Outcome::Done => Ok(answered(&snapshot.record, fingerprint, &Ok(()), now)),
-        Outcome::Failed(error) => Ok(answered(&snapshot.record, fingerprint, &Err(error), now)),
-        other => Err(IllegalOutcome::new("revoking", &other)),
-    }
+    let answer = match outcome {
+        Outcome::Done => Ok(()),
+        Outcome::Failed(error) => Err(error),
+        other => return Err(IllegalOutcome::new("revoking", &other)),
+    };
+    let record = answered(&snapshot.record, fingerprint, &answer, now);
+    snapshot.run.revocations.push((fingerprint.to_owned(), answer));
+    Ok(record)
 }
 
 fn answered(

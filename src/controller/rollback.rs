@@ -17,14 +17,13 @@ use jiff::Timestamp;
 
 use thiserror::Error;
 
-use super::policy::annotation;
 use super::run::Wish;
 use super::{
     Change, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step, order, revocation,
 };
 use crate::resource::{
     CertificateRecord, ConditionType, Deed, FailureClass, Issuer, LeafFacts, NamespacedName,
-    PublishedPair, Reason, Rollback, rfc3339,
+    PublishedPair, Reason, Rollback, annotation, rfc3339,
 };
 
 /// Why no revision goes live again.
@@ -177,17 +176,18 @@ fn candidates(snapshot: &Snapshot, now: Timestamp) -> Vec<Candidate<'_>> {
     found
 }
 
-/// Notes that another revision is live.
+/// Notes that another revision is live: from which one, and which one.
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
+    revisions: (u32, u32),
     outcome: &Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    match outcome {
-        Outcome::Done => Ok(done(&snapshot.record, now)),
-        Outcome::Failed(_) => Ok(Record::default()),
-        other => Err(IllegalOutcome::new("going back", other)),
+    if *outcome != Outcome::Done {
+        return Err(IllegalOutcome::new("going back", outcome));
     }
+    snapshot.run.went_back = Some(revisions);
+    Ok(done(&snapshot.record, now))
 }
 
 /// Why a kept pair may not go live again; `None` when it may.

@@ -1,14 +1,14 @@
-//! What passes between the rooms and the engine: steps, deeds to do, and what came of them.
+//! What passes between the controllers and the engine: steps, and what came of effects.
 
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
+use super::Effect;
 use crate::resource::{
     Account, AuthorizationState, BannedKey, CertificateRecord, CertificateRequest, CheckReport,
-    DeployStep, Dns01Target, Event, EventType, FailureClass, Identifier, KeyAlgorithm, KeyFacts,
-    LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
-    RevocationReason,
+    Dns01Target, Event, EventType, FailureClass, Identifier, KeyFacts, LeafFacts, OfferedChallenge,
+    Order, OrderState, Problem, PublicKeyDigest, Reason,
 };
 
 /// What one controller wants next, given what is known.
@@ -129,112 +129,6 @@ impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
     }
-}
-
-/// Every deed certctl can do for a certificate. Each may run twice.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
-    /// Make sure, before any request, that everything local is in order.
-    Prepare {
-        /// Whether challenges will have to be presented.
-        solving: bool,
-    },
-    /// Make a private key.
-    GenerateKey {
-        /// Its algorithm.
-        algorithm: KeyAlgorithm,
-        /// Its size in bits.
-        size: u32,
-    },
-    /// Take the key that is live.
-    ReuseKey,
-    /// Build and sign the CSR.
-    BuildRequest,
-    /// Take the account key from the referenced secret, or make one.
-    ObtainAccountKey,
-    /// newAccount with onlyReturnExisting.
-    FindAccount,
-    /// newAccount.
-    RegisterAccount,
-    /// POST the contacts to the account.
-    UpdateContacts,
-    /// newOrder.
-    CreateOrder,
-    /// POST-as-GET of the order.
-    ReadOrder,
-    /// POST-as-GET of an authorization.
-    ReadAuthorization {
-        /// Its URL.
-        url: String,
-    },
-    /// Find where a DNS-01 challenge's answer belongs.
-    Locate {
-        /// The challenge's URL.
-        url: String,
-    },
-    /// Put a challenge's answer into the world.
-    Present {
-        /// The challenge's URL.
-        url: String,
-    },
-    /// Look at the answer from outside, once.
-    SelfCheck {
-        /// The challenge's URL.
-        url: String,
-    },
-    /// Tell the CA to look.
-    Accept {
-        /// The challenge's URL.
-        url: String,
-    },
-    /// Take a challenge's answer back.
-    CleanUp {
-        /// Name of the order, which may be a retired one.
-        order: String,
-        /// The challenge's URL.
-        url: String,
-    },
-    /// POST the CSR.
-    Finalize,
-    /// Fetch the chain, choose among alternates, and verify it.
-    Download,
-    /// Put key and chain in place.
-    Publish,
-    /// Put the next key in place with a temporary certificate.
-    PublishTemporary,
-    /// Put the live key and chain in place again, in the forms the spec asks for now.
-    Rewrite,
-    /// Bring the live files to where they are used.
-    Deploy {
-        /// Which part of it.
-        step: DeployStep,
-    },
-    /// POST revokeCert.
-    Revoke {
-        /// The certificate in PEM, and its fingerprint.
-        certificate: String,
-        fingerprint: String,
-        reason: RevocationReason,
-        /// The certificate's own key in PEM, which any CA takes instead of the account's.
-        key: Option<Secret>,
-    },
-    /// Make a kept set live again.
-    SwitchBack {
-        /// The set, and its revision.
-        set: String,
-        to: u32,
-        /// The revision that is live until then.
-        from: u32,
-    },
-    /// Put the links to the live files right.
-    RestoreLinks {
-        /// The set that `..data` is to lead to; `None` when `..data` is that set, as a folder.
-        set: Option<String>,
-        /// Its revision.
-        revision: u32,
-    },
-    /// POST "deactivated" to the account.
-    DeactivateAccount,
 }
 
 /// What came of a deed.
@@ -439,6 +333,11 @@ impl DeedErrorKind {
             | Self::State
             | Self::Local => false,
         }
+    }
+
+    /// Trouble that no answer of the CA, and no waiting, changes.
+    pub fn is_our_own(self) -> bool {
+        matches!(self, Self::Precondition | Self::State)
     }
 
     /// Whether an answer that was to be put out into the world cannot be there.

@@ -9,6 +9,8 @@ mod shared;
 mod state;
 mod wait;
 
+use std::collections::BTreeSet;
+
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 
@@ -29,7 +31,7 @@ use state::Drive;
 use wait::Woken;
 
 use crate::controller::{
-    Change, Deferral, Effect, Record, RevocationWish, Snapshot, Step, Wake, Wish, challenge,
+    Change, Deferral, Effect, Record, RevocationWish, Slot, Snapshot, Step, Wake, Wish, challenge,
     first_step, step_of,
 };
 use crate::resource::{Deed, Order, Phase};
@@ -106,8 +108,9 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     if matches!(task.goal, Goal::Issue | Goal::Deploy | Goal::CleanUp) {
         drive.reload_or_tell(&mut ended, limited).await?;
     }
-    ended.rewritten = drive.rewritten.take();
-    ended.deployed = std::mem::take(&mut drive.deployed);
+    let run = &mut drive.session.snapshot.run;
+    ended.rewritten = run.rewritten.take();
+    ended.deployed = std::mem::take(&mut run.deployments);
     Ok((ended, drive.session.snapshot))
 }
 
@@ -348,7 +351,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
             }
         }
-        let (held, begun) = (snapshot.run.granted.clone(), self.engine.clock.now());
+        let held: BTreeSet<String> = snapshot.run.with_slot().map(str::to_owned).collect();
+        let begun = self.engine.clock.now();
         let looked = self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
         let Look { released, until } = looked.await?;
         self.look_at = until;
@@ -366,11 +370,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Deed::Create | Deed::Authorize | Deed::Nothing => false,
             Deed::Solve => order.challenges.iter().all(|c| {
                 let waits = matches!(c.phase, Phase::Queued | Phase::Requeued);
-                !waits && !snapshot.run.without_slot.contains(&c.spec.url)
+                !waits && snapshot.run.attempt(&c.spec.url).slot != Slot::Missing
             }),
             Deed::Finalize | Deed::Await | Deed::Download => true,
         };
-        !snapshot.run.granted.is_empty() || snapshot.current_order().is_some_and(needs_none)
+        snapshot.run.with_slot().next().is_some()
+            || snapshot.current_order().is_some_and(needs_none)
     }
 
     /// A challenge that was pending in an earlier run gets at most a minute when nobody watches.

@@ -28,6 +28,8 @@ pub use world::{Dns01Options, Environment, StandIn, World, WorldOptions, dns_api
 
 impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
+        let turn = self.turn(&snapshot.certificate.metadata.key());
+        let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
         let done = match effect {
             Effect::Prepare { solving } => self.prepare(&snapshot, solving),
             Effect::GenerateKey { algorithm, size } => local::generate_key(algorithm, size).await,
@@ -53,22 +55,20 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
                 let done = self.store.restore_links(&secret, set.as_deref(), revision).await;
                 done.map(|()| Outcome::Done).map_err(|error| trouble::state(&error))
             }
-            effect @ (Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
-            | Effect::CreateOrder
-            | Effect::ReadOrder
-            | Effect::ReadAuthorization { .. }
-            | Effect::Accept { .. }
-            | Effect::Finalize
-            | Effect::Download
-            | Effect::Revoke { .. }
-            | Effect::DeactivateAccount) => {
-                let turn = self.turn(&snapshot.certificate.metadata.key());
-                let _turn = turn.lock().await;
-                self.ask_the_ca(&snapshot, effect).await
+            Effect::ObtainAccountKey => self.obtain_account_key(&snapshot).await,
+            Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
+                self.account(&snapshot, &effect).await
             }
+            Effect::CreateOrder => self.create_order(&snapshot).await,
+            Effect::ReadOrder => self.read_order(&snapshot).await,
+            Effect::ReadAuthorization { url } => self.read_authorization(&snapshot, &url).await,
+            Effect::Accept { url } => self.accept(&snapshot, &url).await,
+            Effect::Finalize => self.finalize(&snapshot).await,
+            Effect::Download => self.download(&snapshot).await,
+            Effect::Revoke { certificate, reason, key, .. } => {
+                self.revoke(&snapshot, &certificate, reason, key).await
+            }
+            Effect::DeactivateAccount => self.deactivate_account(&snapshot).await,
         };
         done.unwrap_or_else(Outcome::Failed)
     }

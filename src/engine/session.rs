@@ -14,11 +14,11 @@ use super::inputs::{account_id, id_of, spec_digest};
 use super::ports::{Key, Lock, Revision, Store, StoreError};
 use super::{gather, links};
 use crate::controller::{
-    Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, order, trigger,
+    Answer, Change, Intervals, Record, Run, Snapshot, account, challenge, order, trigger,
 };
 use crate::resource::{
     Account, AccountDeed, BannedKey, Certificate, CertificateRecord, CertificateStatus, Event,
-    Issuer, LeafFacts, NamespacedName, Order, Reason, Rollback, SecretFiles,
+    Issuer, NamespacedName, Order, Reason, Rollback, SecretFiles,
 };
 use crate::store::{Kept, Records};
 
@@ -195,12 +195,6 @@ impl<'a, S: Store> Session<'a, S> {
         Records::new(self.store)
     }
 
-    /// The pair that was just published is the live one, and the next request its request.
-    pub(crate) fn now_live(&mut self, leaf: &LeafFacts) {
-        self.snapshot.secret = Some(issuing::published_pair(&self.snapshot, leaf));
-        self.snapshot.files_digest = None;
-    }
-
     /// Under which name the account of this certificate's issuer is stored.
     pub(crate) fn account_id(&self) -> String {
         account_id(&account::identity(&self.snapshot))
@@ -211,10 +205,16 @@ impl<'a, S: Store> Session<'a, S> {
     pub(crate) fn resume(&mut self) {
         let Some(order) = self.snapshot.order.clone() else { return };
         let (resumed, unsure) = challenge::resumed(order.clone());
-        self.snapshot.run.unsure.extend(unsure);
-        self.snapshot.run.cut_off.extend(challenge::left_unanswered(&order));
-        let owed = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
-        self.snapshot.run.may_be_out.extend(owed.map(|challenge| challenge.spec.url.clone()));
+        let run = &mut self.snapshot.run;
+        for url in unsure {
+            run.attempt_mut(&url).is_unsure = true;
+        }
+        for url in challenge::left_unanswered(&order) {
+            run.attempt_mut(&url).is_cut_off = true;
+        }
+        for challenge in order.challenges.iter().filter(|challenge| challenge.owes_clean_up()) {
+            run.attempt_mut(&challenge.spec.url).answer = Answer::MayBeOut;
+        }
         if resumed != order {
             self.apply(Record::of(Change::Order(Box::new(resumed))));
         }

@@ -80,7 +80,7 @@ pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, Revoca
 pub use rollback::Rollback;
 pub use secret::{
     DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Repair, SecretFiles,
-    SecretLinks,
+    SecretLinks, annotation,
 };
 pub use selection::pick_solver;
 pub use settings::Settings;

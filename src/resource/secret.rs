@@ -114,3 +114,15 @@ pub struct Repair {
     /// What is missing or leads elsewhere, in words.
     pub what: String,
 }
+
+/// The annotations under which a published pair remembers where it came from.
+pub mod annotation {
+    /// The Certificate that owns the Secret.
+    pub const CERTIFICATE_NAME: &str = "cert-manager.io/certificate-name";
+    /// Name of the issuer that produced tls.crt.
+    pub const ISSUER_NAME: &str = "cert-manager.io/issuer-name";
+    /// Its kind.
+    pub const ISSUER_KIND: &str = "cert-manager.io/issuer-kind";
+    /// Its group.
+    pub const ISSUER_GROUP: &str = "cert-manager.io/issuer-group";
+}

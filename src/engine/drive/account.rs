@@ -21,18 +21,8 @@ pub(super) struct AccountTurn<L> {
 
 /// Whether a step is of the account's controller, or changes the account.
 pub(super) fn needs_the_account(step: &Step) -> bool {
-    let of_account = |effect: &Effect| {
-        matches!(
-            effect,
-            Effect::ObtainAccountKey
-                | Effect::FindAccount
-                | Effect::RegisterAccount
-                | Effect::UpdateContacts
-                | Effect::DeactivateAccount
-        )
-    };
     match step {
-        Step::Act(effects) => effects.iter().any(of_account),
+        Step::Act(effects) => effects.iter().any(Effect::needs_the_account),
         Step::Record(record) => {
             record.changes.iter().any(|change| matches!(change, Change::Account(_)))
         }

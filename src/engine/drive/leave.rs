@@ -75,8 +75,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Who keeps the DNS does not let an answer be put out, and waiting mends nothing.
     pub(super) fn is_refused_for_good(&self) -> bool {
         let snapshot = &self.session.snapshot;
-        let gives_up =
-            |c: &Challenge| c.phase == Phase::Presenting && snapshot.run.gives_up(&c.spec.url);
+        let gives_up = |c: &Challenge| {
+            c.phase == Phase::Presenting && snapshot.run.attempt(&c.spec.url).gives_up()
+        };
         snapshot.current_order().is_some_and(|order| order.challenges.iter().any(gives_up))
     }
 
@@ -90,7 +91,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let Some(order) = order else { return Ok(unchanged(&self.session)) };
         // Of several that wait, one that something is known of: others queue behind it.
         let waiting = order.challenges.iter().filter(|c| !is_past_accept(c.phase));
-        let refused = waiting.clone().find(|c| run.gives_up(&c.spec.url));
+        let refused = waiting.clone().find(|c| run.attempt(&c.spec.url).gives_up());
         let told = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
         let why = told.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
             || format!("the CA says the order is {}", order.state.as_str()),
@@ -128,7 +129,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let challenges = snapshot.current_order().map_or(&[][..], |order| &order.challenges);
         for challenge in challenges {
             let url = &challenge.spec.url;
-            let has_one = snapshot.run.granted.contains(url) && !held.contains(url);
+            let has_one = snapshot.run.attempt(url).has_slot() && !held.contains(url);
             if has_one && challenge.is_processing() {
                 let (at, message) = challenge::scheduled(snapshot, challenge, now);
                 record = record.normal(at, Reason::Started, message);
@@ -159,7 +160,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             record = record.normal(now, Reason::Released, challenge::released(&identifier));
         }
         self.session.apply(record);
-        self.session.snapshot.run.granted.clear();
+        self.session.snapshot.run.give_slots_back();
     }
 }
 

@@ -62,7 +62,7 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
         }
         Err(error) => Outcome::Failed(error),
     };
-    if let Ok(record) = deploy::absorb(&session.snapshot, step, outcome, now) {
+    if let Ok(record) = deploy::absorb(&mut session.snapshot, step, outcome, now) {
         session.apply(record);
     }
     let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;

@@ -10,7 +10,7 @@ use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::shared::Shared;
-use crate::controller::{DeedError, DeedErrorKind, Effect, Outcome, absorb, deploy};
+use crate::controller::{DeedError, DeedErrorKind, Effect, Outcome, absorb};
 use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
@@ -40,10 +40,6 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     /// Another pair is live than the one that was loaded.
     is_outdated: bool,
     pub(super) revision_before: Option<u32>,
-    /// Why the live pair was written again, once it was.
-    pub(super) rewritten: Option<String>,
-    /// What was brought to where it is used.
-    pub(super) deployed: Vec<String>,
 }
 
 impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
@@ -67,8 +63,6 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             gather: GATHER,
             is_outdated: false,
             revision_before: None,
-            rewritten: None,
-            deployed: Vec::new(),
         }
     }
 
@@ -105,7 +99,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         }
         let snapshot = Rc::new(self.session.snapshot.clone());
         for effect in fresh {
-            self.engine.observer.stage(&self.session.name, stage_of(&effect));
+            self.engine.observer.stage(&self.session.name, effect.stage());
             let performed = self.engine.performer.perform(Rc::clone(&snapshot), effect.clone());
             self.effects.push(performed.map(move |outcome| (effect, outcome)).boxed_local());
         }
@@ -137,32 +131,9 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     pub(super) fn absorb(&mut self, effect: &Effect, outcome: Outcome) {
         self.in_flight.remove(effect);
         let now = self.engine.clock.now();
-        let snapshot = &mut self.session.snapshot;
-        snapshot.run.note(effect, &outcome, snapshot.intervals, now);
-        let live = if let Outcome::Published(leaf) | Outcome::PublishedTemporary(leaf) = &outcome {
-            Some(leaf.clone())
-        } else {
-            None
-        };
-        let is_rewritten = outcome == Outcome::Rewritten;
         let is_done = outcome == Outcome::Done;
-        let is_deployed = matches!(outcome, Outcome::Deployed { .. });
-        match absorb(snapshot, effect, outcome, now) {
+        match absorb(&mut self.session.snapshot, effect, outcome, now) {
             Ok(record) => {
-                if *effect == Effect::Rewrite {
-                    self.rewritten = record.events.first().map(|event| event.message.clone());
-                }
-                if let Effect::Deploy { step } = effect
-                    && is_deployed
-                {
-                    self.deployed.extend(deploy::done(&snapshot.settings, *step));
-                }
-                if let Some(leaf) = live {
-                    self.session.now_live(&leaf);
-                }
-                if is_rewritten {
-                    self.session.snapshot.files_digest = None;
-                }
                 self.is_outdated |= is_done
                     && matches!(effect, Effect::SwitchBack { .. } | Effect::RestoreLinks { .. });
                 self.session.apply(record);
@@ -192,34 +163,6 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         let took = begun.duration_until(self.engine.clock.now());
         self.gather = gather_after(took);
         Ok(())
-    }
-}
-
-fn stage_of(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Prepare { .. } => "checking what is needed",
-        Effect::GenerateKey { .. } => "making a private key",
-        Effect::ReuseKey => "taking the live private key",
-        Effect::BuildRequest => "building the CSR",
-        Effect::ObtainAccountKey
-        | Effect::FindAccount
-        | Effect::RegisterAccount
-        | Effect::UpdateContacts
-        | Effect::DeactivateAccount => "account",
-        Effect::CreateOrder | Effect::ReadOrder => "order",
-        Effect::ReadAuthorization { .. } => "authorizations",
-        Effect::Locate { .. } => "finding the zone",
-        Effect::Present { .. } => "presenting",
-        Effect::SelfCheck { .. } => "self-check",
-        Effect::Accept { .. } => "asking the CA to look",
-        Effect::CleanUp { .. } => "cleaning up",
-        Effect::Finalize => "sending the CSR",
-        Effect::Download => "fetching the certificate",
-        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => "publishing",
-        Effect::Deploy { .. } => "deploying",
-        Effect::Revoke { .. } => "revoking",
-        Effect::SwitchBack { .. } => "going back",
-        Effect::RestoreLinks { .. } => "restoring links",
     }
 }
 

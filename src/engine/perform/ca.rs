@@ -27,87 +27,46 @@ use crate::resource::{
 use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    pub(super) async fn ask_the_ca(
+    pub(super) async fn read_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let order = order_of(snapshot)?;
+        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
+        order_seen(session.order(order.url.as_deref().unwrap_or_default()).await)
+    }
+
+    pub(super) async fn read_authorization(
         &self,
         snapshot: &Snapshot,
-        effect: Effect,
+        url: &str,
     ) -> Result<Outcome, DeedError> {
-        match effect {
-            Effect::ObtainAccountKey => return self.obtain_account_key(snapshot).await,
-            Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
-                return self.account(snapshot, &effect).await;
-            }
-            Effect::CreateOrder => return self.create_order(snapshot).await,
-            Effect::Revoke { certificate, reason, key, .. } => {
-                return self.revoke(snapshot, &certificate, reason, key).await;
-            }
-            Effect::DeactivateAccount => return self.deactivate_account(snapshot).await,
-            Effect::ReadOrder
-            | Effect::ReadAuthorization { .. }
-            | Effect::Accept { .. }
-            | Effect::Finalize
-            | Effect::Download
-            | Effect::Prepare { .. }
-            | Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::Locate { .. }
-            | Effect::Present { .. }
-            | Effect::SelfCheck { .. }
-            | Effect::CleanUp { .. }
-            | Effect::Publish
-            | Effect::Deploy { .. }
-            | Effect::PublishTemporary
-            | Effect::Rewrite
-            | Effect::SwitchBack { .. }
-            | Effect::RestoreLinks { .. } => {}
-        }
-        let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
+        let order = order_of(snapshot)?;
         let (session, key) = self.session(snapshot, &order.spec.account_url).await?;
-        let url = order.url.clone().unwrap_or_default();
-        match effect {
-            Effect::ReadOrder => Ok(order_seen(session.order(&url).await)?),
-            Effect::ReadAuthorization { url } => {
-                let seen = session.authorization(&url).await.map_err(|e| trouble::ca(&e))?;
-                Ok(Outcome::Authorization(Box::new(authorization_seen(seen, &key))))
-            }
-            Effect::Accept { url } => {
-                let seen = session.accept(&url).await.map_err(|e| trouble::ca(&e))?;
-                Ok(Outcome::Accepted(challenge_seen(seen)))
-            }
-            Effect::Finalize => {
-                let csr = csr_der(&order.spec.request)?;
-                let finalize_url = order.finalize_url.clone().unwrap_or_default();
-                Ok(order_seen(session.finalize(&url, &finalize_url, &csr).await)?)
-            }
-            Effect::Download => self.download(snapshot, order, &session).await,
-            Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
-            | Effect::CreateOrder
-            | Effect::Prepare { .. }
-            | Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::Locate { .. }
-            | Effect::Present { .. }
-            | Effect::SelfCheck { .. }
-            | Effect::CleanUp { .. }
-            | Effect::Publish
-            | Effect::Deploy { .. }
-            | Effect::PublishTemporary
-            | Effect::Rewrite
-            | Effect::Revoke { .. }
-            | Effect::SwitchBack { .. }
-            | Effect::RestoreLinks { .. }
-            | Effect::DeactivateAccount => Err(trouble::local("not a deed at the CA")),
-        }
+        let seen = session.authorization(url).await.map_err(|e| trouble::ca(&e))?;
+        Ok(Outcome::Authorization(Box::new(authorization_seen(seen, &key))))
+    }
+
+    pub(super) async fn accept(
+        &self,
+        snapshot: &Snapshot,
+        url: &str,
+    ) -> Result<Outcome, DeedError> {
+        let order = order_of(snapshot)?;
+        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
+        let seen = session.accept(url).await.map_err(|e| trouble::ca(&e))?;
+        Ok(Outcome::Accepted(challenge_seen(seen)))
+    }
+
+    pub(super) async fn finalize(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let order = order_of(snapshot)?;
+        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
+        let csr = csr_der(&order.spec.request)?;
+        let url = order.url.as_deref().unwrap_or_default();
+        let finalize_url = order.finalize_url.as_deref().unwrap_or_default();
+        order_seen(session.finalize(url, finalize_url, &csr).await)
     }
 
     /// Revokes a certificate for the account of the snapshot's issuer, or signed with its own key.
     /// One that is revoked already is no error.
-    async fn revoke(
+    pub(super) async fn revoke(
         &self,
         snapshot: &Snapshot,
         certificate: &str,
@@ -134,7 +93,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Gives the account of the snapshot's issuer up for good.
-    async fn deactivate_account(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn deactivate_account(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Outcome, DeedError> {
         let key = self.account_key(snapshot).await?;
         let url = registered(snapshot)?;
         let done = self.client(snapshot)?.deactivate(&key, url).await;
@@ -188,7 +150,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// The key of the referenced secret if there is one, else the one an interrupted run made, else
     /// a new one.
-    async fn obtain_account_key(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn obtain_account_key(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Outcome, DeedError> {
         let acme = &snapshot.issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&account::identity(snapshot));
@@ -235,7 +200,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
     }
 
-    async fn account(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
+    pub(super) async fn account(
+        &self,
+        snapshot: &Snapshot,
+        effect: &Effect,
+    ) -> Result<Outcome, DeedError> {
         let client = self.client(snapshot)?;
         let key = self.account_key(snapshot).await?;
         let wanted = account::contacts(snapshot);
@@ -272,9 +241,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
     }
 
-    async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
-        let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
-        let spec = &order.spec;
+    pub(super) async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let spec = &order_of(snapshot)?.spec;
         if !spec.profile.is_empty() {
             let directory = self.client(snapshot)?.directory().await;
             let directory = directory.map_err(|e| trouble::ca(&e))?;
@@ -290,12 +258,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Fetches the chain, takes the preferred one among the alternates, and verifies it.
-    async fn download(
-        &self,
-        snapshot: &Snapshot,
-        order: &Order,
-        session: &Session,
-    ) -> Result<Outcome, DeedError> {
+    pub(super) async fn download(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+        let order = order_of(snapshot)?;
+        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let url = order.certificate_url.clone().unwrap_or_default();
         let downloaded = session.certificate(&url).await.map_err(|e| trouble::ca(&e))?;
         let invalid = |error: &dyn std::fmt::Display| {
@@ -329,6 +294,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             .map_err(|error| trouble::unusable(&error))?;
         Ok(Outcome::Certificate { pem: chain.to_pem(), leaf: Box::new(chain.leaf().clone()) })
     }
+}
+
+fn order_of(snapshot: &Snapshot) -> Result<&Order, DeedError> {
+    snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))
 }
 
 fn digest_of_key(key: &AccountKey) -> PublicKeyDigest {
