@@ -274,7 +274,7 @@ fn a_wrong_certificate_is_a_failure_and_leaves_the_old_pair_live() {
             let record = scene.record().unwrap();
             if let Ending::Failed { failure, attempts, .. } = &hour.ending {
                 assert_eq!(failure.class, FailureClass::Ca, "{wrong:?}");
-                assert!(failure.message.contains(words), "{wrong:?}: {}", failure.message);
+                assert!(failure.to_string().contains(words), "{wrong:?}: {failure}");
                 assert_eq!(record.status.failed_issuance_attempts, *attempts);
                 last_failure = Some(hour.begun);
             }

@@ -202,6 +202,35 @@ impl AcmeError {
         }
     }
 
+    /// What happened, without the URL and the problem document, as it came.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Problem { .. } => String::new(),
+            Self::Http { status, snippet, .. } => {
+                format!("HTTP status {status}{}", after_colon(snippet))
+            }
+            Self::Transport { message, .. } => message.clone(),
+            Self::Untrusted { message, .. } => {
+                format!("the server's certificate is not trusted: {message}")
+            }
+            Self::Timeout { .. } => "no answer in time".to_owned(),
+            Self::TooLarge { limit, .. } => format!("the answer is longer than {limit} bytes"),
+            Self::InsecureUrl { what, .. } => format!("{what} is not an https URL"),
+            Self::Malformed { why, .. } => why.clone(),
+            Self::BadToken { token, .. } => {
+                format!("the challenge token `{token}` is not base64url")
+            }
+            Self::SignatureAlgorithm { key, algorithm, problem, .. } => format!(
+                "the CA does not accept {algorithm} signatures, which the {key} key makes{}",
+                accepted(problem)
+            ),
+            Self::Unsupported { .. }
+            | Self::UnsupportedAccountKey { .. }
+            | Self::AccountKey { .. }
+            | Self::Tls { .. } => self.to_string(),
+        }
+    }
+
     /// Whether the URL itself seems to be gone: the directory may have moved it.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self.status(), Some(404 | 405 | 410))

@@ -13,7 +13,7 @@ use super::shell::Shell;
 use super::work::{open, targets};
 use super::yaml;
 use crate::acme::AccountKey;
-use crate::controller::Failure;
+use crate::controller::EffectError;
 use crate::engine::AccountWish;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::resource::{Account, AccountDeed, Issuer, NamespacedName};
@@ -183,7 +183,7 @@ fn tell(
     shell: &mut Shell,
     issuer: &Issuer,
     wish: AccountWish,
-    done: &Result<Account, Failure>,
+    done: &Result<Account, EffectError>,
 ) -> exit::Ending {
     let name = &issuer.metadata.name;
     match done {
@@ -208,8 +208,9 @@ fn tell(
             exit::Ending::Changed
         }
         Err(error) => {
-            let message = escape(&error.message);
-            let class = error.class;
+            let message = error.to_string();
+            let message = escape(&message);
+            let class = error.cause.class();
             let remark = Remark::new(Level::Error, format!("error: {name}: {message}"), &message)
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class_word(class));

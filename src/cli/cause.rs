@@ -69,13 +69,6 @@ pub(crate) fn check_of(proof: &ChallengeType, name: &str) -> Option<String> {
     }
 }
 
-/// The kind of the problem that a text quotes, when it quotes one.
-pub(crate) fn kind_in(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once(NAMESPACE)?;
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-    rest.get(..end).filter(|kind| !kind.is_empty())
-}
-
 /// Until when a limit holds, as Boulder writes it into the detail: `retry after 2026-11-21
 /// 05:40:00 UTC`, or in RFC 3339.
 pub(crate) fn retry_time(detail: &str) -> Option<Timestamp> {
@@ -358,8 +351,6 @@ const ROWS: &[Row] = &[
         "if it stays, this is for the CA or a bug of certctl: -vvv shows the exchange, without secrets",
     ),
 ];
-
-const NAMESPACE: &str = "urn:ietf:params:acme:error:";
 
 #[cfg(test)]
 mod tests;

@@ -126,10 +126,10 @@ impl Look {
         let (mark, word, title) = match &end.ending {
             Ending::Issued(_) => ("✓", "issued", String::new()),
             Ending::Unchanged { .. } => ("✓", "unchanged", String::new()),
-            Ending::Deferred { why, .. } => ("-", "deferred", why.clone()),
+            Ending::Deferred { until, why, .. } => ("-", "deferred", report::deferral(why, *until)),
             Ending::Locked { holder } => ("-", "deferred", format!("locked by {holder}")),
             Ending::Pending { why, .. } => ("-", "pending", why.clone()),
-            Ending::Failed { failure, .. } => ("✗", "failed", failure.message.clone()),
+            Ending::Failed { failure, .. } => ("✗", "failed", failure.to_string()),
             Ending::Interrupted { .. } => ("-", "interrupted", String::new()),
         };
         let title = if title.is_empty() { title } else { format!(": {}", escape(&title)) };

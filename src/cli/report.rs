@@ -11,11 +11,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub(crate) use block::{Block, Row};
-pub(crate) use findings::{Findings, of_failure};
+pub(crate) use findings::{Findings, of_failure, problem_of};
 
 use super::output::{Output, escape};
 use super::shell::Shell;
 use super::time;
+use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, Issued};
 use crate::resource::{FailureClass, NamespacedName};
 use crate::store::StateDirectory;
@@ -80,12 +81,12 @@ pub(crate) fn block(end: &Ended, look: &Look) -> Option<Block> {
         Ending::Deferred { until, why, urgent } => {
             let mut rows = Vec::new();
             rows.extend(evidence.last_failure.as_ref().and_then(|last| {
-                Row::new("because", format!("{} [{}]", last.message, class_word(last.class)))
+                Row::new("because", format!("{last} [{}]", class_word(last.class)))
             }));
             rows.extend(urgent.and_then(|_| ends(evidence, look)));
             Some(Block {
                 word: if urgent.is_some() { "error" } else { "deferred" },
-                title: without_time(why, *until),
+                title: deferral(why, None),
                 rows,
                 commands: vec![format!("certctl status {name}")],
                 next: next(*until, &name, look),
@@ -119,7 +120,7 @@ pub(crate) fn block(end: &Ended, look: &Look) -> Option<Block> {
             })
         }
         Ending::Failed { failure, attempts, next_attempt } => {
-            let found = of_failure(failure.class, &failure.message, evidence, &name, look);
+            let found = of_failure(failure, evidence, &name, look);
             let attempt = attempts.map(|attempts| format!("attempt {attempts}"));
             let mut commands = found.commands;
             let status = format!("certctl status {name}");
@@ -147,7 +148,7 @@ fn undeployed(end: &Ended) -> Option<Block> {
     let name = short(&end.certificate);
     Some(Block {
         word: "error",
-        title: undeployed.failure.message.clone(),
+        title: undeployed.failure.to_string(),
         tags: vec![class_word(undeployed.failure.class).to_owned()],
         commands: vec![format!("certctl status {name}")],
         next: format!("tried again by the next run; now: certctl deploy {name}"),
@@ -172,11 +173,21 @@ fn next(at: Option<Timestamp>, name: &str, look: &Look) -> String {
     }
 }
 
-/// A deferral's sentence, without the time that is told beside it.
-fn without_time(why: &str, until: Option<Timestamp>) -> String {
-    let Some(time) = until.map(time::rfc3339) else { return why.to_owned() };
-    let next = format!(". Issuance will next be attempted at {time}");
-    why.replace(&next, "").replace(&format!(" until {time}"), "")
+/// Why an issuance waits; with the time unless that stands beside it.
+pub(crate) fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
+    let until = until.map(time::rfc3339);
+    match why {
+        Deferral::Backoff { .. } => {
+            let next = until.map(|at| format!(". Issuance will next be attempted at {at}"));
+            "Backing off from issuance due to previously failed issuance(s)".to_owned()
+                + &next.unwrap_or_default()
+        }
+        Deferral::RetryAfter => {
+            let until = until.map(|at| format!(" until {at}"));
+            "the CA asked to be left alone".to_owned() + &until.unwrap_or_default()
+        }
+        Deferral::Progress(what) => what.clone(),
+    }
 }
 
 /// How it ended, when all is well.
@@ -259,14 +270,16 @@ pub(crate) fn verdict(end: &Ended) -> String {
             )
         }
         Ending::Failed { failure, .. } => {
-            format!("failed [{}]: {}", class_word(failure.class), escape(&failure.message))
+            format!("failed [{}]: {}", class_word(failure.class), escape(&failure.to_string()))
         }
         Ending::Pending { why, .. } => {
             let checks = end.evidence.checks();
             let lines = checks.lines().map(|line| format!("\n    {}", escape(line)));
             format!("not proven in time: {}{}", escape(why), lines.collect::<String>())
         }
-        Ending::Deferred { why, .. } => format!("deferred: {}", escape(why)),
+        Ending::Deferred { until, why, .. } => {
+            format!("deferred: {}", escape(&deferral(why, *until)))
+        }
         Ending::Locked { holder } => format!("locked by {}", escape(holder)),
         Ending::Interrupted { .. } => "interrupted".to_owned(),
         Ending::Unchanged { .. } => "nothing to do".to_owned(),

@@ -173,7 +173,7 @@ impl Item {
             error: None,
             deploy_error: end.undeployed.as_ref().map(|undeployed| Fault {
                 class: class_word(undeployed.failure.class),
-                message: undeployed.failure.message.clone(),
+                message: undeployed.failure.to_string(),
             }),
         };
         Ok(item.ended(end))
@@ -187,12 +187,15 @@ impl Item {
         match &end.ending {
             Ending::Unchanged { .. } => Self { message: end.rewritten.clone(), ..self },
             Ending::Issued(_) | Ending::Interrupted { .. } => self,
-            Ending::Deferred { until, why, urgent } => Self {
-                message: Some(why.clone()),
-                next_attempt: until.map(rfc3339),
-                error: urgent.and_then(|class| fault(class, why)),
-                ..self
-            },
+            Ending::Deferred { until, why, urgent } => {
+                let why = report::deferral(why, *until);
+                Self {
+                    next_attempt: until.map(rfc3339),
+                    error: urgent.and_then(|class| fault(class, &why)),
+                    message: Some(why),
+                    ..self
+                }
+            }
             Ending::Locked { holder } => {
                 Self { message: Some(format!("locked by {holder}")), ..self }
             }
@@ -203,9 +206,9 @@ impl Item {
                 ..self
             },
             Ending::Failed { failure, next_attempt, .. } => Self {
-                reason: Some(failure.reason.as_str()),
+                reason: Some(failure.reason().as_str()),
                 next_attempt: next_attempt.map(rfc3339),
-                error: fault(failure.class, &failure.message),
+                error: fault(failure.class, &failure.to_string()),
                 ..self
             },
         }
@@ -226,9 +229,9 @@ pub(crate) fn tell(output: &mut Output, state: &StateDirectory, end: &Ended, loo
     }
     if let Some(undeployed) = end.undeployed.as_ref().filter(|undeployed| undeployed.is_news) {
         let failure = &undeployed.failure;
-        let remark = about(end, Level::Error, &failure.message)
+        let remark = about(end, Level::Error, &failure.to_string())
             .with("class", class_word(failure.class))
-            .with("reason", failure.reason.as_str())
+            .with("reason", failure.reason().as_str())
             .with("next_attempt", Value::Null);
         output.tell(&remark);
     }
@@ -241,7 +244,8 @@ fn remark(end: &Ended) -> Option<Remark> {
         Ending::Deferred { until, why, urgent } => {
             let level = if urgent.is_some() { Level::Error } else { Level::Warn };
             let class = urgent.map_or(ExitCode::Deferred.word(), class_word);
-            Some(about(end, level, why).with("class", class).with("next_attempt", next(*until)))
+            let why = report::deferral(why, *until);
+            Some(about(end, level, &why).with("class", class).with("next_attempt", next(*until)))
         }
         Ending::Locked { holder } => {
             let remark = about(end, Level::Warn, &format!("locked by {holder}"));
@@ -260,9 +264,9 @@ fn remark(end: &Ended) -> Option<Remark> {
             Some(remark.with("report", end.evidence.checks()))
         }
         Ending::Failed { failure, attempts, next_attempt } => {
-            let remark = about(end, Level::Error, &failure.message)
+            let remark = about(end, Level::Error, &failure.to_string())
                 .with("class", class_word(failure.class))
-                .with("reason", failure.reason.as_str())
+                .with("reason", failure.reason().as_str())
                 .with("next_attempt", next(*next_attempt));
             Some(remark.with_some("attempts", *attempts))
         }

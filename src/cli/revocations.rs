@@ -6,7 +6,7 @@ use super::output::escape;
 use super::remark::{Level, Remark};
 use super::result::{Revoked, class_word};
 use super::shell::Shell;
-use crate::controller::{DeedError, Failure};
+use crate::controller::EffectError;
 use crate::resource::{NamespacedName, Revocation};
 use crate::workspace::{Finished, Workspace};
 
@@ -52,7 +52,7 @@ fn tell(
     shell: &mut Shell,
     name: &NamespacedName,
     revocation: &Revocation,
-    answer: &Result<(), DeedError>,
+    answer: &Result<(), EffectError>,
 ) -> exit::Ending {
     let Revocation { serial, reason, .. } = revocation;
     let revoked = |state| Revoked::new(Some(name), serial, *reason, state);
@@ -70,9 +70,10 @@ fn tell(
                  done: certctl revoke FILE --key KEYFILE"
                     .to_owned()
             };
-            let message = escape(&error.message);
+            let message = error.to_string();
+            let message = escape(&message);
             let text = format!("error: {name}: serial {serial} not revoked: {message}\n  {next}");
-            let class = Failure::of_deed("", error).class;
+            let class = error.cause.class();
             let remark = Remark::new(Level::Error, text, format_args!("not revoked: {message}"))
                 .with("certificate", name.to_string())
                 .with("class", class_word(class))
@@ -82,7 +83,7 @@ fn tell(
             shell.output.tell(&remark);
             shell
                 .results
-                .revoked(Revoked { message: Some(error.message.clone()), ..revoked("failed") });
+                .revoked(Revoked { message: Some(error.to_string()), ..revoked("failed") });
             exit::Ending::Failed(class)
         }
     }

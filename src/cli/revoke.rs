@@ -16,8 +16,8 @@ use super::revocations::finish;
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
 use super::work::{open, targets};
+use crate::controller::RevocationWish;
 use crate::controller::revocation::{Asked, RevocationError};
-use crate::controller::{Failure, RevocationWish};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
@@ -159,9 +159,9 @@ fn nobody_revoked(serial: &str, refusals: &[Refusal], has_key: bool) -> CliError
         message.push_str("\n  ");
         message.push_str(issuer);
         message.push_str(": ");
-        message.push_str(&escape(&error.message));
+        message.push_str(&escape(&error.to_string()));
     }
-    let class = refusals.last().map(|last| Failure::of_deed("", &last.error).class);
+    let class = refusals.last().map(|last| last.error.cause.class());
     let code = ExitCode::from(class.unwrap_or(FailureClass::Precondition));
     let error = CliError::new(code, message);
     match (refusals.is_empty(), has_key) {
@@ -185,7 +185,7 @@ impl From<AskError> for CliError {
     fn from(error: AskError) -> Self {
         match error {
             AskError::Run(error) => error.into(),
-            AskError::Failed(failure) => Self::new(ExitCode::from(failure.class), failure.message),
+            AskError::Failed(failure) => Self::new(ExitCode::from(failure.class), failure),
             AskError::Refused(error @ RevocationError::Nothing { .. }) => {
                 Self::new(ExitCode::Manifest, error)
             }

@@ -94,7 +94,7 @@ fn refused(error: BackError) -> CliError {
     let error = match error {
         BackError::Run(error) => return error.into(),
         BackError::Failed(failure) => {
-            return CliError::new(ExitCode::from(failure.class), failure.message);
+            return CliError::new(ExitCode::from(failure.class), failure);
         }
         BackError::Refused(error) => error,
     };

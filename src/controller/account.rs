@@ -16,10 +16,10 @@
 use jiff::Timestamp;
 
 use super::{
-    Change, DeedError, Deferral, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step,
-    Wake, order,
+    Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
+    order,
 };
-use crate::resource::{Account, AccountDeed, AccountIdentity, Deed, FailureClass, Reason};
+use crate::resource::{Account, AccountDeed, AccountIdentity, Cause, Deed, Doing, Failure, Reason};
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -55,7 +55,7 @@ pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
             }
             record(Account { deed: AccountDeed::UpdateContacts, ..account.clone() })
         }
-        Some(_) | None => Step::Fail(not_registered(snapshot)),
+        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
     }
 }
 
@@ -73,7 +73,7 @@ pub fn decide_deactivated(snapshot: &Snapshot, _: Timestamp) -> Step {
                 record(Account { deed: AccountDeed::Deactivate, ..account.clone() })
             }
         },
-        Some(_) | None => Step::Fail(not_registered(snapshot)),
+        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
     }
 }
 
@@ -82,13 +82,9 @@ fn record(account: Account) -> Step {
 }
 
 /// There is no account that something could be done about.
-pub fn not_registered(snapshot: &Snapshot) -> Failure {
-    Failure {
-        class: FailureClass::Precondition,
-        reason: Reason::ErrVerifyACMEAccount,
-        message: format!("no account is known at {}", snapshot.issuer.acme.server),
-        retry_after: None,
-    }
+pub fn not_registered(snapshot: &Snapshot) -> Cause {
+    let message = format!("no account is known at {}", snapshot.issuer.acme.server);
+    Cause::Precondition { message }
 }
 
 /// What the account itself wants next, whether or not something is being issued.
@@ -100,16 +96,13 @@ fn next(snapshot: &Snapshot) -> Step {
         return record(to_be_found(account));
     }
     match account.deed {
-        AccountDeed::Deactivate => Step::Fail(Failure {
-            class: FailureClass::Precondition,
-            reason: Reason::ErrVerifyACMEAccount,
-            message: format!(
-                "the account at {} was to be deactivated, and it is not known whether it is: \
-                 certctl account deactivate {} --yes finishes that",
-                account.identity.directory_url, snapshot.issuer.metadata.name
-            ),
-            retry_after: None,
-        }),
+        AccountDeed::Deactivate => {
+            let cause = Cause::UnfinishedDeactivation {
+                directory_url: account.identity.directory_url.clone(),
+                issuer: snapshot.issuer.metadata.name.clone(),
+            };
+            Step::Fail(Failure::of(Doing::Nothing, cause))
+        }
         AccountDeed::Deactivated => Step::Act(vec![Effect::ObtainAccountKey]),
         AccountDeed::Register if snapshot.run.account_is_fresh => {
             Step::Act(vec![Effect::RegisterAccount])
@@ -138,7 +131,7 @@ fn to_be_found(account: &Account) -> Account {
 }
 
 /// What the journal says when the CA has forgotten an account.
-pub(super) fn lost(url: &str, error: &DeedError) -> String {
+pub(super) fn lost(url: &str, error: &EffectError) -> String {
     format!(
         "The ACME server does not know the account {url} any more, and it is registered again \
          with the same key: {error}"
@@ -188,7 +181,7 @@ pub fn absorb_preparation(
 }
 
 /// What the journal says of an effect for the account that has failed.
-pub(super) fn failed(effect: &Effect, error: &DeedError, now: Timestamp) -> Record {
+pub(super) fn failed(effect: &Effect, error: &EffectError, now: Timestamp) -> Record {
     let message = format!("{}: {error}", effect.doing());
     Record::default().warning(now, reason(effect), message)
 }
@@ -198,7 +191,7 @@ pub(super) fn failed(effect: &Effect, error: &DeedError, now: Timestamp) -> Reco
 pub(super) fn absorb_loss(
     snapshot: &mut Snapshot,
     effect: &Effect,
-    error: &DeedError,
+    error: &EffectError,
     now: Timestamp,
 ) -> Record {
     let is_first = !snapshot.run.account_is_back;
@@ -210,7 +203,7 @@ pub(super) fn absorb_loss(
     }
     if *effect == Effect::UpdateContacts {
         let Some(account) = snapshot.account.as_ref().filter(|_| is_first) else {
-            snapshot.run.trouble = Some((effect.doing().to_owned(), error.clone()));
+            snapshot.run.trouble = Some((effect.doing(), error.clone()));
             return failed(effect, error, now);
         };
         let message = lost(account.url.as_deref().unwrap_or_default(), error);
@@ -227,16 +220,13 @@ pub(super) fn absorb_loss(
         let record = Record::of(Change::Order(Box::new(order)));
         return record.warning(now, Reason::ErrVerifyACMEAccount, message);
     }
-    let why = format!(
-        "{}: the CA does not know the account {url}, which was registered again in this run: \
-         {error}",
-        effect.doing()
-    );
-    Record::of(Change::Order(Box::new(order::refused(order, why, error))))
+    let cause = Cause::LostAccount { url: url.clone(), cause: Box::new(error.cause.clone()) };
+    let failure = EffectError { cause, ..error.clone() }.failure(effect.doing());
+    Record::of(Change::Order(Box::new(order::failed(order, failure))))
 }
 
 /// Whether an earlier run has deactivated the account, and its answer was lost.
-pub(super) fn was_deactivated(snapshot: &Snapshot, effect: &Effect, error: &DeedError) -> bool {
+pub(super) fn was_deactivated(snapshot: &Snapshot, effect: &Effect, error: &EffectError) -> bool {
     let is_second = snapshot.run.may_be_deactivated && *effect == Effect::DeactivateAccount;
     is_second && error.is_of_a_gone_account()
 }

@@ -6,10 +6,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Change, Failure, Record, Snapshot};
+use super::{Change, Record, Snapshot};
 use crate::resource::{
     AuthorizationState, CertificateRecord, CleanUp, Condition, ConditionStatus, ConditionType,
-    Deed, FailureClass, LastFailure, OrderState, Phase, Reason, rfc3339,
+    Deed, Failure, FailureClass, OrderState, Phase, Reason, Waiting, rfc3339,
 };
 
 /// The first delay.
@@ -69,10 +69,8 @@ pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
 /// what the issuance failed by.
 pub fn beside_a_wait(snapshot: &Snapshot, failure: Failure, until: Option<Timestamp>) -> Failure {
     let (Some(until), Some(last)) = (until, &snapshot.record.last_failure) else { return failure };
-    let until = rfc3339(until);
-    let message =
-        format!("{}; besides, the issuance waits until {until}: {}", failure.message, last.message);
-    Failure { message, ..failure }
+    let besides = Some(Box::new(Waiting { until, failure: last.clone() }));
+    Failure { besides, ..failure }
 }
 
 /// What a failure leaves behind, in one record: a counted one raises the attempts and closes the
@@ -82,8 +80,7 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     // What an issuance failed by stays as long as it waits.
     let waits = record.status.last_failure_time.is_some() && !snapshot.is_issuing();
     if failure.counts() || !waits {
-        record.last_failure =
-            Some(LastFailure { class: failure.class, message: failure.message.clone() });
+        record.last_failure = Some(Failure { at: Some(now), ..failure.clone() });
     }
     // A failure that the CA has no part in, such as a keystore without a password while it asks to
     // be left alone, takes nothing off its wish.
@@ -100,15 +97,14 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     }
     let next = next_attempt(&record).unwrap_or(now);
     let message = format!(
-        "The certificate request has failed to complete and will be retried: {} (attempt \
+        "The certificate request has failed to complete and will be retried: {failure} (attempt \
          {attempts}; next attempt at {})",
-        failure.message,
         rfc3339(next)
     );
     record.status.set_condition(Condition {
         kind: ConditionType::Issuing,
         status: ConditionStatus::False,
-        reason: failure.reason,
+        reason: failure.reason(),
         message: message.clone(),
         last_transition_time: now,
         observed_generation: Some(record.generation),
@@ -117,7 +113,7 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     changes.extend(failed_order(snapshot, failure, now));
     changes.extend(failed_request(snapshot, failure, now));
     changes.push(Change::Certificate(Box::new(record)));
-    Record { changes, events: Vec::new() }.warning(now, failure.reason, message)
+    Record { changes, events: Vec::new() }.warning(now, failure.reason(), message)
 }
 
 /// The order as it is kept after a failure: final, with everything it put out owed.
@@ -134,7 +130,7 @@ fn failed_order(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Optio
     order.deed = Deed::Nothing;
     order.failure_time = Some(now);
     if order.reason.is_empty() {
-        order.reason.clone_from(&failure.message);
+        order.reason = failure.to_string();
     }
     for challenge in &mut order.challenges {
         challenge.phase = Phase::Final;
@@ -152,7 +148,7 @@ fn failed_request(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Opt
         kind: ConditionType::Ready,
         status: ConditionStatus::False,
         reason: Reason::Failed,
-        message: failure.message.clone(),
+        message: failure.to_string(),
         last_transition_time: now,
         observed_generation: None,
     }];

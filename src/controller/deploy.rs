@@ -12,8 +12,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Change, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step};
-use crate::resource::{DeployStep, Deployment, FailureClass, Reason, Settings};
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use crate::resource::{
+    Cause, DeployStep, DeployTarget, Deployment, Doing, Failure, Reason, Settings,
+};
 
 /// The wait after the second failure.
 const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(5);
@@ -22,10 +24,8 @@ const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(59);
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    match owed(snapshot) {
-        Some((step, target))
-            if step != DeployStep::Reload && may_try(snapshot, step, &target, now) =>
-        {
+    match owed(snapshot).map(|target| (target.step(), target)) {
+        Some((step, target)) if step != DeployStep::Reload && may_try(snapshot, &target, now) => {
             Step::Act(vec![Effect::Deploy { step }])
         }
         Some(_) | None => Step::Settled,
@@ -34,51 +34,49 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 
 /// The program to be run when all certificates of the run are done, if one is owed and due.
 pub fn reload(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
-    let (step, target) = owed(snapshot)?;
-    let due = step == DeployStep::Reload && may_try(snapshot, step, &target, now);
-    due.then_some(target)
+    match owed(snapshot).filter(|target| may_try(snapshot, target, now)) {
+        Some(DeployTarget::Reload { name }) => Some(name),
+        Some(DeployTarget::Output { .. } | DeployTarget::Hook { .. }) | None => None,
+    }
 }
 
 /// What the settings ask for, in its order.
-pub fn wanted(settings: &Settings) -> Vec<(DeployStep, String)> {
-    let mut wanted = Vec::new();
-    if let Some(folder) = &settings.output_dir {
-        let owner = settings.output_owner.iter().map(|owner| format!(" owner {owner}"));
-        let group = settings.output_group.iter().map(|group| format!(" group {group}"));
-        let mode = settings.output_mode.iter().map(|mode| format!(" mode {mode:04o}"));
-        let target = [folder.clone()].into_iter().chain(owner).chain(group).chain(mode).collect();
-        wanted.push((DeployStep::Output, target));
-    }
-    wanted.extend(settings.deploy_hook.clone().map(|name| (DeployStep::Hook, name)));
-    wanted.extend(settings.reload.clone().map(|name| (DeployStep::Reload, name)));
-    wanted
+pub fn wanted(settings: &Settings) -> Vec<DeployTarget> {
+    let output = settings.output_dir.clone().map(|folder| DeployTarget::Output {
+        folder,
+        owner: settings.output_owner.clone(),
+        group: settings.output_group.clone(),
+        mode: settings.output_mode,
+    });
+    let hook = settings.deploy_hook.clone().map(|name| DeployTarget::Hook { name });
+    let reload = settings.reload.clone().map(|name| DeployTarget::Reload { name });
+    [output, hook, reload].into_iter().flatten().collect()
 }
 
 /// The first step that is not done for the live files.
-pub fn owed(snapshot: &Snapshot) -> Option<(DeployStep, String)> {
+pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
     let pair = snapshot.secret.as_ref()?;
     let (Some(Ok(_)), Some(Ok(_))) = (&pair.key, &pair.certificate) else { return None };
-    wanted(&snapshot.settings).into_iter().find(|(step, target)| {
-        let done = known(snapshot, *step, target).and_then(|known| known.files.as_ref());
+    wanted(&snapshot.settings).into_iter().find(|target| {
+        let done = known(snapshot, target).and_then(|known| known.files.as_ref());
         let is_done = match &snapshot.files_digest {
             Some(live) => done == Some(live),
             // Published in this run: nothing that was done before was done with these files.
             None => false,
         };
-        !is_done && !snapshot.run.deployed.contains(step)
+        !is_done && !snapshot.run.deployed.contains(&target.step())
     })
 }
 
-fn known<'a>(snapshot: &'a Snapshot, step: DeployStep, target: &str) -> Option<&'a Deployment> {
-    let mut all = snapshot.record.deployments.iter();
-    all.find(|deployment| deployment.step == step && deployment.target == target)
+fn known<'a>(snapshot: &'a Snapshot, target: &DeployTarget) -> Option<&'a Deployment> {
+    snapshot.record.deployments.iter().find(|deployment| deployment.target == *target)
 }
 
-fn may_try(snapshot: &Snapshot, step: DeployStep, target: &str, now: Timestamp) -> bool {
-    if snapshot.run.not_deployed.contains(&step) {
+fn may_try(snapshot: &Snapshot, target: &DeployTarget, now: Timestamp) -> bool {
+    if snapshot.run.not_deployed.contains(&target.step()) {
         return false;
     }
-    let next = known(snapshot, step, target).and_then(next_try);
+    let next = known(snapshot, target).and_then(next_try);
     snapshot.run.deploy_now || next.is_none_or(|next| next <= now)
 }
 
@@ -94,32 +92,14 @@ pub fn next_try(deployment: &Deployment) -> Option<Timestamp> {
 
 /// What is issued and not where it is to be used, as a failure of the run.
 pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
-    let (step, target) = owed(snapshot)?;
-    let why = match known(snapshot, step, &target) {
-        Some(Deployment { message, .. }) if !message.is_empty() => message.clone(),
-        Some(_) | None => "not done yet".to_owned(),
-    };
-    Some(Failure {
-        class: FailureClass::Output,
-        reason: Reason::DeployFailed,
-        message: format!("issued but not deployed: {}: {why}", what(step, &target)),
-        retry_after: None,
-    })
+    let target = owed(snapshot)?;
+    let cause = known(snapshot, &target).and_then(|known| known.cause.clone()).map(Box::new);
+    Some(Failure::of(Doing::Deploy, Cause::Deployment { target, cause }))
 }
 
-/// A step of these settings that was done, for people.
-pub fn done(settings: &Settings, done: DeployStep) -> Option<String> {
-    let (step, target) = wanted(settings).into_iter().find(|(step, _)| *step == done)?;
-    Some(what(step, &target))
-}
-
-/// A step, for people.
-pub fn what(step: DeployStep, target: &str) -> String {
-    match step {
-        DeployStep::Output => format!("output to {target}"),
-        DeployStep::Hook => format!("deploy hook {target}"),
-        DeployStep::Reload => format!("reload {target}"),
-    }
+/// The step of these settings.
+pub fn target(settings: &Settings, step: DeployStep) -> Option<DeployTarget> {
+    wanted(settings).into_iter().find(|target| target.step() == step)
 }
 
 /// Notes that a step was done, or why it was not.
@@ -131,48 +111,56 @@ pub fn absorb(
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     let wanted = wanted(&snapshot.settings);
-    let Some((_, target)) = wanted.iter().find(|(wanted, _)| *wanted == step) else {
+    let Some(target) = wanted.iter().find(|target| target.step() == step) else {
         return Err(IllegalOutcome::new("nothing to deploy", &outcome));
     };
     let mut record = snapshot.record.clone();
-    record.deployments.retain(|known| {
-        wanted.iter().any(|(step, target)| known.step == *step && known.target == *target)
-    });
-    let mut deployment = known(snapshot, step, target)
-        .cloned()
-        .unwrap_or_else(|| Deployment::new(step, target.clone()));
-    record.deployments.retain(|known| known.step != step);
-    let what = what(step, target);
+    record
+        .deployments
+        .retain(|known| known.target.step() != step && wanted.contains(&known.target));
+    let mut deployment =
+        known(snapshot, target).cloned().unwrap_or_else(|| Deployment::new(target.clone()));
     let event = match outcome {
         Outcome::Deployed { files } => {
-            deployment = Deployment::new(step, target.clone());
-            deployment.files = Some(files);
+            deployment = Deployment { files: Some(files), ..Deployment::new(target.clone()) };
             if record.last_failure.is_none() {
                 record.alerted = 0;
             }
-            let folder = |target: &str| target.split(' ').next().unwrap_or_default().to_owned();
-            let moved = snapshot.record.deployments.iter().find(|known| {
-                let elsewhere = folder(&known.target) != folder(target);
-                step == DeployStep::Output && known.step == step && elsewhere
+            let before = snapshot.record.deployments.iter();
+            let stays = before.filter_map(|known| moved_from(&known.target, target)).next();
+            let stays = stays.map_or_else(String::new, |folder| {
+                format!("; what was written to {folder} before stays there")
             });
-            let stays = moved.map_or_else(String::new, |known| {
-                format!("; what was written to {} before stays there", folder(&known.target))
-            });
-            let message = format!("Done: {what}{stays}");
             snapshot.run.deployed.insert(step);
-            snapshot.run.deployments.push(what);
-            Record::default().normal(now, Reason::Deployed, message)
+            snapshot.run.deployments.push(target.to_string());
+            Record::default().normal(now, Reason::Deployed, format!("Done: {target}{stays}"))
         }
         Outcome::Failed(error) => {
             snapshot.run.not_deployed.insert(step);
             deployment.failed_attempts = deployment.failed_attempts.saturating_add(1);
             deployment.last_failure_time = Some(now);
-            deployment.message = error.to_string();
-            Record::default().warning(now, Reason::DeployFailed, format!("{what}: {error}"))
+            let message = format!("{target}: {error}");
+            deployment.cause = Some(error.cause);
+            Record::default().warning(now, Reason::DeployFailed, message)
         }
         other => return Err(IllegalOutcome::new("deploying", &other)),
     };
     record.deployments.push(deployment);
-    record.deployments.sort_by_key(|deployment| deployment.step);
+    record.deployments.sort_by(|a, b| a.target.cmp(&b.target));
     Ok(Record { changes: vec![Change::Certificate(Box::new(record))], ..event })
+}
+
+/// The folder that an output was written to, when it is written to another one now.
+fn moved_from<'a>(before: &'a DeployTarget, now: &DeployTarget) -> Option<&'a str> {
+    match (before, now) {
+        (DeployTarget::Output { folder: old, .. }, DeployTarget::Output { folder: new, .. })
+            if old != new =>
+        {
+            Some(old)
+        }
+        (
+            DeployTarget::Output { .. } | DeployTarget::Hook { .. } | DeployTarget::Reload { .. },
+            _,
+        ) => None,
+    }
 }

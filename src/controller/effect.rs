@@ -1,7 +1,7 @@
 //! Effects: what certctl can do for a certificate, and all that is the same for every one of a kind.
 
-use super::step::{DeedErrorKind, Secret};
-use crate::resource::{DeployStep, KeyAlgorithm, RevocationReason};
+use super::step::Secret;
+use crate::resource::{CauseKind, DeployStep, Doing, KeyAlgorithm, RevocationReason};
 
 /// Every effect certctl can have for a certificate. Each may run twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,8 +111,8 @@ impl Effect {
         self.facts().1
     }
 
-    /// What did not work when it fails, as cert-manager says it; empty where the error says it all.
-    pub fn doing(&self) -> &'static str {
+    /// What did not work when it fails.
+    pub fn doing(&self) -> Doing {
         self.facts().2
     }
 
@@ -132,10 +132,10 @@ impl Effect {
     }
 
     /// Whether a run in which it fails by this ends: no answer of the CA, and no waiting, helps.
-    pub fn ends_the_run(&self, kind: DeedErrorKind) -> bool {
+    pub fn ends_the_run(&self, kind: CauseKind) -> bool {
         match self.place() {
             Place::Here | Place::Account => true,
-            Place::Ca => kind.is_our_own(),
+            Place::Ca => matches!(kind, CauseKind::Precondition | CauseKind::State),
             Place::Outside => false,
         }
     }
@@ -145,41 +145,35 @@ impl Effect {
     }
 
     /// The list of all effects: place, stage, and what failed when it fails.
-    fn facts(&self) -> (Place, &'static str, &'static str) {
+    fn facts(&self) -> (Place, &'static str, Doing) {
         use Place::{Account, Ca, Here, Outside};
-        const ACCOUNT: &str = "Failed to register ACME account";
-        const KEY: &str = "Failed to make the private key";
-        const PRESENTING: &str = "Error presenting challenge";
-        const SECRET: &str = "Failed to write the Secret";
         match self {
-            Self::Prepare { .. } => (Here, "checking what is needed", ""),
-            Self::GenerateKey { .. } => (Here, "making a private key", KEY),
-            Self::ReuseKey => (Here, "taking the live private key", KEY),
-            Self::BuildRequest => (Here, "building the CSR", "Failed to generate CSR"),
+            Self::Prepare { .. } => (Here, "checking what is needed", Doing::Nothing),
+            Self::GenerateKey { .. } => (Here, "making a private key", Doing::MakeKey),
+            Self::ReuseKey => (Here, "taking the live private key", Doing::MakeKey),
+            Self::BuildRequest => (Here, "building the CSR", Doing::BuildRequest),
             Self::ObtainAccountKey | Self::FindAccount | Self::RegisterAccount => {
-                (Account, "account", ACCOUNT)
+                (Account, "account", Doing::RegisterAccount)
             }
-            Self::UpdateContacts => (Account, "account", "Failed to update ACME account"),
-            Self::CreateOrder => (Ca, "order", "Failed to create Order"),
-            Self::ReadOrder => (Ca, "order", "Failed to retrieve Order resource"),
-            Self::ReadAuthorization { .. } => {
-                (Ca, "authorizations", "Failed to fetch authorization")
+            Self::UpdateContacts => (Account, "account", Doing::UpdateAccount),
+            Self::CreateOrder => (Ca, "order", Doing::CreateOrder),
+            Self::ReadOrder => (Ca, "order", Doing::ReadOrder),
+            Self::ReadAuthorization { .. } => (Ca, "authorizations", Doing::ReadAuthorization),
+            Self::Locate { .. } => (Outside, "finding the zone", Doing::Present),
+            Self::Present { .. } => (Outside, "presenting", Doing::Present),
+            Self::SelfCheck { .. } => (Outside, "self-check", Doing::Nothing),
+            Self::Accept { .. } => (Ca, "asking the CA to look", Doing::Accept),
+            Self::CleanUp { .. } => (Outside, "cleaning up", Doing::CleanUp),
+            Self::Finalize => (Ca, "sending the CSR", Doing::Finalize),
+            Self::Download => (Ca, "fetching the certificate", Doing::Download),
+            Self::Publish | Self::PublishTemporary | Self::Rewrite => {
+                (Here, "publishing", Doing::WriteSecret)
             }
-            Self::Locate { .. } => (Outside, "finding the zone", PRESENTING),
-            Self::Present { .. } => (Outside, "presenting", PRESENTING),
-            Self::SelfCheck { .. } => (Outside, "self-check", ""),
-            Self::Accept { .. } => (Ca, "asking the CA to look", "Error accepting challenge"),
-            Self::CleanUp { .. } => (Outside, "cleaning up", "Error cleaning up challenge"),
-            Self::Finalize => (Ca, "sending the CSR", "Failed to finalize Order"),
-            Self::Download => {
-                (Ca, "fetching the certificate", "Failed to retrieve signed certificate")
-            }
-            Self::Publish | Self::PublishTemporary | Self::Rewrite => (Here, "publishing", SECRET),
-            Self::Deploy { .. } => (Outside, "deploying", ""),
-            Self::Revoke { .. } => (Outside, "revoking", ""),
-            Self::SwitchBack { .. } => (Here, "going back", ""),
-            Self::RestoreLinks { .. } => (Here, "restoring links", ""),
-            Self::DeactivateAccount => (Account, "account", ""),
+            Self::Deploy { .. } => (Outside, "deploying", Doing::Nothing),
+            Self::Revoke { .. } => (Outside, "revoking", Doing::Nothing),
+            Self::SwitchBack { .. } => (Here, "going back", Doing::Nothing),
+            Self::RestoreLinks { .. } => (Here, "restoring links", Doing::Nothing),
+            Self::DeactivateAccount => (Account, "account", Doing::Nothing),
         }
     }
 }

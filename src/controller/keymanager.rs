@@ -15,8 +15,8 @@
 use jiff::Timestamp;
 
 use super::policy::key_mismatches;
-use super::{Change, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step};
-use crate::resource::{FailureClass, KeyFacts, Reason, RotationPolicy};
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use crate::resource::{Cause, Doing, Failure, KeyFacts, Reason, RotationPolicy};
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -98,19 +98,11 @@ fn keep(snapshot: &Snapshot) -> Step {
 }
 
 fn cannot_regenerate(snapshot: &Snapshot, fields: &[&str]) -> Failure {
-    Failure {
-        class: FailureClass::Precondition,
-        reason: Reason::CannotRegenerateKey,
-        message: format!(
-            "User intervention required: existing private key in Secret \"{}\" does not match \
-             requirements on Certificate resource, mismatching fields: [{}], and a new one is not \
-             made because spec.privateKey.rotationPolicy is Never. Set it to Always, change \
-             spec.privateKey back, or put a fitting tls.key there",
-            snapshot.certificate.spec.secret_name,
-            fields.join(" ")
-        ),
-        retry_after: None,
-    }
+    let cause = Cause::KeyMismatch {
+        secret_name: snapshot.certificate.spec.secret_name.clone(),
+        fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+    };
+    Failure::of(Doing::Nothing, cause)
 }
 
 /// A new key is written down before anything is asked for with it.

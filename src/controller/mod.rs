@@ -40,8 +40,8 @@ pub use effect::Effect;
 pub use run::{Poll, RevocationWish, Run, Wish};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
-    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Deferral, Failure,
-    IllegalOutcome, OrderSeen, Outcome, Record, Secret, Step, Wake,
+    AuthorizationSeen, ChallengeSeen, Change, Deferral, EffectError, IllegalOutcome, OrderSeen,
+    Outcome, Record, Secret, Step, Wake,
 };
 
 /// One room's door: what it wants next.
@@ -75,7 +75,7 @@ pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
 /// run; and what needs no CA while one waits.
 pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some((doing, error)) = &snapshot.run.trouble {
-        let failure = Failure::of_deed(doing, error);
+        let failure = error.failure(*doing);
         let step = match trigger::decide(snapshot, now) {
             Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
             Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_) => failure,
@@ -119,13 +119,13 @@ pub fn absorb(
     if let Outcome::Failed(error) = &outcome
         && !account::was_deactivated(snapshot, effect, error)
     {
-        if error.is_unknown_account() && effect.acts_for_the_account() {
+        if error.cause.is_unknown_account() && effect.acts_for_the_account() {
             return Ok(account::absorb_loss(snapshot, effect, error, now));
         }
         let run = &mut snapshot.run;
         run.refusal_retry_after = error.retry_after.or(run.refusal_retry_after);
-        if effect.ends_the_run(error.kind) {
-            run.trouble = Some((effect.doing().to_owned(), error.clone()));
+        if effect.ends_the_run(error.kind()) {
+            run.trouble = Some((effect.doing(), error.clone()));
             let of_account = effect.needs_the_account();
             return Ok(of_account.then(|| account::failed(effect, error, now)).unwrap_or_default());
         }

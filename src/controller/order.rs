@@ -25,19 +25,19 @@ use std::net::IpAddr;
 
 use jiff::Timestamp;
 
-use end::{failure, failure_of, retired, verdict};
+use end::{failure_of, retired, verdict};
 
 use super::run::FINALIZE_TRIES;
-use super::{Change, Deferral, Effect, Failure, Record, Snapshot, Step, Wake};
+use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    Challenge, Deed, DnsName, FailureClass, Identifier, Order, OrderSpec, OrderState, Phase,
-    Reason, SolverKind, pick_solver,
+    Cause, Challenge, Deed, DnsName, Doing, Failure, FailureClass, Identifier, Order, OrderSpec,
+    OrderState, Phase, Reason, SolverKind, pick_solver,
 };
 
 pub use absorb::absorb;
 pub use authorization::absorb_authorization;
+pub(super) use end::failed;
 pub use end::given_up;
-pub(super) use end::refused;
 
 /// After this many looks at an order that stays pending, each look reads an authorization too, one
 /// after the other: the pause between two looks has grown to more than a second, and most CAs have
@@ -91,7 +91,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
     if snapshot.run.ordered {
         let message = "the order was lost, and one run makes at most one newOrder".to_owned();
-        return Step::Fail(failure(FailureClass::Ca, message));
+        let cause = Cause::Local { message };
+        return Step::Fail(Failure::new(FailureClass::Ca, Doing::CreateOrder, cause));
     }
     let (Some(request), Some(account)) = (&snapshot.next_request, &snapshot.account) else {
         return Step::Settled;
@@ -123,6 +124,7 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
         certificate: None,
         reason: String::new(),
         problem: None,
+        failure: None,
         failure_time: None,
         is_replacement: snapshot.current_order().is_some_and(|o| o.state == OrderState::Expired),
     };
@@ -317,8 +319,12 @@ fn download(snapshot: &Snapshot, now: Timestamp) -> Step {
 }
 
 fn refused_csr(snapshot: &Snapshot) -> Failure {
-    let refusal = snapshot.run.finalize_refusal.as_deref();
-    let why = refusal.unwrap_or("the CA took the CSR, and the order still waits for one");
-    let message = format!("Failed to finalize Order: {why}");
-    Failure { retry_after: snapshot.run.refusal_retry_after, ..failure(FailureClass::Ca, message) }
+    let refusal = snapshot.run.finalize_refusal.as_ref().map(|error| error.cause.clone());
+    let cause = refusal.unwrap_or_else(|| Cause::Local {
+        message: "the CA took the CSR, and the order still waits for one".to_owned(),
+    });
+    Failure {
+        retry_after: snapshot.run.refusal_retry_after,
+        ..Failure::new(FailureClass::Ca, Doing::Finalize, cause)
+    }
 }

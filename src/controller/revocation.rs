@@ -14,13 +14,10 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use super::run::Wish;
-use super::{
-    Change, DeedError, DeedErrorKind, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot,
-    Step, deploy,
-};
+use super::{Change, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, deploy};
 use crate::resource::{
-    BannedKey, CertificateRecord, FailureClass, LeafFacts, NamespacedName, Problem, Reason,
-    Revocation, RevocationReason,
+    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Failure, LeafFacts, NamespacedName,
+    Problem, Reason, Revocation, RevocationReason,
 };
 
 /// How many revocations are remembered after the CA has answered.
@@ -60,12 +57,10 @@ pub fn decide_wish(snapshot: &Snapshot, now: Timestamp) -> Step {
         Ok(Asked::Owed(revocation) | Asked::Earlier(revocation)) => Some(revocation),
         Ok(Asked::Already(_)) => None,
         Err(error) => {
-            return Step::Fail(Failure {
-                class: FailureClass::Precondition,
-                reason: Reason::RevocationFailed,
-                message: error.to_string(),
-                retry_after: None,
-            });
+            return {
+                let cause = Cause::Precondition { message: error.to_string() };
+                Step::Fail(Failure::of(Doing::Nothing, cause))
+            };
         }
     };
     let known = &snapshot.record.revocations;
@@ -215,7 +210,7 @@ pub fn absorb(
 fn answered(
     record: &CertificateRecord,
     fingerprint: &str,
-    answer: &Result<(), DeedError>,
+    answer: &Result<(), EffectError>,
     now: Timestamp,
 ) -> Record {
     let mut record = record.clone();
@@ -230,7 +225,7 @@ fn answered(
             true
         }
         Err(error) if is_final(error) => {
-            asked.refusal = Some(error.message.clone());
+            asked.refusal = Some(error.cause.clone());
             true
         }
         Err(_) => false,
@@ -252,19 +247,19 @@ fn answered(
 }
 
 /// Whether asking again is of no use.
-fn is_final(error: &DeedError) -> bool {
+fn is_final(error: &EffectError) -> bool {
     let limited = |problem: &Problem| problem.short_kind() == "rateLimited";
     // A CA that does not know who asks says nothing about the certificate.
-    let waits = error.is_unknown_account() || error.problem.as_deref().is_some_and(limited);
-    match error.kind {
-        DeedErrorKind::Refused | DeedErrorKind::Gone => error.problem.is_some() && !waits,
-        DeedErrorKind::Transient
-        | DeedErrorKind::Unusable
-        | DeedErrorKind::Precondition
-        | DeedErrorKind::State
-        | DeedErrorKind::Denied
-        | DeedErrorKind::Broken
-        | DeedErrorKind::Local => false,
+    let waits = error.cause.is_unknown_account() || error.problem().is_some_and(limited);
+    match error.kind() {
+        CauseKind::Refused | CauseKind::Gone => error.problem().is_some() && !waits,
+        CauseKind::Transient
+        | CauseKind::Unusable
+        | CauseKind::Precondition
+        | CauseKind::State
+        | CauseKind::Denied
+        | CauseKind::Program
+        | CauseKind::Local => false,
     }
 }
 

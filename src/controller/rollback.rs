@@ -18,12 +18,10 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use super::run::Wish;
-use super::{
-    Change, Effect, Failure, IllegalOutcome, Outcome, Record, Snapshot, Step, order, revocation,
-};
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, order, revocation};
 use crate::resource::{
-    CertificateRecord, ConditionType, Deed, FailureClass, Issuer, LeafFacts, NamespacedName,
-    PublishedPair, Reason, Rollback, annotation, rfc3339,
+    Cause, CertificateRecord, ConditionType, Deed, Doing, Failure, Issuer, LeafFacts,
+    NamespacedName, PublishedPair, Reason, Rollback, annotation, rfc3339,
 };
 
 /// Why no revision goes live again.
@@ -87,12 +85,10 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     match chosen(snapshot, *to, now) {
         Ok(None) => Step::Settled,
         Ok(Some(rollback)) => Step::Record(asked(snapshot, rollback)),
-        Err(error) => Step::Fail(Failure {
-            class: FailureClass::Precondition,
-            reason: Reason::RollbackFailed,
-            message: error.to_string(),
-            retry_after: None,
-        }),
+        Err(error) => {
+            let cause = Cause::Precondition { message: error.to_string() };
+            Step::Fail(Failure::of(Doing::Nothing, cause))
+        }
     }
 }
 

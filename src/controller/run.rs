@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
-use super::step::DeedError;
-use crate::resource::{DeployStep, RevocationReason};
+use super::step::EffectError;
+use crate::resource::{DeployStep, Doing, RevocationReason};
 
 /// What has happened in this run. Gone when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Run {
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
     /// Why the CSR was refused the last time.
-    pub finalize_refusal: Option<String>,
+    pub finalize_refusal: Option<EffectError>,
     /// When the order may be read next.
     pub poll: Poll,
     /// The challenges, by URL.
@@ -68,7 +68,7 @@ pub struct Run {
     /// What is asked for in this run, beside what is recorded.
     pub wish: Option<Wish>,
     /// What the CA answered to revocations, by fingerprint.
-    pub revocations: Vec<(String, Result<(), DeedError>)>,
+    pub revocations: Vec<(String, Result<(), EffectError>)>,
     /// The revision that was left in this run, and the one that is live instead.
     pub went_back: Option<(u32, u32)>,
     /// The CA was told the contacts in this run.
@@ -76,7 +76,7 @@ pub struct Run {
     /// An earlier run was to deactivate the account, and may have done it.
     pub may_be_deactivated: bool,
     /// The trouble that ends this run.
-    pub trouble: Option<(String, DeedError)>,
+    pub trouble: Option<(Doing, EffectError)>,
 }
 
 /// What is asked for by hand.

@@ -6,9 +6,9 @@ use zeroize::Zeroizing;
 
 use super::Effect;
 use crate::resource::{
-    Account, AuthorizationState, BannedKey, CertificateRecord, CertificateRequest, CheckReport,
-    Dns01Target, Event, EventType, FailureClass, Identifier, KeyFacts, LeafFacts, OfferedChallenge,
-    Order, OrderState, Problem, PublicKeyDigest, Reason,
+    Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
+    CertificateRequest, CheckReport, Dns01Target, Doing, Event, EventType, Failure, Identifier,
+    KeyFacts, LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
 };
 
 /// What one controller wants next, given what is known.
@@ -195,7 +195,7 @@ pub enum Outcome {
     /// `Revoke`, `SwitchBack`, `RestoreLinks`, `DeactivateAccount`: done.
     Done,
     /// Any deed: it did not work.
-    Failed(DeedError),
+    Failed(EffectError),
 }
 
 impl Outcome {
@@ -271,125 +271,41 @@ pub struct ChallengeSeen {
     pub problem: Option<Problem>,
 }
 
-/// Why a deed did not work.
+/// Why an effect did not work.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct DeedError {
-    /// What kind of trouble this is.
-    pub kind: DeedErrorKind,
-    /// What happened, with server and URL, or file.
-    pub message: String,
-    /// The CA's problem document, when it sent one.
-    pub problem: Option<Box<Problem>>,
-    /// How long the CA asks to wait.
+#[error("{cause}")]
+pub struct EffectError {
+    /// What happened.
+    pub cause: Cause,
+    /// How long the server asks to wait.
     pub retry_after: Option<SignedDuration>,
 }
 
-impl DeedError {
+impl EffectError {
     /// Whether the CA does not let the account do anything any more.
     pub fn is_of_a_gone_account(&self) -> bool {
-        let kind = self.problem.as_ref().map(|problem| problem.short_kind());
+        let kind = self.problem().map(Problem::short_kind);
         matches!(kind, Some("unauthorized" | "accountDoesNotExist"))
     }
 
-    /// Whether the CA does not know the account that asked (RFC 8555 section 6.7).
-    pub fn is_unknown_account(&self) -> bool {
-        self.problem.as_ref().is_some_and(|p| p.short_kind() == "accountDoesNotExist")
-    }
-}
-
-/// What kind of trouble a deed met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeedErrorKind {
-    /// The network or the server, which may do better later.
-    Transient,
-    /// The CA said no.
-    Refused,
-    /// The CA does not know the order, authorization or certificate (any more).
-    Gone,
-    /// The CA answered what cannot be used.
-    Unusable,
-    /// Something that must be true before any request is not.
-    Precondition,
-    /// The state directory.
-    State,
-    /// Who keeps the DNS said no, and has done nothing.
-    Denied,
-    /// A program of the operator's has failed: what it has done is not known.
-    Broken,
-    /// Anything else here.
-    Local,
-}
-
-impl DeedErrorKind {
-    /// Whether trying again soon is of no use, unless somebody mends something.
-    pub fn is_for_good(self) -> bool {
-        match self {
-            Self::Denied | Self::Broken | Self::Precondition => true,
-            Self::Transient
-            | Self::Refused
-            | Self::Gone
-            | Self::Unusable
-            | Self::State
-            | Self::Local => false,
-        }
+    /// An error that says nothing of when to come back.
+    pub fn new(cause: Cause) -> Self {
+        Self { cause, retry_after: None }
     }
 
-    /// Trouble that no answer of the CA, and no waiting, changes.
-    pub fn is_our_own(self) -> bool {
-        matches!(self, Self::Precondition | Self::State)
+    /// How it is treated.
+    pub fn kind(&self) -> CauseKind {
+        self.cause.kind()
     }
 
-    /// Whether an answer that was to be put out into the world cannot be there.
-    pub fn has_done_nothing(self) -> bool {
-        matches!(self, Self::Denied | Self::Precondition)
-    }
-}
-
-/// An issuance that has failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Decides the exit code, and whether the failure counts.
-    pub class: FailureClass,
-    /// For the Issuing condition.
-    pub reason: Reason,
-    /// The root cause, in one sentence.
-    pub message: String,
-    /// How long the CA asks to wait.
-    pub retry_after: Option<SignedDuration>,
-}
-
-impl Failure {
-    /// Whether it makes the next attempt wait longer.
-    pub fn counts(&self) -> bool {
-        match self.class {
-            FailureClass::Other | FailureClass::Validation | FailureClass::Ca => true,
-            FailureClass::Precondition
-            | FailureClass::Unreachable
-            | FailureClass::Output
-            | FailureClass::State => false,
-        }
+    /// What the CA refused with.
+    pub fn problem(&self) -> Option<&Problem> {
+        self.cause.problem()
     }
 
-    /// The failure that a deed's error amounts to.
-    pub fn of_deed(doing: &str, error: &DeedError) -> Self {
-        let class = match error.kind {
-            DeedErrorKind::Transient => FailureClass::Unreachable,
-            DeedErrorKind::Refused | DeedErrorKind::Gone | DeedErrorKind::Unusable => {
-                FailureClass::Ca
-            }
-            DeedErrorKind::Precondition => FailureClass::Precondition,
-            DeedErrorKind::State => FailureClass::State,
-            DeedErrorKind::Denied | DeedErrorKind::Broken | DeedErrorKind::Local => {
-                FailureClass::Other
-            }
-        };
-        let message = if doing.is_empty() {
-            error.message.clone()
-        } else {
-            format!("{doing}: {}", error.message)
-        };
-        Self { class, reason: Reason::Failed, message, retry_after: error.retry_after }
+    /// The failure that it amounts to.
+    pub fn failure(&self, doing: Doing) -> Failure {
+        Failure { retry_after: self.retry_after, ..Failure::of(doing, self.cause.clone()) }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::controller::{Failure, Snapshot};
-use crate::resource::{FailureClass, LastFailure, LeafFacts, NamespacedName, Order, Problem};
+use crate::controller::{Deferral, Snapshot};
+use crate::resource::{Failure, FailureClass, LeafFacts, NamespacedName, Order};
 
 /// One certificate, and how it ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,10 +31,8 @@ pub struct Evidence {
     pub issuer: String,
     /// The order that it happened to, as it was left.
     pub order: Option<Box<Order>>,
-    /// The CA's refusal, when it is kept with no order.
-    pub problem: Option<Box<Problem>>,
     /// What the attempt before failed by, when this one waits.
-    pub last_failure: Option<LastFailure>,
+    pub last_failure: Option<Failure>,
     /// When the live certificate ends, if there is one.
     pub not_after: Option<Timestamp>,
 }
@@ -54,13 +52,9 @@ impl Evidence {
                     order.failure_time.is_some()
                         && order.failure_time == record.status.last_failure_time
                 };
-                let trouble = snapshot.run.trouble.as_ref().map(|(_, error)| error);
                 let order = snapshot.order.as_ref().filter(failed_now);
-                Self {
-                    order: order.filter(|_| trouble.is_none()).cloned().map(Box::new),
-                    problem: trouble.and_then(|error| error.problem.clone()),
-                    ..known
-                }
+                let order = order.filter(|_| snapshot.run.trouble.is_none());
+                Self { order: order.cloned().map(Box::new), ..known }
             }
             Ending::Pending { .. } => {
                 Self { order: snapshot.current_order().cloned().map(Box::new), ..known }
@@ -123,8 +117,7 @@ pub enum Ending {
     Deferred {
         /// Until when.
         until: Option<Timestamp>,
-        /// Why, in one sentence.
-        why: String,
+        why: Deferral,
         /// The class of the last failure, when the live certificate is near its end: such a wait
         /// is not harmless any more.
         urgent: Option<FailureClass>,

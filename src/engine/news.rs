@@ -11,8 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ending;
 use super::inputs::digest_of;
-use crate::controller::Failure;
-use crate::resource::{CertificateRecord, Said, rfc3339};
+use crate::resource::{CertificateRecord, Failure, Said};
 
 /// How long the same is not told again.
 const SILENCE: SignedDuration = SignedDuration::from_hours(24);
@@ -62,7 +61,7 @@ fn remember(record: &mut CertificateRecord, digest: String, now: Timestamp) {
 }
 
 fn of_failure(failure: &Failure) -> String {
-    digest_of(format!("{:?}: {}", failure.class, failure.message).as_bytes())
+    digest_of(format!("{:?}", failure.likeness()).as_bytes())
 }
 
 /// A time yet to come is that of a clock that was wrong; it keeps nobody silent for longer.
@@ -70,14 +69,10 @@ fn is_recent(said: &Said, now: Timestamp) -> bool {
     said.at.duration_until(now).abs() < SILENCE
 }
 
-/// Of what a person would take for the same.
+/// Over what a person would take for the same: no times, no URLs.
 fn digest(ending: &Ending) -> Option<String> {
     let text = match ending {
-        Ending::Deferred { until, why, urgent } => {
-            let time = until.map(rfc3339);
-            let why = time.map_or_else(|| why.clone(), |time| why.replace(&time, ""));
-            format!("deferred {urgent:?}: {why}")
-        }
+        Ending::Deferred { why, urgent, .. } => format!("deferred {urgent:?}: {why:?}"),
         Ending::Pending { why, overdue, .. } => format!("pending {overdue}: {why}"),
         Ending::Failed { failure, .. } => return Some(of_failure(failure)),
         Ending::Unchanged { .. }
@@ -91,27 +86,23 @@ fn digest(ending: &Ending) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{CertificateStatus, FailureClass, Reason};
+    use crate::controller::Deferral;
+    use crate::resource::{Cause, CertificateStatus, Doing, FailureClass};
 
     fn at(hours: i64) -> Timestamp {
         Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours)
     }
 
     fn failed(message: &str, attempts: u32) -> Ending {
-        let failure = Failure {
-            class: FailureClass::Ca,
-            reason: Reason::Failed,
-            message: message.to_owned(),
-            retry_after: None,
-        };
-        let next_attempt = Some(at(i64::from(attempts)));
-        Ending::Failed { failure, attempts: Some(attempts), next_attempt }
+        let cause = Cause::Local { message: message.to_owned() };
+        let at = Some(at(i64::from(attempts)));
+        let failure = Failure { at, ..Failure::new(FailureClass::Ca, Doing::Finalize, cause) };
+        Ending::Failed { failure, attempts: Some(attempts), next_attempt: at }
     }
 
     fn deferred(until: i64, urgent: Option<FailureClass>) -> Ending {
-        let until = at(until);
-        let why = format!("not before {}", rfc3339(until));
-        Ending::Deferred { until: Some(until), why, urgent }
+        let why = Deferral::Backoff { attempts: 1 };
+        Ending::Deferred { until: Some(at(until)), why, urgent }
     }
 
     fn record() -> CertificateRecord {

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use super::ports::{Alert, Clock, Performer, Store};
-use crate::controller::{DeedError, Effect, Outcome, Snapshot};
+use crate::controller::{Effect, EffectError, Outcome, Snapshot};
 use crate::resource::{NamespacedName, Token};
 
 pub use issuer::{IssuerAccess, ProviderAccess};
@@ -77,7 +77,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         &self,
         program: &str,
         certificates: &[NamespacedName],
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), EffectError> {
         self.reload_program(program, certificates).await
     }
 
@@ -85,7 +85,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         self.has_alert_hook()
     }
 
-    async fn alert(&self, alert: &Alert) -> Result<(), DeedError> {
+    async fn alert(&self, alert: &Alert) -> Result<(), EffectError> {
         self.alert_program(alert).await
     }
 

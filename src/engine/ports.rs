@@ -8,7 +8,7 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ended;
-use crate::controller::{DeedError, Effect, Outcome, Snapshot};
+use crate::controller::{Effect, EffectError, Outcome, Snapshot};
 use crate::resource::{Event, NamespacedName};
 
 pub use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
@@ -60,7 +60,7 @@ pub trait Performer {
         &self,
         _program: &str,
         _certificates: &[NamespacedName],
-    ) -> impl Future<Output = Result<(), DeedError>> {
+    ) -> impl Future<Output = Result<(), EffectError>> {
         std::future::ready(Ok(()))
     }
 
@@ -70,7 +70,7 @@ pub trait Performer {
     }
 
     /// Runs the operator's hook for failures.
-    fn alert(&self, _alert: &Alert) -> impl Future<Output = Result<(), DeedError>> {
+    fn alert(&self, _alert: &Alert) -> impl Future<Output = Result<(), EffectError>> {
         std::future::ready(Ok(()))
     }
 

@@ -3,52 +3,30 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The steps, in their order: a later one waits for those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum DeployStep {
-    /// The files are written to `certctl.io/output-dir`.
-    Output,
-    /// The program of `certctl.io/deploy-hook` is run for this certificate.
-    Hook,
-    /// The program of `certctl.io/reload` is run, once for all certificates of a run.
-    Reload,
-}
+use super::{Cause, DeployTarget};
 
-/// One step with its target, and for which files it was last done. It is owed as long as those are
-/// not the live ones.
+/// For which files a step was last done. It is owed as long as those are not the live ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Deployment {
-    /// Which step.
-    pub step: DeployStep,
-    /// Where to, with owner, group and mode; or which program.
-    pub target: String,
+    pub target: DeployTarget,
     /// Digest of the files it was last done with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<String>,
     /// How often in a row it has failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed_attempts: u32,
-    /// When it failed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure_time: Option<Timestamp>,
-    /// Why.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub message: String,
+    /// What it failed by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
 }
 
 impl Deployment {
     /// One that was never done.
-    pub fn new(step: DeployStep, target: String) -> Self {
-        Self {
-            step,
-            target,
-            files: None,
-            failed_attempts: 0,
-            last_failure_time: None,
-            message: String::new(),
-        }
+    pub fn new(target: DeployTarget) -> Self {
+        Self { target, files: None, failed_attempts: 0, last_failure_time: None, cause: None }
     }
 }
 

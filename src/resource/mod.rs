@@ -11,10 +11,12 @@ mod challenge;
 mod check;
 mod condition;
 mod cron;
+mod deploy_target;
 mod deployment;
 pub mod dns01;
 mod escape;
 mod event;
+mod failure;
 mod field;
 mod go_duration;
 mod hex;
@@ -54,11 +56,16 @@ pub use check::{
 };
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use cron::{Cron, CronError};
-pub use deployment::{DeployStep, Deployment};
+pub use deploy_target::{DeployStep, DeployTarget};
+pub use deployment::Deployment;
 pub(crate) use dns01::dns01_providers;
 pub use dns01::{CnameStrategy, Dns01, Dns01Provider};
 pub use escape::{escape, is_hidden};
 pub use event::{Event, EventType};
+pub use failure::{
+    CaFailure, CaFault, Cause, CauseKind, ChallengeFailure, Doing, Failure, FailureClass,
+    OrderFailure, ProgramFailure, ProviderFailure, ProviderFault, Waiting,
+};
 pub use field::{FieldDoc, FieldType, Used, Words};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
@@ -74,7 +81,7 @@ pub use name::{DnsName, Identifier, NameError, NamespacedName, is_dns_label, is_
 pub use order::{
     Authorization, AuthorizationState, Deed, OfferedChallenge, Order, OrderSpec, OrderState,
 };
-pub use problem::{FailureClass, Problem, Subproblem};
+pub use problem::{Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;
@@ -84,7 +91,7 @@ pub use secret::{
 };
 pub use selection::pick_solver;
 pub use settings::Settings;
-pub use status::{CertificateRecord, CertificateStatus, LastFailure, Said};
+pub use status::{CertificateRecord, CertificateStatus, Said};
 pub use time::rfc3339;
 pub use usage::Usage;
 pub use zone::{UnknownZone, Zone};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Challenge, ChallengeType, Identifier, IssuerRef, NamespacedName, Problem};
+use super::{Challenge, ChallengeType, Failure, Identifier, IssuerRef, NamespacedName, Problem};
 
 /// One order (RFC 8555 section 7.1.3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,9 @@ pub struct Order {
     /// The CA's problem document, when it sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
+    /// What it failed by on this side, when that was not the CA's verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<Failure>>,
     /// When it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_time: Option<Timestamp>,

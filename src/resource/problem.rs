@@ -1,5 +1,4 @@
-//! What went wrong, as data: the CA's problem document (RFC 7807, RFC 8555 section 6.7) and the
-//! class that decides an exit code.
+//! The CA's problem document (RFC 7807, RFC 8555 section 6.7).
 
 use std::fmt;
 
@@ -63,24 +62,4 @@ impl fmt::Display for Problem {
         }
         Ok(())
     }
-}
-
-/// What kind of failure this was: decides the exit code, and whether it counts as an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum FailureClass {
-    /// No class of its own. Exit code 1.
-    Other,
-    /// Something that must be true before any ACME call is not. Exit code 3, never counted.
-    Precondition,
-    /// Domain validation failed. Exit code 4.
-    Validation,
-    /// The CA refused, or answered what cannot be used. Exit code 5.
-    Ca,
-    /// The CA cannot be reached or answers 5xx. Exit code 5, never counted.
-    Unreachable,
-    /// An output or hook failed. Exit code 6.
-    Output,
-    /// The state directory. Exit code 7, never counted.
-    State,
 }

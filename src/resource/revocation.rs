@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::PublicKeyDigest;
+use super::{Cause, PublicKeyDigest};
 
 /// Why a certificate is revoked, in the words of RFC 5280 section 5.3.1. `removeFromCRL` is not
 /// among them: it is for delta CRLs alone.
@@ -139,7 +139,7 @@ pub struct Revocation {
     pub revoked_at: Option<Timestamp>,
     /// Why the CA will not do it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<String>,
+    pub refusal: Option<Cause>,
 }
 
 impl Revocation {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, ConditionType, Deployment, FailureClass, Revocation, Rollback};
+use super::{Condition, ConditionType, Deployment, Failure, Revocation, Rollback};
 
 /// `status.json` of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,9 +36,9 @@ pub struct CertificateRecord {
     /// The CA asked not to be bothered before this time (429 with Retry-After).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Timestamp>,
-    /// How the last failure was classed, and what it was, while there is one.
+    /// What the last attempt failed by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_failure: Option<LastFailure>,
+    pub last_failure: Option<Failure>,
     /// Digests of the inputs that attempts since the last success were made with, oldest first:
     /// an edit bypasses the backoff once for each distinct one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -73,16 +73,6 @@ impl CertificateRecord {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_none_told(stage: &u8) -> bool {
     *stage == 0
-}
-
-/// What the last failed attempt ended with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LastFailure {
-    /// Decides the exit code.
-    pub class: FailureClass,
-    /// The root cause in one sentence.
-    pub message: String,
 }
 
 /// A failure or a deferral that was told.

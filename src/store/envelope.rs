@@ -7,7 +7,7 @@
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::resource::{
     Account, BannedKeys, CertificateRecord, CertificateRequest, Order, Queue, escape,
@@ -25,7 +25,8 @@ pub(super) trait Document: Serialize + DeserializeOwned {
     fn upgrade(_from: u64, _document: &mut Value) {}
 }
 
-/// 2: the digests of attempted inputs are made over the fields of the spec that go to the CA.
+/// 2: the digests of attempted inputs are made over the fields of the spec that go to the CA; what
+/// failed is kept as a typed cause, and the target of a deployment in its parts.
 impl Document for CertificateRecord {
     const KIND: &'static str = "Certificate";
     const VERSION: u64 = 2;
@@ -37,8 +38,61 @@ impl Document for CertificateRecord {
             && let Some(record) = document.as_object_mut()
         {
             record.remove("attemptedInputs");
+            let failed_at = record.get("status").and_then(|status| status.get("lastFailureTime"));
+            let failed_at = failed_at.cloned();
+            if let Some(failure) = record.get_mut("lastFailure").and_then(Value::as_object_mut) {
+                let message = failure.remove("message");
+                failure.insert("cause".to_owned(), recorded(message));
+                failure.extend(failed_at.map(|at| ("at".to_owned(), at)));
+            }
+            for revocation in items(record, "revocations") {
+                if let Some(refusal) = revocation.remove("refusal") {
+                    revocation.insert("refusal".to_owned(), recorded(Some(refusal)));
+                }
+            }
+            for deployment in items(record, "deployments") {
+                if let Some(message) = deployment.remove("message") {
+                    deployment.insert("cause".to_owned(), recorded(Some(message)));
+                }
+                let mut text = |field| match deployment.remove(field) {
+                    Some(Value::String(text)) => text,
+                    Some(_) | None => String::new(),
+                };
+                let target = deploy_target(&text("step"), &text("target"));
+                deployment.insert("target".to_owned(), target);
+            }
         }
     }
+}
+
+/// The objects of a list.
+fn items<'a>(
+    record: &'a mut Map<String, Value>,
+    field: &str,
+) -> impl Iterator<Item = &'a mut Map<String, Value>> {
+    let list = record.get_mut(field).and_then(Value::as_array_mut);
+    list.into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// A sentence of format 1 as a cause.
+fn recorded(message: Option<Value>) -> Value {
+    json!({ "recorded": { "message": message.unwrap_or_default() } })
+}
+
+/// Format 1 kept the target of an output in one text: `/etc/tls owner www group ssl mode 0640`.
+fn deploy_target(step: &str, target: &str) -> Value {
+    if step != "output" {
+        return json!({ step: { "name": target } });
+    }
+    let mut folder = target;
+    let mut part = |word: &str| {
+        let (rest, value) = folder.rsplit_once(&format!(" {word} "))?;
+        folder = rest;
+        Some(value.to_owned())
+    };
+    let mode = part("mode").and_then(|mode| u32::from_str_radix(&mode, 8).ok());
+    let (group, owner) = (part("group"), part("owner"));
+    json!({ "output": { "folder": folder, "owner": owner, "group": group, "mode": mode } })
 }
 
 impl Document for CertificateRequest {

@@ -2,13 +2,13 @@
 
 use super::open::Workspace;
 use super::run::{Job, RunError};
-use crate::controller::{Failure, Snapshot, account};
+use crate::controller::{EffectError, Snapshot, account};
 use crate::engine::ports::StoreError;
 use crate::engine::{AccountWish, Ending, Goal, Task};
 use crate::resource::{Account, Issuer};
 
 /// What came of a wish for one account.
-pub type Settled = Result<Result<Account, Failure>, StoreError>;
+pub type Settled = Result<Result<Account, EffectError>, StoreError>;
 
 impl Workspace {
     /// Makes the accounts of these Issuers as they are wished to be, one after the other.
@@ -31,11 +31,11 @@ impl Workspace {
     }
 }
 
-fn came_to(ending: Ending, snapshot: Snapshot) -> Result<Account, Failure> {
+fn came_to(ending: Ending, snapshot: Snapshot) -> Result<Account, EffectError> {
     match (&snapshot.run.trouble, ending, &snapshot.account) {
-        (Some((_, error)), ..) => Err(Failure::of_deed("", error)),
-        (None, Ending::Failed { failure, .. }, _) => Err(failure),
+        (Some((_, error)), ..) => Err(error.clone()),
+        (None, Ending::Failed { failure, .. }, _) => Err(EffectError::new(failure.cause)),
         (None, _, Some(account)) => Ok(account.clone()),
-        (None, _, None) => Err(account::not_registered(&snapshot)),
+        (None, _, None) => Err(EffectError::new(account::not_registered(&snapshot))),
     }
 }

@@ -235,19 +235,18 @@ impl Course {
 
     fn deployment(foreseen: &Foreseen) -> Self {
         let snapshot = &foreseen.snapshot;
-        let Some((step, target)) = deploy::owed(snapshot) else {
+        let Some(target) = deploy::owed(snapshot) else {
             return Self::new(Action::Nothing, None, "");
         };
         let mut known = snapshot.record.deployments.iter();
-        let failed = known.find(|known| {
-            known.step == step && known.target == target && known.failed_attempts > 0
-        });
+        let failed = known.find(|known| known.target == target && known.failed_attempts > 0);
         let reason = failed.map(|_| Reason::DeployFailed);
-        let message = deploy::what(step, &target);
+        let message = target.to_string();
         if !foreseen.deploys.is_empty() {
             return Self::new(Action::Deploy, reason, message);
         }
-        let why = failed.map_or_else(String::new, |failed| failed.message.clone());
+        let why = failed.and_then(|failed| failed.cause.as_ref());
+        let why = why.map(ToString::to_string).unwrap_or_default();
         let wait = Some(Wait { until: failed.and_then(deploy::next_try), why });
         Self { wait, ..Self::new(Action::Wait, reason, message) }
     }

@@ -10,12 +10,12 @@ use super::run::{Job, RunError};
 use super::selection::Targets;
 use crate::controller::revocation::{Asked, RevocationError, wished};
 use crate::controller::{
-    DeedError, Effect, Failure, Intervals, Outcome, RevocationWish, Secret, Snapshot,
+    Effect, EffectError, Intervals, Outcome, RevocationWish, Secret, Snapshot,
 };
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Ending, Goal, Performer as _, Task, look};
 use crate::pki::{Chain, PrivateKey};
-use crate::resource::{CertificateRecord, NamespacedName, Revocation, RevocationReason};
+use crate::resource::{CertificateRecord, Failure, NamespacedName, Revocation, RevocationReason};
 
 /// Why nothing is to be revoked.
 #[derive(Debug, Error)]
@@ -27,7 +27,7 @@ pub enum AskError {
     #[error(transparent)]
     Refused(#[from] RevocationError),
     /// It could not be written down.
-    #[error("{}", .0.message)]
+    #[error("{0}")]
     Failed(Failure),
 }
 
@@ -36,7 +36,7 @@ pub enum AskError {
 pub struct Told {
     pub revocation: Revocation,
     /// What the CA, or the way to it, said.
-    pub answer: Result<(), DeedError>,
+    pub answer: Result<(), EffectError>,
 }
 
 /// What was done about the revocations of one certificate.
@@ -66,7 +66,7 @@ pub struct Refusal {
     /// The Issuer.
     pub issuer: String,
     /// What it said.
-    pub error: DeedError,
+    pub error: EffectError,
 }
 
 /// Whether something of a certificate is still to be revoked.

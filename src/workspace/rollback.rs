@@ -5,12 +5,12 @@ use thiserror::Error;
 
 use super::open::Workspace;
 use super::run::{Job, RunError};
+use crate::controller::Snapshot;
 use crate::controller::policy::{TRIGGER, Violation, first_violation};
 use crate::controller::rollback::{self, RollbackError};
-use crate::controller::{Failure, Snapshot};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Ending, Goal, Task};
-use crate::resource::LeafFacts;
+use crate::resource::{Failure, LeafFacts};
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub enum BackError {
     #[error(transparent)]
     Refused(#[from] RollbackError),
     /// It was begun, and the next run finishes it.
-    #[error("{}", .0.message)]
+    #[error("{0}")]
     Failed(Failure),
 }
 

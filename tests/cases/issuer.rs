@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use certctl::acme::AccountKey;
-use certctl::controller::{
-    DeedError, DeedErrorKind, Effect, Outcome, Secret, account, scheduler as slots,
-};
+use certctl::controller::{Effect, EffectError, Outcome, Secret, account, scheduler as slots};
 use certctl::pki::key_facts;
 use certctl::resource::{
-    AccountDeed, ChallengeType, Entry, Identifier, NamespacedName, Place, PublicKeyDigest,
+    AccountDeed, Cause, ChallengeType, Entry, Identifier, NamespacedName, Place, PublicKeyDigest,
     Selector, Solver, pick_solver,
 };
 use jiff::SignedDuration;
@@ -243,11 +241,6 @@ fn account_key(input: &Value, made: &mut Option<String>) -> Outcome {
     }
 }
 
-fn precondition(message: &str) -> DeedError {
-    DeedError {
-        kind: DeedErrorKind::Precondition,
-        message: message.to_owned(),
-        problem: None,
-        retry_after: None,
-    }
+fn precondition(message: &str) -> EffectError {
+    EffectError::new(Cause::Precondition { message: message.to_owned() })
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use certctl::controller::chain::{Choice, choose};
 use certctl::controller::{
-    AuthorizationSeen, ChallengeSeen, DeedError, DeedErrorKind, Effect, OrderSeen, Outcome, order,
+    AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, order,
 };
 use certctl::resource::{
-    Authorization, AuthorizationState, Challenge, ChallengeSpec, CleanUp, Deed, Identifier,
-    OfferedChallenge, Order, OrderState, Phase,
+    Authorization, AuthorizationState, CaFault, Cause, Challenge, ChallengeSpec, CleanUp, Deed,
+    Identifier, OfferedChallenge, Order, OrderState, Phase,
 };
 use serde_json::{Value, json};
 
@@ -204,12 +204,7 @@ fn authorization(given: &Value, url: &str) -> Option<Outcome> {
 /// An order in the state told, or an error; the errors of cert-manager's ACME library by name.
 fn answered(value: &Value) -> Option<Outcome> {
     let library = |message: &str| {
-        Some(Outcome::Failed(DeedError {
-            kind: DeedErrorKind::Refused,
-            message: message.to_owned(),
-            problem: None,
-            retry_after: None,
-        }))
+        Some(Outcome::Failed(EffectError::new(Cause::ca(CaFault::Refused, message))))
     };
     match value.as_str() {
         None if value.is_null() => None,

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use certctl::acme::AcmeError;
 use certctl::controller::{
-    Change, DeedError, DeedErrorKind, Deferral, Effect, Failure, Intervals, Outcome, Record, Run,
-    Snapshot, Step, Wake, absorb, backoff, next_step,
+    Change, Deferral, Effect, EffectError, Intervals, Outcome, Record, Run, Snapshot, Step, Wake,
+    absorb, backoff, next_step,
 };
 use certctl::resource::{
-    Account, AccountDeed, AccountIdentity, Acme, Certificate, CertificateRecord,
-    CertificateRequest, CertificateRequestSpec, CertificateStatus, Condition, ConditionStatus,
-    ConditionType, Event, Http01, Issuer, IssuerKind, KeyFacts, Metadata, Order, OrderSpec,
-    OrderState, Origin, Problem, PublicKeyDigest, Reason, SecretKeySelector, Settings, Solver,
-    SolverKind,
+    Account, AccountDeed, AccountIdentity, Acme, CaFailure, CaFault, Cause, Certificate,
+    CertificateRecord, CertificateRequest, CertificateRequestSpec, CertificateStatus, Condition,
+    ConditionStatus, ConditionType, Event, Failure, Http01, Issuer, IssuerKind, KeyFacts, Metadata,
+    Order, OrderSpec, OrderState, Origin, Problem, PublicKeyDigest, Reason, SecretKeySelector,
+    Settings, Solver, SolverKind,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -287,14 +287,13 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
         certificate: None,
         reason: String::new(),
         problem: None,
+        failure: None,
         failure_time: None,
     }
 }
 
 /// The error that a case gives as a text or as the status of an answer.
-pub(crate) fn trouble(value: &Value) -> DeedError {
-    let error =
-        |kind, message: String, problem| DeedError { kind, message, problem, retry_after: None };
+pub(crate) fn trouble(value: &Value) -> EffectError {
     if let Some(status) = value["status"].as_u64() {
         keys(value, &["status", "detail", "type"]);
         let mut kind = text(&value["type"]);
@@ -309,19 +308,21 @@ pub(crate) fn trouble(value: &Value) -> DeedError {
             problem: Box::new(problem.clone()),
             retry_after: None,
         };
-        let kind = match status {
-            _ if answer.is_transient() => DeedErrorKind::Transient,
-            Some(404 | 410) => DeedErrorKind::Gone,
-            _ => DeedErrorKind::Refused,
+        let fault = match status {
+            _ if answer.is_transient() => CaFault::Unreachable,
+            Some(404 | 410) => CaFault::Gone,
+            _ => CaFault::Refused,
         };
-        return error(kind, problem.to_string(), Some(Box::new(problem)));
+        let (url, message) = (String::new(), String::new());
+        let problem = Some(Box::new(problem));
+        return EffectError::new(Cause::Ca(CaFailure { fault, url, problem, message }));
     }
     let word = value.as_str().unwrap_or_else(|| panic!("unknown error {value}"));
     let network = ["timeout", "deadline exceeded", "canceled", "connection re", "dial tcp"];
-    let kind = if network.iter().any(|part| word.contains(part)) {
-        DeedErrorKind::Transient
+    let fault = if network.iter().any(|part| word.contains(part)) {
+        CaFault::Unreachable
     } else {
-        DeedErrorKind::Unusable
+        CaFault::Unusable
     };
-    error(kind, word.to_owned(), None)
+    EffectError::new(Cause::ca(fault, word))
 }

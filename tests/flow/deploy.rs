@@ -114,7 +114,7 @@ fn a_hook_in_trouble_leaves_the_certificate_issued_and_is_tried_again() {
         assert!(status.stdout.contains("PENDING DEPLOY"), "{}", status.stdout);
         run().ends_in(6);
         let deployment = world.state().record("web").deployments.remove(0);
-        assert_eq!((deployment.step, deployment.failed_attempts), (DeployStep::Hook, 2));
+        assert_eq!((deployment.target.step(), deployment.failed_attempts), (DeployStep::Hook, 2));
         // It waits now, and the run still says that something is wrong; `deploy` waits for nothing.
         run().ends_in(6);
         assert_eq!(world.state().record("web").deployments[0].failed_attempts, 2);

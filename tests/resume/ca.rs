@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use certctl::controller::{
-    AuthorizationSeen, ChallengeSeen, DeedError, DeedErrorKind, OrderSeen, Outcome,
-};
+use certctl::controller::{AuthorizationSeen, ChallengeSeen, EffectError, OrderSeen, Outcome};
 use certctl::resource::{
-    AuthorizationState, ChallengeType, Identifier, OfferedChallenge, OrderState, Problem,
+    AuthorizationState, CaFailure, CaFault, Cause, ChallengeType, Identifier, OfferedChallenge,
+    OrderState, Problem,
 };
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{Issuer, KeyPair};
@@ -77,7 +76,7 @@ pub(crate) struct CaAuthorization {
     verdict: Option<bool>,
 }
 
-type Answer = Result<Outcome, DeedError>;
+type Answer = Result<Outcome, EffectError>;
 
 impl Ca {
     pub(crate) fn new() -> Self {
@@ -109,20 +108,12 @@ impl Ca {
     }
 
     /// An account that is gone already is told so (RFC 8555 section 7.3.6).
-    pub(crate) fn deactivate(&mut self, key: &str) -> Result<Outcome, DeedError> {
+    pub(crate) fn deactivate(&mut self, key: &str) -> Result<Outcome, EffectError> {
         if self.accounts.remove(key).is_some() {
             self.deactivated.insert(key.to_owned());
             return Ok(Outcome::Done);
         }
-        Err(DeedError {
-            kind: DeedErrorKind::Refused,
-            message: "the account is deactivated".to_owned(),
-            problem: Some(Box::new(Problem {
-                kind: "urn:ietf:params:acme:error:unauthorized".to_owned(),
-                ..Problem::default()
-            })),
-            retry_after: None,
-        })
+        Err(refusal("unauthorized", 403))
     }
 
     /// What a request at this time finds: orders that ran out of time are over.
@@ -238,14 +229,10 @@ impl Ca {
         issuance::issue(&self.issuer, csr, &order.identifiers, now, life, self.wrong)
     }
 
-    fn find(&self, url: &str) -> Result<usize, DeedError> {
+    fn find(&self, url: &str) -> Result<usize, EffectError> {
         let found = self.orders.iter().position(|order| order.url == url && !order.forgotten);
-        found.ok_or_else(|| DeedError {
-            kind: DeedErrorKind::Gone,
-            message: format!("{url}: not found"),
-            problem: None,
-            retry_after: None,
-        })
+        let gone = || Cause::ca(CaFault::Gone, format!("{url}: not found"));
+        found.ok_or_else(|| EffectError::new(gone()))
     }
 
     fn settle(&mut self, index: usize) {
@@ -337,13 +324,10 @@ fn problem(kind: &str, status: u16) -> Problem {
     Problem { status: Some(status), kind, detail: "no".to_owned(), ..Problem::default() }
 }
 
-fn refusal(kind: &str, status: u16) -> DeedError {
-    DeedError {
-        kind: DeedErrorKind::Refused,
-        message: kind.to_owned(),
-        problem: Some(Box::new(problem(kind, status))),
-        retry_after: None,
-    }
+fn refusal(kind: &str, status: u16) -> EffectError {
+    let problem = Some(Box::new(problem(kind, status)));
+    let (url, message) = (String::new(), String::new());
+    EffectError::new(Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message }))
 }
 
 /// The number at the end of a URL.

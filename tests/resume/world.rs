@@ -6,16 +6,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use base64::Engine as _;
-use certctl::controller::{
-    DeedError, DeedErrorKind, Effect, Outcome, Secret, Snapshot, account, formats,
-};
+use certctl::controller::{Effect, EffectError, Outcome, Secret, Snapshot, account, formats};
 use certctl::engine::inputs::account_id;
 use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
-    AccountDeed, Challenge, ChallengeType, CheckReport, CleanUp, Deed, Dns01Target, Http01Report,
-    KeyAlgorithm, LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest, Verdict,
+    AccountDeed, CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Deed, Dns01Target,
+    Http01Report, KeyAlgorithm, LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest, Verdict,
 };
 use certctl::store::Records;
 use jiff::Timestamp;
@@ -79,7 +77,7 @@ impl World {
         })))
     }
 
-    async fn do_it(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
+    async fn do_it(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, EffectError> {
         let name = snapshot.certificate.metadata.key();
         let records = Records::new(&self.disk);
         match effect {
@@ -183,7 +181,7 @@ impl World {
         chain.leaf().clone()
     }
 
-    fn ask_the_ca(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, DeedError> {
+    fn ask_the_ca(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, EffectError> {
         let mut ca = self.ca.borrow_mut();
         ca.pass_time(self.clock.now());
         let account = || snapshot.account.clone().unwrap();
@@ -240,7 +238,7 @@ impl World {
                 let chain = Chain::from_pem(&pem).unwrap();
                 let (key, names) = (&request.spec.public_key, &order().spec.identifiers);
                 pki::verify_issued(&chain, key, names, self.clock.now())
-                    .map_err(|error| failed(DeedErrorKind::Unusable, &error.to_string()))?;
+                    .map_err(|error| failed(CaFault::Unusable, &error.to_string()))?;
                 Ok(Outcome::Certificate { pem, leaf: Box::new(chain.leaf().clone()) })
             }
             other => panic!("{other:?} is not a deed at the CA"),
@@ -349,7 +347,7 @@ impl Performer for World {
         self.alerts.is_some()
     }
 
-    async fn alert(&self, alert: &Alert) -> Result<(), DeedError> {
+    async fn alert(&self, alert: &Alert) -> Result<(), EffectError> {
         let told = self.alerts.iter();
         told.for_each(|alerts| alerts.borrow_mut().push(alert.clone()));
         Ok(())
@@ -387,10 +385,10 @@ fn secret(snapshot: &Snapshot) -> NamespacedName {
     NamespacedName::new(namespace, &snapshot.certificate.spec.secret_name)
 }
 
-fn lost() -> DeedError {
-    failed(DeedErrorKind::Transient, "the reply is lost")
+fn lost() -> EffectError {
+    failed(CaFault::Unreachable, "the reply is lost")
 }
 
-fn failed(kind: DeedErrorKind, message: &str) -> DeedError {
-    DeedError { kind, message: message.to_owned(), problem: None, retry_after: None }
+fn failed(fault: CaFault, message: &str) -> EffectError {
+    EffectError::new(Cause::ca(fault, message))
 }

@@ -131,15 +131,3 @@ fn the_time_of_a_limit_is_read_from_the_detail() {
         assert_eq!(retry_time(detail), time, "{detail}");
     }
 }
-
-#[test]
-fn the_kind_is_found_in_a_sentence() {
-    for (text, kind) in [
-        ("x: 403 urn:ietf:params:acme:error:badCSR: no", Some("badCSR")),
-        ("urn:ietf:params:acme:error:dns", Some("dns")),
-        ("urn:ietf:params:acme:error:", None),
-        ("nothing", None),
-    ] {
-        assert_eq!(kind_in(text), kind, "{text}");
-    }
-}

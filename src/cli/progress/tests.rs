@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex};
 use indicatif::TermLike;
 
 use super::*;
-use crate::controller::Failure;
-use crate::resource::FailureClass;
+use crate::resource::{Cause, Doing, Failure, FailureClass};
 
 const COLUMNS: u16 = 60;
 
@@ -118,12 +117,8 @@ fn name(name: &str) -> NamespacedName {
 }
 
 fn failed(certificate: &str) -> Ended {
-    let failure = Failure {
-        class: FailureClass::Validation,
-        reason: Reason::Failed,
-        message: "no\u{1b}[2J".into(),
-        retry_after: None,
-    };
+    let cause = Cause::Local { message: "no\u{1b}[2J".into() };
+    let failure = Failure::new(FailureClass::Validation, Doing::Nothing, cause);
     Ended::new(name(certificate), Ending::Failed { failure, attempts: Some(1), next_attempt: None })
 }
 

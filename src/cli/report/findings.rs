@@ -3,11 +3,16 @@
 //! Contract: pure. Challenges that were refused, or that wait, for the same reason make one group;
 //! the largest is told in full with a few of its names, the others in a line each.
 
+use std::mem::discriminant;
+
 use super::Look;
 use super::block::Row;
 use crate::cli::cause::{self, Advice, Subject};
 use crate::engine::Evidence;
-use crate::resource::{Challenge, ChallengeType, FailureClass, Phase, Problem, SolverKind, escape};
+use crate::resource::{
+    AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Failure, Order,
+    OrderFailure, Phase, Problem, SolverKind, escape,
+};
 
 /// A root cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,8 +28,7 @@ pub(crate) struct Findings {
 /// Why an attempt failed: by the challenges that were refused, the CA's problem document, or what
 /// the failure itself says.
 pub(crate) fn of_failure(
-    class: FailureClass,
-    message: &str,
+    failure: &Failure,
     evidence: &Evidence,
     certificate: &str,
     look: &Look,
@@ -32,22 +36,23 @@ pub(crate) fn of_failure(
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
     let groups = groups(challenges.filter(|c| c.state.is_failure()), by_problem);
     if let [group, others @ ..] = groups.as_slice() {
-        return of_challenges(group, others, message, evidence, certificate, look);
+        return of_challenges(group, others, failure, evidence, certificate, look);
     }
-    let of_order = evidence
-        .order
-        .as_ref()
-        .and_then(|order| order.problem.as_ref().map(|problem| (order.reason.as_str(), problem)));
-    let of_run = evidence.problem.as_deref().map(|problem| (message, problem));
-    if let Some((said, problem)) = of_run.or(of_order) {
-        return of_problem(said, problem, evidence, certificate, look);
+    let of_order = || evidence.order.as_deref().and_then(problem_of);
+    if let Some(problem) = failure.cause.problem().or_else(of_order) {
+        return of_problem(failure, problem, evidence, certificate, look);
     }
     let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
-    let advice = cause::kind_in(message).and_then(|kind| cause::of_problem(kind, &subject));
-    let advice = advice.or_else(|| cause::of_class(class, &subject));
-    let mut found = Findings { title: message.to_owned(), ..Findings::default() };
-    found.advise(advice);
+    let mut found = Findings { title: failure.to_string(), ..Findings::default() };
+    found.advise(cause::of_class(failure.class, &subject));
     found
+}
+
+/// What the CA refused an order with; a failure of format 1 does not say so itself.
+pub(crate) fn problem_of(order: &Order) -> Option<&Problem> {
+    let refused = order.challenges.iter().filter(|challenge| challenge.state.is_failure());
+    let of_challenge = refused.filter_map(|challenge| challenge.problem.as_ref()).next();
+    of_challenge.or(order.problem.as_ref())
 }
 
 /// What an order that is under way waits for.
@@ -58,7 +63,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
         Phase::Queued | Phase::Requeued => !c.reason.is_empty(),
         Phase::Accepted | Phase::Final => false,
     };
-    let groups = groups(challenges.filter(waits), by_reason);
+    let groups = groups(challenges.filter(waits), by_wait);
     let [group, others @ ..] = groups.as_slice() else {
         return Findings { title: why.to_owned(), ..Findings::default() };
     };
@@ -93,7 +98,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
 fn of_challenges(
     group: &[&Challenge],
     others: &[Vec<&Challenge>],
-    message: &str,
+    failure: &Failure,
     evidence: &Evidence,
     certificate: &str,
     look: &Look,
@@ -102,7 +107,7 @@ fn of_challenges(
     let refused: usize = group.len() + others.iter().map(Vec::len).sum::<usize>();
     let word = first.spec.kind.as_str();
     let title = match &first.problem {
-        None if refused == 1 => message.to_owned(),
+        None if refused == 1 => failure.to_string(),
         None => format!("{refused} names were not proven by {word}: {}", first.reason),
         Some(problem) => {
             let whom = if refused == 1 {
@@ -146,21 +151,21 @@ fn of_challenges(
 
 /// Why the CA refused an account or an order.
 fn of_problem(
-    said: &str,
+    failure: &Failure,
     problem: &Problem,
     evidence: &Evidence,
     certificate: &str,
     look: &Look,
 ) -> Findings {
-    let (doing, url) = without(said, problem);
+    let (doing, url) = request_of(failure);
     let kind = problem.short_kind();
-    let title = match (doing, kind) {
+    let title = match (doing.as_str(), kind) {
         ("", kind) => format!("the CA refused: {kind}"),
         (doing, "") => doing.to_owned(),
         (doing, kind) => format!("{doing}: {kind}"),
     };
     let mut found = Findings { title, ..Findings::default() };
-    found.rows.extend(Row::new("asked", url.unwrap_or_default()));
+    found.rows.extend(Row::new("asked", url));
     found.problem(problem, &[], look);
     let named = problem.subproblems.iter().find(|sub| !sub.identifier.is_empty());
     let identifier = evidence.order.iter().flat_map(|order| &order.spec.identifiers).next();
@@ -252,33 +257,41 @@ fn groups<'a>(
 }
 
 fn by_problem(challenge: &Challenge) -> String {
-    let why = match &challenge.problem {
-        Some(problem) => problem.short_kind().to_owned(),
-        None => general(challenge, &challenge.reason),
-    };
+    let why = challenge.problem.as_ref().map_or("", Problem::short_kind);
     format!("{} {why}", challenge.spec.kind.as_str())
 }
 
-fn by_reason(challenge: &Challenge) -> String {
-    format!("{} {}", challenge.spec.kind.as_str(), general(challenge, &challenge.reason))
+/// Challenges wait alike when they are equally far and their last self-checks met the same kinds of
+/// answers.
+fn by_wait(challenge: &Challenge) -> String {
+    let problem = challenge.problem.as_ref().map_or("", Problem::short_kind);
+    let answers = match challenge.check.as_deref() {
+        Some(CheckReport::Http01(report)) => {
+            let all = report.addresses.iter().map(|asked| match asked.outcome {
+                AddressAnswer::Wrong { status, .. } => (discriminant(&asked.outcome), status),
+                AddressAnswer::Correct
+                | AddressAnswer::Broken { .. }
+                | AddressAnswer::Unreachable { .. } => (discriminant(&asked.outcome), 0),
+            });
+            format!("{:?} {}", all.collect::<Vec<_>>(), report.dns.is_some())
+        }
+        Some(CheckReport::Dns01(report)) => {
+            let all = report.servers.iter().flat_map(|server| &server.answers);
+            let all = all.map(|answer| discriminant(&answer.said));
+            format!("{:?} {}", all.collect::<Vec<_>>(), report.has_passed())
+        }
+        None => String::new(),
+    };
+    format!("{} {:?} {problem} {answers}", challenge.spec.kind.as_str(), challenge.phase)
 }
 
-/// A text without what is of this challenge alone.
-fn general(challenge: &Challenge, text: &str) -> String {
-    let spec = &challenge.spec;
-    let own = [spec.key.clone(), spec.token.clone(), spec.identifier.to_string()];
-    own.iter()
-        .filter(|own| !own.is_empty())
-        .fold(text.to_owned(), |text, own| text.replace(own.as_str(), "\u{0}"))
-}
-
-/// The details of a group, each kind of them once, with whom it is of.
+/// The details of a group, each kind of them once, with the name it is of.
 fn details(group: &[&Challenge]) -> Vec<String> {
     let mut seen = Vec::new();
     let mut all = Vec::new();
     for challenge in group {
         let detail = challenge.problem.as_ref().map_or("", |problem| problem.detail.as_str());
-        let key = general(challenge, detail);
+        let key = without_its_own(challenge, detail);
         if !seen.contains(&key) {
             seen.push(key);
             all.push(one_line(&format!("{}: {detail}", name_of(challenge))));
@@ -292,6 +305,16 @@ fn details(group: &[&Challenge]) -> Vec<String> {
     all
 }
 
+/// What a CA says of a challenge, without what is this challenge's alone, so that a hundred names
+/// with one detail are told once. The CA's text is compared and never understood.
+fn without_its_own(challenge: &Challenge, detail: &str) -> String {
+    let spec = &challenge.spec;
+    let own = [spec.key.clone(), spec.token.clone(), spec.identifier.to_string()];
+    own.iter()
+        .filter(|own| !own.is_empty())
+        .fold(detail.to_owned(), |text, own| text.replace(own.as_str(), "\u{0}"))
+}
+
 /// The first names of a group, and how many more there are.
 fn few(group: &[&Challenge]) -> String {
     let names: Vec<String> = group.iter().take(FEW).map(|c| name_of(c)).collect();
@@ -301,15 +324,31 @@ fn few(group: &[&Challenge]) -> String {
     }
 }
 
-/// What was done, and at which URL, of a sentence that ends with the problem.
-fn without<'a>(said: &'a str, problem: &Problem) -> (&'a str, Option<&'a str>) {
-    let quoted = problem.to_string();
-    let found = said.find(&quoted).or_else(|| said.find(&*escape(&quoted)));
-    let head = found.and_then(|at| said.get(..at)).unwrap_or(said).trim_end_matches(": ");
-    match head.rsplit_once(": ") {
-        Some((doing, url)) if url.starts_with("http") => (doing, Some(url)),
-        _ if head.starts_with("http") => ("", Some(head)),
-        Some(_) | None => (head, None),
+/// What was being done when the CA refused, and the URL that was asked.
+fn request_of(failure: &Failure) -> (String, &str) {
+    let doing = failure.doing.to_string();
+    let join = |what: &str| match (doing.as_str(), what) {
+        (doing, "") => doing.to_owned(),
+        ("", what) => what.to_owned(),
+        (doing, what) => format!("{doing}: {what}"),
+    };
+    match &failure.cause {
+        Cause::Ca(CaFailure { url, message, .. }) => (join(message), url),
+        Cause::LostAccount { url, .. } => (join("the CA does not know the account"), url),
+        Cause::Order(OrderFailure { failure: Some(failure), .. }) => request_of(failure),
+        Cause::Order(_)
+        | Cause::Challenge(_)
+        | Cause::Check(_)
+        | Cause::Provider(_)
+        | Cause::Program(_)
+        | Cause::Solver { .. }
+        | Cause::Deployment { .. }
+        | Cause::KeyMismatch { .. }
+        | Cause::UnfinishedDeactivation { .. }
+        | Cause::State { .. }
+        | Cause::Precondition { .. }
+        | Cause::Local { .. }
+        | Cause::Recorded { .. } => (doing, ""),
     }
 }
 

@@ -2,9 +2,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::golden::golden;
-use crate::controller::Failure;
 use crate::engine::Undeployed;
-use crate::resource::{LastFailure, LeafFacts, Order, Problem, Reason};
+use crate::resource::{
+    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Failure, LeafFacts, Order,
+    OrderFailure, ProgramFailure,
+};
 use crate::store::OpenMode;
 
 const NOW: &str = "2026-11-21T03:12:09Z";
@@ -79,15 +81,59 @@ fn ended(ending: Ending, evidence: Evidence) -> Ended {
     Ended { evidence, ..Ended::new(NamespacedName::new("default", "web"), ending) }
 }
 
-fn failed(class: FailureClass, message: &str, attempts: Option<u32>, evidence: Evidence) -> Ended {
-    let message = message.to_owned();
-    let failure = Failure { class, reason: Reason::Failed, message, retry_after: None };
+fn failed(failure: Failure, attempts: Option<u32>, evidence: Evidence) -> Ended {
     let next_attempt = attempts.map(|_| at("2026-11-21T05:12:09Z"));
     ended(Ending::Failed { failure, attempts, next_attempt }, evidence)
 }
 
+/// What the CA answered at a URL.
+fn at_the_ca(
+    doing: Doing,
+    fault: CaFault,
+    url: &str,
+    problem: Option<Value>,
+    why: &str,
+) -> Failure {
+    let (url, message) = (url.to_owned(), why.to_owned());
+    let problem = problem.map(|problem| Box::new(from(problem)));
+    Failure::of(doing, Cause::Ca(CaFailure { fault, url, problem, message }))
+}
+
 fn with(order: Order) -> Evidence {
     Evidence { order: Some(Box::new(order)), ..Evidence::default() }
+}
+
+/// The failure that the first challenge's verdict is.
+fn of_the_first(evidence: &Evidence) -> Failure {
+    let first = &evidence.order.as_ref().unwrap().challenges[0];
+    let cause = Cause::Challenge(ChallengeFailure {
+        identifier: first.spec.identifier.clone(),
+        wildcard: first.spec.wildcard,
+        url: first.spec.authorization_url.clone(),
+        state: first.state.clone(),
+        problem: first.problem.clone().map(Box::new),
+        check: first.check.clone(),
+        reason: first.reason.clone(),
+    });
+    Failure::of(Doing::Nothing, cause)
+}
+
+/// The failure of an order that was refused, and the order.
+fn order_failed(failure: Failure) -> (Failure, Evidence) {
+    let reason = failure.to_string();
+    let rest = json!({
+        "state": "errored", "reason": reason, "problem": failure.cause.problem(), "failure": failure,
+    });
+    let order = order(&[], &rest);
+    let cause = Cause::Order(OrderFailure {
+        name: order.name.clone(),
+        url: order.url.clone(),
+        state: order.state.clone(),
+        problem: order.problem.clone().map(Box::new),
+        failure: order.failure.clone(),
+        reason,
+    });
+    (Failure::of(Doing::Nothing, cause), with(order))
 }
 
 fn pending(order: Order, overdue: bool) -> Ended {
@@ -114,8 +160,7 @@ fn one_name() -> Ended {
         "verdict": "passed",
     } });
     let evidence = with(order(&[refused], &json!({})));
-    let message = "www.example.com: Error accepting authorization: 403 …";
-    failed(FailureClass::Validation, message, Some(2), evidence)
+    failed(of_the_first(&evidence), Some(2), evidence)
 }
 
 /// Forty names that were refused for one reason, with their own names in it, and three others.
@@ -135,7 +180,7 @@ fn forty_names() -> Ended {
         &json!({ "reason": "the CA says expired", "state": "expired" }),
     ));
     let evidence = with(order(&all, &json!({})));
-    failed(FailureClass::Validation, "n1.example.com: …", Some(1), evidence)
+    failed(of_the_first(&evidence), Some(1), evidence)
 }
 
 fn rate_limited() -> Ended {
@@ -144,14 +189,10 @@ fn rate_limited() -> Ended {
         "detail": "too many certificates (5) already issued for this exact set of identifiers in \
                    the last 168h0m0s, retry after 2026-11-21 09:40:00 UTC: see https://ca.test/l",
     });
-    let shown = from::<Problem>(problem.clone()).to_string();
-    let reason = format!("Failed to create Order: https://ca.test/new-order: {shown}");
-    let rest = json!({ "state": "errored", "reason": reason, "problem": problem });
-    let message = format!(
-        "Failed to wait for order resource \"web-1-1\" to become ready: order is in \"errored\" \
-         state: {reason}"
-    );
-    failed(FailureClass::Ca, &message, Some(3), with(order(&[], &rest)))
+    let url = "https://ca.test/new-order";
+    let refused = at_the_ca(Doing::CreateOrder, CaFault::Refused, url, Some(problem), "");
+    let (failure, evidence) = order_failed(refused);
+    failed(failure, Some(3), evidence)
 }
 
 fn rejected_names() -> Ended {
@@ -164,22 +205,21 @@ fn rejected_names() -> Ended {
             { "identifier": "b.test", "type": urn("caa"), "detail": "forbids\nthis CA" },
         ],
     });
-    let shown = from::<Problem>(problem.clone()).to_string();
-    let reason = format!("Failed to create Order: https://ca.test/new-order: {}", escape(&shown));
-    let rest = json!({ "state": "errored", "reason": reason, "problem": problem });
-    failed(FailureClass::Ca, &reason, Some(1), with(order(&[], &rest)))
+    let url = "https://ca.test/new-order";
+    let refused = at_the_ca(Doing::CreateOrder, CaFault::Refused, url, Some(problem), "");
+    let (failure, evidence) = order_failed(refused);
+    failed(failure, Some(1), evidence)
 }
 
 /// An account that the CA wants to be bound; no order was made.
 fn no_account() -> Ended {
-    let problem: Problem = from(json!({
+    let problem = json!({
         "status": 403, "type": "urn:ietf:params:acme:error:externalAccountRequired",
         "detail": "The request must include a value for the \"externalAccountBinding\" field",
-    }));
-    let message =
-        format!("Failed to register ACME account: https://ca.test/new-account: {problem}");
-    let evidence = Evidence { problem: Some(Box::new(problem)), ..Evidence::default() };
-    failed(FailureClass::Ca, &message, Some(1), evidence)
+    });
+    let url = "https://ca.test/new-account";
+    let refused = at_the_ca(Doing::RegisterAccount, CaFault::Refused, url, Some(problem), "");
+    failed(refused, Some(1), Evidence::default())
 }
 
 fn dns_table() -> Ended {
@@ -242,25 +282,25 @@ fn forty_waits() -> Ended {
 fn deferred(urgent: Option<FailureClass>) -> Ended {
     let ending = Ending::Deferred {
         until: Some(at("2026-11-21T05:12:09Z")),
-        why: "Backing off from issuance due to previously failed issuance(s). Issuance will next \
-              be attempted at 2026-11-21T05:12:09Z"
-            .into(),
+        why: Deferral::Backoff { attempts: 1 },
         urgent,
     };
     let message = "www.example.com: no such name".into();
-    let last_failure = Some(LastFailure { class: FailureClass::Validation, message });
+    let last_failure =
+        Some(Failure::new(FailureClass::Validation, Doing::Nothing, Cause::Local { message }));
     let not_after = urgent.map(|_| at("2026-11-20T03:12:09Z"));
     ended(ending, Evidence { last_failure, not_after, ..Evidence::default() })
 }
 
 fn undeployed() -> Ended {
-    let message = "issued but not deployed: reload nginx: exit code 1".into();
-    let failure = Failure {
-        class: FailureClass::Output,
-        reason: Reason::DeployFailed,
-        message,
-        retry_after: None,
-    };
+    let cause = Cause::Program(ProgramFailure {
+        program: "nginx".into(),
+        status: "exit code 1".into(),
+        message: "exit code 1".into(),
+    });
+    let target = DeployTarget::Reload { name: "nginx".into() };
+    let cause = Cause::Deployment { target, cause: Some(Box::new(cause)) };
+    let failure = Failure::of(Doing::Deploy, cause);
     let unchanged = Ending::Unchanged { not_after: None, renewal_time: None };
     Ended {
         undeployed: Some(Undeployed { failure, is_news: true }),
@@ -310,19 +350,25 @@ fn told(end: &Ended, look: &Look) -> String {
 
 #[test]
 fn what_is_not_as_it_should_be_is_told_with_where_why_and_what_comes_next() {
-    let transport = "Failed to create Order: https://ca.test/directory: connection refused";
-    let csr = "Failed to finalize Order: https://ca.test/f: 403 \
-               urn:ietf:params:acme:error:badCSR: RSA key too small";
+    let urn = "urn:ietf:params:acme:error:badCSR";
+    let csr = json!({ "status": 403, "type": urn, "detail": "RSA key too small" });
+    let url = "https://ca.test/f";
+    let csr = at_the_ca(Doing::Finalize, CaFault::Refused, url, Some(csr), "");
+    let (url, why) = ("https://ca.test/directory", "connection refused");
+    let transport = at_the_ca(Doing::CreateOrder, CaFault::Unreachable, url, None, why);
+    let full = Failure::of(Doing::Nothing, Cause::State { message: "x: no space left".into() });
+    let secret = Cause::Precondition { message: "no secret x".into() };
+    let secret = Failure::of(Doing::Nothing, secret);
     let cases = [
         ("one name refused", one_name()),
         ("forty-three names refused", forty_names()),
         ("rate limited", rate_limited()),
         ("names rejected", rejected_names()),
         ("no account", no_account()),
-        ("CSR refused", failed(FailureClass::Ca, csr, Some(1), Evidence::default())),
-        ("CA away", failed(FailureClass::Unreachable, transport, None, Evidence::default())),
-        ("disk full", failed(FailureClass::State, "x: no space left", None, Evidence::default())),
-        ("secret", failed(FailureClass::Precondition, "no secret x", None, Evidence::default())),
+        ("CSR refused", failed(csr, Some(1), Evidence::default())),
+        ("CA away", failed(transport, None, Evidence::default())),
+        ("disk full", failed(full, None, Evidence::default())),
+        ("secret", failed(secret, None, Evidence::default())),
         ("not propagated", dns_table()),
         ("forty-two names wait", forty_waits()),
         ("backing off", deferred(None)),

@@ -52,7 +52,7 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Value {
     note("rolled-back-from", back.map(|back| back.from.to_string()));
     note("order", view.order().map(|order| order.name.clone()));
     let failure = view.record.as_ref().and_then(|record| record.last_failure.as_ref());
-    note("last-failure", failure.map(|failure| failure.message.clone()));
+    note("last-failure", failure.map(|failure| failure.to_string()));
     let record = view.record.as_ref();
     let mut metadata = meta(&metadata, record.map(|record| record.creation_timestamp));
     if let (Some(map), Some(record)) = (metadata.as_object_mut(), record) {

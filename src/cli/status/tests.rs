@@ -6,7 +6,8 @@ use jiff::tz::TimeZone;
 
 use super::*;
 use crate::resource::{
-    AuthorizationState, FailureClass, LastFailure, Phase, Problem, Revocation, RevocationReason,
+    AuthorizationState, Cause, Doing, Failure, FailureClass, Phase, Problem, Revocation,
+    RevocationReason,
 };
 use crate::workspace::view::Mistake;
 
@@ -183,8 +184,11 @@ fn each_situation_has_its_word() {
     let never_tried = CertificateView { record: None, leaf: None, ..ready() };
     let unreadable = CertificateView { leaf: Some(Err("no PEM".into())), ..ready() };
     let mut unreachable = ready();
-    unreachable.record.as_mut().unwrap().last_failure =
-        Some(LastFailure { class: FailureClass::Unreachable, message: "timeout".into() });
+    unreachable.record.as_mut().unwrap().last_failure = Some(Failure::new(
+        FailureClass::Unreachable,
+        Doing::Nothing,
+        Cause::Local { message: "timeout".into() },
+    ));
     for (what, view, now, word, attention) in vec![
         ("ready", ready(), now, "READY", false),
         ("expired", ready(), expired, "EXPIRED", true),

@@ -19,12 +19,10 @@
 use jiff::Timestamp;
 
 use super::scene::Scene;
-use crate::cli::cause;
 use crate::cli::output::{Paint, escape};
-use crate::cli::report::{Findings, Look, of_failure, short};
-use crate::controller::deploy;
+use crate::cli::report::{Findings, Look, of_failure, problem_of, short};
 use crate::engine::Evidence;
-use crate::resource::{ConditionType, Order, Problem, Revocation};
+use crate::resource::{ConditionType, Order, Revocation};
 use crate::workspace::view::{CertificateView, Mistake};
 
 /// The word.
@@ -239,8 +237,8 @@ fn has_failed(view: &CertificateView) -> bool {
 fn undeployed(view: &CertificateView) -> Option<String> {
     let deployments = &view.record.as_ref()?.deployments;
     let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0)?;
-    let what = deploy::what(failed.step, &failed.target);
-    Some(escape(&format!("{what}: {}", failed.message)).into_owned())
+    let why = failed.cause.as_ref().map(ToString::to_string).unwrap_or_default();
+    Some(escape(&format!("{}: {why}", failed.target)).into_owned())
 }
 
 /// Why the last attempt failed, in one line.
@@ -258,7 +256,7 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
         ..Evidence::default()
     };
     let look = Look { now: scene.now, zone: Some(scene.zone.clone()), utf8: true };
-    Some(of_failure(failure.class, &failure.message, &evidence, &short(&view.key), &look))
+    Some(of_failure(failure, &evidence, &short(&view.key), &look))
 }
 
 /// The order that the last attempt failed with, if one did.
@@ -269,11 +267,8 @@ fn failed_order(view: &CertificateView) -> Option<&Order> {
 
 /// The kind of the CA's problem that the last attempt failed by, such as `dns`.
 pub(super) fn problem_kind(view: &CertificateView) -> Option<&str> {
-    let order = failed_order(view);
-    let refused = order.iter().flat_map(|order| &order.challenges);
-    let mut refused = refused.filter(|challenge| challenge.state.is_failure());
-    let of_challenge = refused.find_map(|challenge| challenge.problem.as_ref());
-    let problem = of_challenge.or_else(|| order.and_then(|order| order.problem.as_ref()));
-    let quoted = || cause::kind_in(&view.record.as_ref()?.last_failure.as_ref()?.message);
-    problem.map(Problem::short_kind).filter(|kind| !kind.is_empty()).or_else(quoted)
+    let cause = &view.record.as_ref()?.last_failure.as_ref()?.cause;
+    let of_order = || failed_order(view).and_then(problem_of);
+    let problem = cause.problem().or_else(of_order)?;
+    Some(problem.short_kind()).filter(|kind| !kind.is_empty())
 }

@@ -5,10 +5,12 @@ use jiff::Timestamp;
 use super::{left_pending, waiting_instead};
 use crate::controller::attempt::{Answer, Attempt};
 use crate::controller::{
-    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Effect, IllegalOutcome,
-    Outcome, Poll, Record, Run, Snapshot,
+    AuthorizationSeen, ChallengeSeen, Change, Effect, EffectError, IllegalOutcome, Outcome, Poll,
+    Record, Run, Snapshot,
 };
-use crate::resource::{AuthorizationState, Challenge, CleanUp, Order, OrderState, Phase, Reason};
+use crate::resource::{
+    AuthorizationState, CauseKind, Challenge, CleanUp, Order, OrderState, Phase, Reason,
+};
 
 /// How often "accept" is posted in one run.
 const ACCEPT_TRIES: u32 = 3;
@@ -30,7 +32,7 @@ pub fn absorb(
         return Err(IllegalOutcome::new("no challenge", &outcome));
     };
     // What never got out needs no taking back, which would be refused in the same words.
-    let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind.has_done_nothing());
+    let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind().has_done_nothing());
     let answer = snapshot.run.attempt(url).answer;
     if is_denied && challenge.phase == Phase::Presenting && answer == Answer::NotOut {
         challenge.clean_up = CleanUp::NotOwed;
@@ -70,23 +72,23 @@ fn run_after(
             attempt.accept_tries += 1;
             attempt.is_unsure = true;
             if attempt.accept_tries >= ACCEPT_TRIES {
-                run.trouble = Some((effect.doing().to_owned(), error.clone()));
+                run.trouble = Some((effect.doing(), error.clone()));
             }
             return;
         }
-        let is_denied =
-            !matches!(effect, Effect::SelfCheck { .. }) && note_denial(attempt, effect, error.kind);
+        let is_denied = !matches!(effect, Effect::SelfCheck { .. })
+            && note_denial(attempt, effect, error.kind());
         let own = if is_denied { interval * 2 } else { interval };
         attempt.not_before = now.checked_add(own.max(error.retry_after.unwrap_or_default())).ok();
     }
 }
 
 /// Counts what does not pass by itself, and notes whether an answer may be out all the same.
-fn note_denial(attempt: &mut Attempt, effect: &Effect, kind: DeedErrorKind) -> bool {
+fn note_denial(attempt: &mut Attempt, effect: &Effect, kind: CauseKind) -> bool {
     if matches!(effect, Effect::Present { .. }) && !kind.has_done_nothing() {
         attempt.answer = attempt.answer.max(Answer::MayBeOut);
     }
-    attempt.denials = if kind.is_for_good() { attempt.denials.saturating_add(1) } else { 0 };
+    attempt.denials = if kind.is_permanent() { attempt.denials.saturating_add(1) } else { 0 };
     attempt.denials > 0
 }
 
@@ -228,25 +230,25 @@ fn unusable(challenge: &mut Challenge, why: &str) {
 pub(in crate::controller) fn authorization_refused(
     order: &mut Order,
     authorization_url: &str,
-    error: &DeedError,
+    error: &EffectError,
 ) {
     let undecided = |c: &&mut Challenge| {
         c.spec.authorization_url == authorization_url && c.phase != Phase::Final
     };
     for challenge in order.challenges.iter_mut().filter(undecided) {
-        match &error.problem {
-            None if matches!(error.kind, DeedErrorKind::Unusable | DeedErrorKind::Local) => {
+        match error.problem() {
+            None if matches!(error.kind(), CauseKind::Unusable | CauseKind::Local) => {
                 unusable(challenge, &error.to_string());
             }
             problem => {
-                let malformed = problem.as_ref().is_some_and(|p| p.short_kind() == "malformed");
+                let malformed = problem.is_some_and(|p| p.short_kind() == "malformed");
                 challenge.phase = Phase::Final;
                 challenge.state = if malformed {
                     AuthorizationState::Expired
                 } else {
                     AuthorizationState::Errored
                 };
-                challenge.problem = problem.as_deref().cloned();
+                challenge.problem = problem.cloned();
                 challenge.reason = format!("Failed to fetch authorization: {error}");
             }
         }
@@ -344,7 +346,12 @@ pub fn absorb_clean_up(
             Ok(Record::of(Change::Order(Box::new(order))))
         }
         Outcome::Failed(error) => {
-            let message = format!("Error cleaning up challenge: {error}");
+            let message = match &challenge.target {
+                Some(target) => {
+                    format!("Error cleaning up challenge: {target} is left there: {error}")
+                }
+                None => format!("Error cleaning up challenge: {error}"),
+            };
             Ok(Record::default().warning(now, Reason::CleanUpError, message))
         }
         other => Err(IllegalOutcome::new("clean-up owed", &other)),

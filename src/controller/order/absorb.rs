@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::end::finish;
+use super::end::{fail, finish};
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
-    Change, DeedError, DeedErrorKind, Effect, IllegalOutcome, OrderSeen, Outcome, Poll, Record,
-    Run, Snapshot, challenge,
+    Change, Effect, EffectError, IllegalOutcome, OrderSeen, Outcome, Poll, Record, Run, Snapshot,
+    challenge,
 };
-use crate::resource::{Authorization, Challenge, Deed, Order, OrderState, Phase, Reason};
+use crate::resource::{
+    Authorization, CauseKind, Challenge, Deed, Order, OrderState, Phase, Reason,
+};
 
 /// How often the certificate is asked for again when the CA does not have it yet.
 const DOWNLOAD_TRIES: u32 = 12;
@@ -83,11 +85,11 @@ fn run_after_look(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
 
 /// What a refusal means for this run. A server that cannot be reached is not asked again in it;
 /// every other answer is in the order's own record.
-fn run_after_refusal(run: &mut Run, effect: &Effect, error: &DeedError, now: Timestamp) {
-    let mut is_over = error.kind == DeedErrorKind::Transient;
+fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: Timestamp) {
+    let mut is_over = error.kind() == CauseKind::Transient;
     if *effect == Effect::Finalize {
         run.finalize_tries += 1;
-        run.finalize_refusal = Some(error.to_string());
+        run.finalize_refusal = Some(error.clone());
         run.order_is_known = false;
         run.poll = Poll::default();
         // A CA that is away has refused nothing: the next run goes on with the order.
@@ -97,7 +99,7 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &DeedError, now: Tim
         let looks = run.poll.looks.saturating_add(1);
         let pause = Poll::pause(looks, error.retry_after);
         run.poll = Poll { looks, not_before: now.checked_add(pause).ok() };
-        is_over |= error.kind == DeedErrorKind::Gone;
+        is_over |= error.kind() == CauseKind::Gone;
         is_over &= looks >= DOWNLOAD_TRIES;
     } else if *effect == Effect::CreateOrder {
         run.ordered = true;
@@ -105,7 +107,7 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &DeedError, now: Tim
         run.order_is_known = true;
     }
     if is_over {
-        run.trouble = Some((effect.doing().to_owned(), error.clone()));
+        run.trouble = Some((effect.doing(), error.clone()));
     }
 }
 
@@ -210,40 +212,39 @@ pub(super) fn refusal(
     run: &mut Run,
     mut order: Order,
     effect: &Effect,
-    error: &DeedError,
+    error: &EffectError,
     now: Timestamp,
 ) -> Record {
     run_after_refusal(run, effect, error, now);
-    let not_ready = error.problem.as_ref().is_some_and(|p| p.short_kind() == "orderNotReady");
-    let conflict = error.problem.as_ref().and_then(|p| p.status).is_some_and(|s| s == 403);
-    match (effect, error.kind) {
-        (Effect::ReadOrder, DeedErrorKind::Gone) => order.state = OrderState::Expired,
-        (Effect::Finalize, DeedErrorKind::Transient | DeedErrorKind::Gone) => {
+    let not_ready = error.problem().is_some_and(|p| p.short_kind() == "orderNotReady");
+    let conflict = error.problem().and_then(|p| p.status).is_some_and(|s| s == 403);
+    match (effect, error.kind()) {
+        (Effect::ReadOrder, CauseKind::Gone) => order.state = OrderState::Expired,
+        (Effect::Finalize, CauseKind::Transient | CauseKind::Gone) => {
             order.deed = Deed::Await;
             return Record::of(Change::Order(Box::new(order)));
         }
-        (Effect::Finalize, DeedErrorKind::Refused) if not_ready || conflict => {
+        (Effect::Finalize, CauseKind::Refused) if not_ready || conflict => {
             order.deed = Deed::Await;
             return Record::of(Change::Order(Box::new(order)));
         }
         // The certificate is not there yet, the reply may be lost, or the server is away: nothing
         // is known, nothing changes.
-        (Effect::Download, DeedErrorKind::Gone)
-        | (_, DeedErrorKind::Transient | DeedErrorKind::State | DeedErrorKind::Precondition) => {
+        (Effect::Download, CauseKind::Gone)
+        | (_, CauseKind::Transient | CauseKind::State | CauseKind::Precondition) => {
             return Record::default();
         }
         (
             _,
-            DeedErrorKind::Refused
-            | DeedErrorKind::Unusable
-            | DeedErrorKind::Denied
-            | DeedErrorKind::Broken
-            | DeedErrorKind::Local
-            | DeedErrorKind::Gone,
+            CauseKind::Refused
+            | CauseKind::Unusable
+            | CauseKind::Denied
+            | CauseKind::Program
+            | CauseKind::Local
+            | CauseKind::Gone,
         ) => order.state = OrderState::Errored,
     }
-    order.reason = format!("{}: {error}", effect.doing());
-    order.problem = error.problem.as_deref().cloned();
+    fail(&mut order, error.failure(effect.doing()));
     if let Effect::ReadAuthorization { url } = effect {
         challenge::authorization_refused(&mut order, url, error);
     }

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use crate::controller::{DeedError, Failure};
 use crate::resource::{
-    AuthorizationState, Challenge, Deed, FailureClass, Order, OrderState, Phase, Reason,
+    Cause, Challenge, ChallengeFailure, Deed, Doing, Failure, Order, OrderFailure, OrderState,
+    Phase,
 };
 
 /// An order that is not wanted any more: final, with everything it put out owed.
@@ -25,18 +25,24 @@ pub fn given_up(order: &Order, why: &str, now: Timestamp) -> Order {
     order
 }
 
-/// An order that the CA refuses: a failure.
-pub(in crate::controller) fn refused(order: &Order, why: String, error: &DeedError) -> Order {
+/// An order that ends by a failure which is not the CA's verdict on it.
+pub(in crate::controller) fn failed(order: &Order, failure: Failure) -> Order {
     let mut order = order.clone();
-    order.reason = why;
+    fail(&mut order, failure);
     order.state = OrderState::Errored;
-    order.problem = error.problem.as_deref().cloned();
     finish(&mut order);
     order
 }
 
+/// Keeps what an order failed by.
+pub(super) fn fail(order: &mut Order, failure: Failure) {
+    order.reason = failure.to_string();
+    order.problem = failure.cause.problem().cloned();
+    order.failure = Some(Box::new(failure));
+}
+
 /// Nothing more is done for this order; what it has put out is owed.
-pub(in crate::controller) fn finish(order: &mut Order) {
+pub(super) fn finish(order: &mut Order) {
     order.deed = Deed::Nothing;
     for challenge in &mut order.challenges {
         challenge.phase = Phase::Final;
@@ -48,35 +54,27 @@ pub(in crate::controller) fn failure_of(order: &Order) -> Failure {
     if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
         return verdict(challenge);
     }
-    failure(
-        FailureClass::Ca,
-        format!(
-            "Failed to wait for order resource \"{}\" to become ready: order is in \"{}\" state: {}",
-            order.name,
-            order.state.as_str(),
-            order.reason
-        ),
-    )
+    let cause = Cause::Order(OrderFailure {
+        name: order.name.clone(),
+        url: order.url.clone(),
+        state: order.state.clone(),
+        problem: order.problem.clone().map(Box::new),
+        failure: order.failure.clone(),
+        reason: order.reason.clone(),
+    });
+    Failure::of(Doing::Nothing, cause)
 }
 
 /// The failure that a challenge's verdict is.
 pub(in crate::controller) fn verdict(challenge: &Challenge) -> Failure {
-    let class = match challenge.state {
-        // Given up here, for what the CA answered.
-        AuthorizationState::Errored => FailureClass::Ca,
-        AuthorizationState::Unknown
-        | AuthorizationState::Pending
-        | AuthorizationState::Processing
-        | AuthorizationState::Valid
-        | AuthorizationState::Invalid
-        | AuthorizationState::Expired
-        | AuthorizationState::Deactivated
-        | AuthorizationState::Revoked
-        | AuthorizationState::Other(_) => FailureClass::Validation,
-    };
-    failure(class, format!("{}: {}", challenge.spec.identifier, challenge.reason))
-}
-
-pub(in crate::controller) fn failure(class: FailureClass, message: String) -> Failure {
-    Failure { class, reason: Reason::Failed, message, retry_after: None }
+    let cause = Cause::Challenge(ChallengeFailure {
+        identifier: challenge.spec.identifier.clone(),
+        wildcard: challenge.spec.wildcard,
+        url: challenge.spec.authorization_url.clone(),
+        state: challenge.state.clone(),
+        problem: challenge.problem.clone().map(Box::new),
+        check: challenge.check.clone(),
+        reason: challenge.reason.clone(),
+    });
+    Failure::of(Doing::Nothing, cause)
 }

@@ -2,15 +2,16 @@
 
 use super::fixture::{after, error, hours, live, now, solving, written_order, written_record};
 use crate::controller::backoff::{self, delay, is_urgent, next_attempt, record_failure};
-use crate::controller::{DeedErrorKind, Failure, readiness, trigger};
+use crate::controller::{readiness, trigger};
 use crate::resource::{
-    CertificateStatus, CleanUp, ConditionStatus, ConditionType, Deed, FailureClass, OrderState,
-    Phase, Reason,
+    Cause, CauseKind, CertificateStatus, CleanUp, ConditionStatus, ConditionType, Deed, Doing,
+    Failure, FailureClass, OrderState, Phase, Reason,
 };
 
 fn failure(class: FailureClass) -> Failure {
     let message = "b.example: no".to_owned();
-    Failure { class, reason: Reason::Failed, message, retry_after: Some(hours(3)) }
+    let failure = Failure::new(class, Doing::Nothing, Cause::Local { message });
+    Failure { retry_after: Some(hours(3)), ..failure }
 }
 
 #[test]
@@ -170,19 +171,19 @@ fn a_failure_that_does_not_count_leaves_the_issuance_open() {
 #[test]
 fn each_kind_of_trouble_has_its_class() {
     let cases = [
-        (DeedErrorKind::Transient, FailureClass::Unreachable),
-        (DeedErrorKind::Refused, FailureClass::Ca),
-        (DeedErrorKind::Gone, FailureClass::Ca),
-        (DeedErrorKind::Unusable, FailureClass::Ca),
-        (DeedErrorKind::Precondition, FailureClass::Precondition),
-        (DeedErrorKind::State, FailureClass::State),
-        (DeedErrorKind::Local, FailureClass::Other),
+        (CauseKind::Transient, FailureClass::Unreachable),
+        (CauseKind::Refused, FailureClass::Ca),
+        (CauseKind::Gone, FailureClass::Ca),
+        (CauseKind::Unusable, FailureClass::Ca),
+        (CauseKind::Precondition, FailureClass::Precondition),
+        (CauseKind::State, FailureClass::State),
+        (CauseKind::Local, FailureClass::Other),
     ];
     for (kind, class) in cases {
-        assert_eq!(Failure::of_deed("", &error(kind)).class, class, "{kind:?}");
+        assert_eq!(error(kind).cause.class(), class, "{kind:?}");
     }
-    let failure = Failure::of_deed("Failed to sing", &error(DeedErrorKind::Local));
-    assert_eq!(failure.message, "Failed to sing: it went wrong");
+    let failure = error(CauseKind::Local).failure(Doing::Finalize);
+    assert_eq!(failure.to_string(), "Failed to finalize Order: it went wrong");
 }
 
 #[test]

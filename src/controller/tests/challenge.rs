@@ -9,12 +9,12 @@ use super::fixture::{
     problem, solving, written_order,
 };
 use crate::controller::{
-    Answer, ChallengeSeen, DeedErrorKind, Deferral, Effect, Outcome, Slot, Snapshot, Step, Wake,
-    absorb, challenge as room,
+    Answer, ChallengeSeen, Deferral, Effect, Outcome, Slot, Snapshot, Step, Wake, absorb,
+    challenge as room,
 };
 use crate::resource::{
-    Accepts, AuthorizationState, Challenge, ChallengeType, CleanUp, GoDuration, Order, Phase,
-    Reason,
+    Accepts, AuthorizationState, CauseKind, Challenge, ChallengeType, CleanUp, GoDuration, Order,
+    Phase, Reason,
 };
 
 const HELD: Slot = Slot::Held { grant: None, is_over: false };
@@ -196,7 +196,7 @@ fn presenting_is_noted_or_tried_again() {
     let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
     assert_eq!((found.phase, found.presented_at), (Phase::SelfChecking, Some(now())));
     assert_eq!(reasons, [Reason::Presented]);
-    let failed = Outcome::Failed(error(DeedErrorKind::Local));
+    let failed = Outcome::Failed(error(CauseKind::Local));
     let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, failed.clone());
     assert_eq!((found.phase, reasons), (Phase::Presenting, vec![Reason::PresentError]));
     absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
@@ -207,13 +207,13 @@ fn presenting_is_noted_or_tried_again() {
 /// Refused three times in a row, for good or not; what may be out stays owed.
 #[test]
 fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
-    use DeedErrorKind::{Broken, Denied, Local, Precondition, Transient};
+    use CauseKind::{Denied, Local, Precondition, Program, Transient};
     let effect = Effect::Present { url: challenge_url(0) };
     for (kind, may_be_out, owed, wait, gives_up) in [
         (Denied, false, false, 20, true),
         (Denied, true, true, 20, true),
         (Precondition, false, false, 20, true),
-        (Broken, false, true, 20, true),
+        (Program, false, true, 20, true),
         (Local, false, true, 10, false),
         (Transient, false, true, 10, false),
     ] {
@@ -445,7 +445,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     let effect = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(1) };
     assert_eq!(owed, std::slice::from_ref(&effect), "an accepted challenge stays out");
 
-    let failed = Outcome::Failed(error(DeedErrorKind::Local));
+    let failed = Outcome::Failed(error(CauseKind::Local));
     let record = absorb(&mut snapshot.clone(), &effect, failed.clone(), now()).unwrap();
     assert!(record.changes.is_empty(), "it stays owed");
     assert_eq!(record.events[0].reason, Reason::CleanUpError);
@@ -464,7 +464,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
 /// Whatever went wrong with accept: what the CA knows is read from the CA.
 #[test]
 fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
-    use DeedErrorKind::{Gone, Refused, Transient, Unusable};
+    use CauseKind::{Gone, Refused, Transient, Unusable};
     for kind in [Transient, Refused, Gone, Unusable] {
         let mut snapshot = solving(&[Phase::Accepting]);
         let effect = Effect::Accept { url: challenge_url(0) };

@@ -3,8 +3,8 @@
 use jiff::SignedDuration;
 
 use super::fixture::{after, error, live, now, written_record};
-use crate::controller::{DeedErrorKind, Effect, Outcome, Snapshot, Step, deploy};
-use crate::resource::{DeployStep, FailureClass, Reason};
+use crate::controller::{Effect, Outcome, Snapshot, Step, deploy};
+use crate::resource::{CauseKind, DeployStep, DeployTarget, FailureClass, Reason};
 
 /// A live pair that is written out, then has a hook, then a reload.
 fn deployed_nowhere() -> Snapshot {
@@ -24,7 +24,7 @@ fn done(snapshot: &mut Snapshot, step: DeployStep, files: &str) {
 }
 
 fn failed(snapshot: &mut Snapshot, step: DeployStep, at: jiff::Timestamp) {
-    let outcome = Outcome::Failed(error(DeedErrorKind::Local));
+    let outcome = Outcome::Failed(error(CauseKind::Local));
     let record = deploy::absorb(&mut snapshot.clone(), step, outcome, at).unwrap();
     assert_eq!(record.events[0].reason, Reason::DeployFailed);
     snapshot.record = written_record(&record).clone();
@@ -48,13 +48,15 @@ fn the_steps_go_one_after_another_and_the_reload_is_left_to_the_run() {
     assert_eq!(deploy::decide(&snapshot, now()), act(DeployStep::Output));
     snapshot.files_digest = Some("live".to_owned());
     snapshot.settings.output_mode = Some(0o600);
-    let target = "/etc/tls mode 0600".to_owned();
-    assert_eq!(deploy::owed(&snapshot), Some((DeployStep::Output, target)));
+    let (folder, mode) = ("/etc/tls".to_owned(), Some(0o600));
+    let target = DeployTarget::Output { folder, owner: None, group: None, mode };
+    assert_eq!(deploy::owed(&snapshot), Some(target));
     assert_eq!(snapshot.record.deployments.len(), 3);
     done(&mut snapshot, DeployStep::Output, "live");
-    let targets: Vec<&str> =
-        snapshot.record.deployments.iter().map(|known| known.target.as_str()).collect();
-    assert_eq!(targets, ["/etc/tls mode 0600", "install", "nginx"], "the old target is forgotten");
+    let targets: Vec<String> =
+        snapshot.record.deployments.iter().map(|known| known.target.to_string()).collect();
+    let expected = ["output to /etc/tls mode 0600", "deploy hook install", "reload nginx"];
+    assert_eq!(targets, expected, "the old target is forgotten");
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
     let failure = deploy::failure(&snapshot).unwrap();
     assert_eq!((failure.class, failure.counts()), (FailureClass::Output, false));
     let start = "issued but not deployed: output to /etc/tls mode 0640: ";
-    assert!(failure.message.starts_with(start), "{}", failure.message);
+    assert!(failure.to_string().starts_with(start), "{failure}");
     done(&mut snapshot, DeployStep::Output, "live");
     assert_eq!(snapshot.record.deployments[0].failed_attempts, 0);
     assert!(matches!(deploy::decide(&snapshot, after(minutes(1))), Step::Act(_)), "the hook");

@@ -7,16 +7,17 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::controller::{
-    AuthorizationSeen, ChallengeSeen, Change, DeedError, DeedErrorKind, Intervals, OrderSeen,
-    Record, Run, Snapshot, issuing, trigger,
+    AuthorizationSeen, ChallengeSeen, Change, EffectError, Intervals, OrderSeen, Record, Run,
+    Snapshot, issuing, trigger,
 };
 use crate::resource::{
-    Account, AccountDeed, Acme, Authorization, AuthorizationState, Certificate, CertificateRecord,
-    CertificateRequest, CertificateRequestSpec, CertificateSpec, CertificateStatus, Challenge,
-    ChallengeSpec, ChallengeType, CheckReport, CleanUp, Deed, DnsName, Http01, Http01Report,
-    Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm, KeyFacts, LeafFacts, Metadata,
-    OfferedChallenge, Order, OrderSpec, OrderState, Origin, Phase, PrivateKeySpec, Problem,
-    PublicKeyDigest, Reason, SecretKeySelector, Settings, Solver, SolverKind, Verdict,
+    Account, AccountDeed, Acme, Authorization, AuthorizationState, CaFault, Cause, CauseKind,
+    Certificate, CertificateRecord, CertificateRequest, CertificateRequestSpec, CertificateSpec,
+    CertificateStatus, Challenge, ChallengeSpec, ChallengeType, CheckReport, CleanUp, Deed,
+    DnsName, Http01, Http01Report, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm,
+    KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order, OrderSpec, OrderState, Origin, Phase,
+    PrivateKeySpec, Problem, ProgramFailure, ProviderFailure, ProviderFault, PublicKeyDigest,
+    Reason, SecretKeySelector, Settings, Solver, SolverKind, Verdict,
 };
 
 pub(super) const SERVER: &str = "https://ca.test/directory";
@@ -249,6 +250,7 @@ pub(super) fn order(snapshot: &Snapshot) -> Order {
         certificate: None,
         reason: String::new(),
         problem: None,
+        failure: None,
         failure_time: None,
         is_replacement: false,
     }
@@ -358,8 +360,27 @@ pub(super) fn problem(kind: &str) -> Problem {
     }
 }
 
-pub(super) fn error(kind: DeedErrorKind) -> DeedError {
-    DeedError { kind, message: "it went wrong".to_owned(), problem: None, retry_after: None }
+pub(super) fn error(kind: CauseKind) -> EffectError {
+    let message = "it went wrong".to_owned();
+    let of_the_provider = |fault, message| {
+        let (service, status) = (String::new(), String::new());
+        Cause::Provider(ProviderFailure { fault, service, status, message })
+    };
+    EffectError::new(match kind {
+        CauseKind::Transient => Cause::ca(CaFault::Unreachable, message),
+        CauseKind::Refused => Cause::ca(CaFault::Refused, message),
+        CauseKind::Gone => Cause::ca(CaFault::Gone, message),
+        CauseKind::Unusable => Cause::ca(CaFault::Unusable, message),
+        CauseKind::Denied => of_the_provider(ProviderFault::Denied, message),
+        CauseKind::Precondition => Cause::Precondition { message },
+        CauseKind::State => Cause::State { message },
+        CauseKind::Local => Cause::Local { message },
+        CauseKind::Program => Cause::Program(ProgramFailure {
+            program: String::new(),
+            status: String::new(),
+            message,
+        }),
+    })
 }
 
 /// The order that a record writes.

@@ -5,8 +5,8 @@ use crate::controller::{
     Change, Deferral, Effect, Outcome, Record, Snapshot, Step, Wake, formats, next_step, readiness,
 };
 use crate::resource::{
-    FailureClass, Jks, KeyAlgorithm, KeyEncoding, KeystoreProfile, Keystores, LastFailure,
-    OutputFormat, Pkcs12, PrivateKeySpec, Reason, SecretTemplate,
+    Cause, Doing, Failure, FailureClass, Jks, KeyAlgorithm, KeyEncoding, KeystoreProfile,
+    Keystores, OutputFormat, Pkcs12, PrivateKeySpec, Reason, SecretTemplate,
 };
 
 /// A live pair whose spec was edited since.
@@ -203,7 +203,7 @@ fn a_rewrite_ends_the_trouble_that_stood_in_its_way() {
     let snapshot = edited(|s| {
         keystores(s);
         let (class, message) = (FailureClass::Precondition, "no password".to_owned());
-        s.record.last_failure = Some(LastFailure { class, message });
+        s.record.last_failure = Some(Failure::new(class, Doing::Nothing, Cause::Local { message }));
     });
     let found = formats::absorb(&mut snapshot.clone(), &Outcome::Rewritten, now()).unwrap();
     let mut record = snapshot.record.clone();

@@ -3,12 +3,10 @@
 use super::fixture::{
     after, error, hours, leaf, live, now, ordered, request, solving, written_record,
 };
-use crate::controller::{
-    Change, DeedErrorKind, Effect, Outcome, Record, Snapshot, Step, issuing, trigger,
-};
+use crate::controller::{Change, Effect, Outcome, Record, Snapshot, Step, issuing, trigger};
 use crate::resource::{
-    CertificateStatus, Condition, ConditionStatus, ConditionType, Deed, FailureClass, LastFailure,
-    OrderState, Phase, Reason,
+    Cause, CauseKind, CertificateStatus, Condition, ConditionStatus, ConditionType, Deed, Doing,
+    Failure, FailureClass, OrderState, Phase, Reason,
 };
 
 type Edit = fn(&mut Snapshot);
@@ -51,8 +49,11 @@ fn a_success_clears_issuing_and_every_trace_of_failures_in_one_write() {
     let mut snapshot = fetched();
     let record = &mut snapshot.record;
     record.retry_after = Some(after(hours(5)));
-    record.last_failure =
-        Some(LastFailure { class: FailureClass::Validation, message: "no".to_owned() });
+    record.last_failure = Some(Failure::new(
+        FailureClass::Validation,
+        Doing::Nothing,
+        Cause::Local { message: "no".to_owned() },
+    ));
     record.attempted_inputs = vec!["input".to_owned()];
     record.status.failed_issuance_attempts = Some(4);
     record.status.last_failure_time = Some(after(-hours(1)));
@@ -112,7 +113,7 @@ fn each_success_is_the_next_revision() {
 
 #[test]
 fn what_was_not_published_changes_nothing() {
-    for outcome in [Outcome::Presented, Outcome::Failed(error(DeedErrorKind::Local))] {
+    for outcome in [Outcome::Presented, Outcome::Failed(error(CauseKind::Local))] {
         assert!(issuing::absorb(&mut fetched(), outcome, now()).is_err());
     }
     let mut without = live();

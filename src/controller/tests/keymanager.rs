@@ -44,8 +44,8 @@ fn a_missing_key_is_made_or_kept_as_the_policy_says() {
     }
     let Step::Fail(failure) = keymanager::decide(&mismatch, now()) else { panic!() };
     assert_eq!(failure.class, FailureClass::Precondition);
-    assert_eq!(failure.reason, Reason::CannotRegenerateKey);
-    assert!(failure.message.contains("[spec.privateKey.size]"), "{}", failure.message);
+    assert_eq!(failure.reason(), Reason::CannotRegenerateKey);
+    assert!(failure.to_string().contains("[spec.privateKey.size]"), "{failure}");
 }
 
 #[test]

@@ -7,16 +7,16 @@ use super::fixture::{
     unread_authorization, written_order,
 };
 use crate::controller::{
-    ChallengeSeen, Change, DeedErrorKind, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot,
-    Step, Wake, absorb, next_step, order as room,
+    ChallengeSeen, Change, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
+    absorb, next_step, order as room,
 };
 use crate::resource::{
-    AuthorizationState, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
+    AuthorizationState, Cause, CauseKind, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
 };
 
 fn failed_with(snapshot: &Snapshot) -> (FailureClass, String) {
     match room::decide(snapshot, now()) {
-        Step::Fail(failure) => (failure.class, failure.message),
+        Step::Fail(failure) => (failure.class, failure.to_string()),
         step => panic!("{step:?}"),
     }
 }
@@ -241,7 +241,7 @@ fn unread_authorizations_are_read_all_at_once_and_none_is_no_reason_to_wait() {
 
 #[test]
 fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_failed() {
-    let gone = super::fixture::error(DeedErrorKind::Gone);
+    let gone = super::fixture::error(CauseKind::Gone);
     for watched in [false, true] {
         let mut snapshot = ordered(Deed::Await, OrderState::Processing);
         if watched {
@@ -324,7 +324,7 @@ fn an_account_that_is_not_known_yet_is_asked_for_before_anything_at_the_ca() {
 
 #[test]
 fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
-    for kind in [DeedErrorKind::Precondition, DeedErrorKind::State] {
+    for kind in [CauseKind::Precondition, CauseKind::State] {
         for effect in [Effect::Download, Effect::Finalize] {
             let mut snapshot = ordered(Deed::Download, OrderState::Valid);
             let outcome = Outcome::Failed(super::fixture::error(kind));
@@ -334,7 +334,7 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
         }
     }
     let mut snapshot = ordered(Deed::Download, OrderState::Valid);
-    let gone = Outcome::Failed(super::fixture::error(DeedErrorKind::Gone));
+    let gone = Outcome::Failed(super::fixture::error(CauseKind::Gone));
     for _ in 0..11 {
         absorb(&mut snapshot, &Effect::Download, gone.clone(), now()).unwrap();
         assert!(matches!(next_step(&snapshot, now()).1, Step::Wait { .. }));
@@ -346,8 +346,9 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
 #[test]
 fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
     let mut snapshot = ordered(Deed::Finalize, OrderState::Ready);
-    let mut refusal = super::fixture::error(DeedErrorKind::Refused);
-    refusal.message = "orderNotReady: hold on".to_owned();
+    let mut refusal = super::fixture::error(CauseKind::Refused);
+    let Cause::Ca(ca) = &mut refusal.cause else { panic!("{refusal}") };
+    ca.message = "orderNotReady: hold on".to_owned();
     for _ in 0..3 {
         assert_eq!(acts(&snapshot), [Effect::Finalize]);
         let outcome = Outcome::Failed(refusal.clone());

@@ -5,11 +5,11 @@ use super::fixture::{
     unread_authorization, written_order,
 };
 use crate::controller::{
-    DeedError, DeedErrorKind, Effect, Outcome, Record, Snapshot, Step, absorb, order as room,
+    Effect, EffectError, Outcome, Record, Snapshot, Step, absorb, order as room,
 };
 use crate::resource::{
-    AuthorizationState, ChallengeType, Deed, DnsName, FailureClass, Identifier, Order, OrderState,
-    Phase, Reason, Selector,
+    AuthorizationState, Cause, CauseKind, ChallengeType, Deed, DnsName, FailureClass, Identifier,
+    Order, OrderState, Phase, Reason, Selector,
 };
 
 fn seen(snapshot: &Snapshot, effect: &Effect, state: OrderState) -> Order {
@@ -64,16 +64,20 @@ fn an_order_past_pending_proves_its_challenges() {
     }
 }
 
-fn refusal(kind: DeedErrorKind, problem_kind: &str, status: u16) -> DeedError {
+fn refusal(kind: CauseKind, problem_kind: &str, status: u16) -> EffectError {
     let mut problem = problem(problem_kind);
     problem.status = Some(status);
-    DeedError { problem: Some(Box::new(problem)), ..error(kind) }
+    let mut error = error(kind);
+    if let Cause::Ca(ca) = &mut error.cause {
+        ca.problem = Some(Box::new(problem));
+    }
+    error
 }
 
 #[test]
 fn a_refusal_is_final_unless_the_deed_may_have_been_done_already() {
-    use DeedErrorKind::{Gone, Local, Precondition, Refused, State, Transient, Unusable};
-    let after = |deed, effect: &Effect, error: DeedError| {
+    use CauseKind::{Gone, Local, Precondition, Refused, State, Transient, Unusable};
+    let after = |deed, effect: &Effect, error: EffectError| {
         let mut snapshot = ordered(deed, OrderState::Ready);
         let outcome = Outcome::Failed(error);
         let record = room::absorb(&mut snapshot, effect, outcome, now()).unwrap();
@@ -106,7 +110,7 @@ fn a_refusal_is_final_unless_the_deed_may_have_been_done_already() {
         (Deed::Download, Effect::Download, error(Refused), nothing),
     ];
     for (deed, effect, error, expected) in cases {
-        let kind = error.kind;
+        let kind = error.kind();
         assert_eq!(after(deed, &effect, error), expected, "{effect:?} {kind:?}");
     }
 }
@@ -209,7 +213,7 @@ fn an_outcome_that_belongs_elsewhere_is_refused_and_keeps_nothing() {
 
 #[test]
 fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
-    let lost = refusal(DeedErrorKind::Refused, "accountDoesNotExist", 400);
+    let lost = refusal(CauseKind::Refused, "accountDoesNotExist", 400);
     let url = super::fixture::challenge_url(0);
     for effect in [
         Effect::CreateOrder,
@@ -240,6 +244,6 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         snapshot.order = Some(written_order(&record).clone());
         let Step::Fail(failure) = room::decide(&snapshot, now()) else { panic!("{effect:?}") };
         assert_eq!(failure.class, FailureClass::Ca, "{effect:?}");
-        assert!(failure.message.contains("registered again in this run"), "{failure:?}");
+        assert!(failure.to_string().contains("registered again in this run"), "{failure:?}");
     }
 }

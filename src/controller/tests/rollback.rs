@@ -8,7 +8,7 @@ use crate::controller::{
     Change, Record, Snapshot, Step, issuing, readiness, renewal, rollback, trigger,
 };
 use crate::resource::{
-    BannedKey, CertificateRecord, ConditionType, PublishedPair, Reason, Revocation,
+    BannedKey, CaFault, Cause, CertificateRecord, ConditionType, PublishedPair, Reason, Revocation,
     RevocationReason, Rollback,
 };
 
@@ -58,7 +58,7 @@ fn revocation(revoked_at: Option<Timestamp>, refusal: Option<&str>) -> Revocatio
         without_replacement: false,
         certificate: String::new(),
         revoked_at,
-        refusal: refusal.map(str::to_owned),
+        refusal: refusal.map(|why| Cause::ca(CaFault::Refused, why)),
     }
 }
 

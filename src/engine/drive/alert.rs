@@ -50,11 +50,11 @@ async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
     let mut session = Session::load(engine.store, task, intervals, now).await?;
     let record = &session.snapshot.record;
     let message = match &end.ending {
-        Ending::Failed { failure, .. } => failure.message.clone(),
+        Ending::Failed { failure, .. } => failure.to_string(),
         Ending::Pending { overdue: true, why, .. } => why.clone(),
-        Ending::Deferred { why, .. } if record.last_failure.is_some() => {
+        Ending::Deferred { .. } if record.last_failure.is_some() => {
             let failure = record.last_failure.as_ref();
-            failure.map_or_else(|| why.clone(), |failure| failure.message.clone())
+            failure.map(ToString::to_string).unwrap_or_default()
         }
         Ending::Deferred { .. }
         | Ending::Pending { .. }
@@ -62,7 +62,7 @@ async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
         | Ending::Issued(_)
         | Ending::Locked { .. }
         | Ending::Interrupted { .. } => match &end.undeployed {
-            Some(undeployed) => undeployed.failure.message.clone(),
+            Some(undeployed) => undeployed.failure.to_string(),
             None => return Ok(()),
         },
     };

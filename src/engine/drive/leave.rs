@@ -6,16 +6,14 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::state::Drive;
-use crate::controller::{
-    Change, Deferral, Failure, Record, Step, backoff, challenge, deploy, next_step,
-};
+use crate::controller::{Change, Deferral, Record, Step, backoff, challenge, deploy, next_step};
 use crate::engine::ending::{Ending, Issued};
 use crate::engine::goal::Goal;
 use crate::engine::news;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::{Engine, OVERDUE};
 use crate::engine::session::{Session, Task};
-use crate::resource::{Challenge, Deed, FailureClass, Order, Phase, Reason, Rollback, rfc3339};
+use crate::resource::{Cause, Challenge, Deed, Doing, Failure, Order, Phase, Reason, Rollback};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Writes down that an issuance has failed.
@@ -176,12 +174,8 @@ fn is_past_accept(phase: Phase) -> bool {
 }
 
 pub(super) fn state_failure(error: &StoreError) -> Ending {
-    let failure = Failure {
-        class: FailureClass::State,
-        reason: Reason::Failed,
-        message: error.to_string(),
-        retry_after: None,
-    };
+    let cause = Cause::State { message: error.to_string() };
+    let failure = Failure::of(Doing::Nothing, cause);
     Ending::Failed { failure, attempts: None, next_attempt: None }
 }
 
@@ -197,17 +191,8 @@ pub(super) fn deferred<S: Store>(
     now: Timestamp,
 ) -> Ending {
     let record = &session.snapshot.record;
-    let time = until.map_or_else(String::new, rfc3339);
-    let why = match why {
-        Deferral::Backoff { .. } => format!(
-            "Backing off from issuance due to previously failed issuance(s). Issuance will next \
-             be attempted at {time}"
-        ),
-        Deferral::RetryAfter => format!("the CA asked to be left alone until {time}"),
-        Deferral::Progress(what) => what.clone(),
-    };
     let urgent = backoff::is_urgent(record, now).then(|| backoff::class_of_last_failure(record));
-    Ending::Deferred { until, why, urgent }
+    Ending::Deferred { until, why: why.clone(), urgent }
 }
 
 /// How it ends, when there is nothing to do, to write or to tell.

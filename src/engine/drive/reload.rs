@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::leave::state_failure;
 use super::shared::Reloads;
 use super::state::Drive;
-use crate::controller::{Change, DeedError, Outcome, Record, deploy};
+use crate::controller::{Change, EffectError, Outcome, Record, deploy};
 use crate::engine::ending::{Ended, Ending, Undeployed};
 use crate::engine::goal::Goal;
 use crate::engine::news;
@@ -36,7 +36,8 @@ pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Obser
                     end.undeployed = failure;
                     if done.is_ok() {
                         let settings = task.certificate.settings.or(&task.issuer.settings);
-                        end.deployed.extend(deploy::done(&settings, DeployStep::Reload));
+                        let done = deploy::target(&settings, DeployStep::Reload);
+                        end.deployed.extend(done.map(|target| target.to_string()));
                     }
                 }
                 Err(error) => end.ending = state_failure(&error),
@@ -48,7 +49,7 @@ pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Obser
 async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     task: &Task,
-    done: Result<(), DeedError>,
+    done: Result<(), EffectError>,
 ) -> Result<Option<Undeployed>, StoreError> {
     let name = task.certificate.metadata.key();
     let _lease = engine.store.lock(&Lock::Certificate(name), engine.options.lock_timeout).await?;

@@ -10,11 +10,12 @@ use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::shared::Shared;
-use crate::controller::{DeedError, DeedErrorKind, Effect, Outcome, absorb};
+use crate::controller::{Effect, EffectError, Outcome, absorb};
 use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::{Session, Task};
+use crate::resource::{Cause, Doing};
 
 /// Outcomes that come in quick succession are written together: those of this long, or of four
 /// times what the last write took, so that a slow disk does not get most of the run.
@@ -140,13 +141,8 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             }
             Err(illegal) => {
                 tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
-                let error = DeedError {
-                    kind: DeedErrorKind::Local,
-                    message: illegal.to_string(),
-                    problem: None,
-                    retry_after: None,
-                };
-                self.session.snapshot.run.trouble = Some((String::new(), error));
+                let error = EffectError::new(Cause::Local { message: illegal.to_string() });
+                self.session.snapshot.run.trouble = Some((Doing::Nothing, error));
             }
         }
     }

@@ -14,20 +14,21 @@ use crate::acme::{
     OrderView, Session,
 };
 use crate::controller::{
-    AuthorizationSeen, ChallengeSeen, DeedError, DeedErrorKind, Effect, OrderSeen, Outcome, Secret,
-    Snapshot, account, chain,
+    AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, Secret, Snapshot,
+    account, chain,
 };
 use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
 use crate::manifest::SecretError;
 use crate::pki;
 use crate::resource::{
-    AccountDeed, OfferedChallenge, Order, PublicKeyDigest, RevocationReason, SecretKeySelector,
+    AccountDeed, Cause, OfferedChallenge, Order, PublicKeyDigest, RevocationReason,
+    SecretKeySelector,
 };
 use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    pub(super) async fn read_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn read_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         order_seen(session.order(order.url.as_deref().unwrap_or_default()).await)
@@ -37,7 +38,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         url: &str,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, key) = self.session(snapshot, &order.spec.account_url).await?;
         let seen = session.authorization(url).await.map_err(|e| trouble::ca(&e))?;
@@ -48,14 +49,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         url: &str,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let seen = session.accept(url).await.map_err(|e| trouble::ca(&e))?;
         Ok(Outcome::Accepted(challenge_seen(seen)))
     }
 
-    pub(super) async fn finalize(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn finalize(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let csr = csr_der(&order.spec.request)?;
@@ -72,14 +73,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         certificate: &str,
         reason: RevocationReason,
         key: Option<Secret>,
-    ) -> Result<Outcome, DeedError> {
-        let damaged = |error: &dyn std::fmt::Display| DeedError {
-            kind: DeedErrorKind::State,
-            message: format!("the certificate that is kept for it is damaged: {error}"),
-            problem: None,
-            retry_after: None,
-        };
-        let chain = pki::Chain::from_pem(certificate).map_err(|error| damaged(&error))?;
+    ) -> Result<Outcome, EffectError> {
+        let chain = pki::Chain::from_pem(certificate).map_err(|error| {
+            EffectError::new(Cause::State {
+                message: format!("the certificate that is kept for it is damaged: {error}"),
+            })
+        })?;
         let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
         let done = if let Some(key) = key {
             let key = pki::PrivateKey::from_pem(&key.0).map_err(trouble::precondition)?;
@@ -96,14 +95,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn deactivate_account(
         &self,
         snapshot: &Snapshot,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let key = self.account_key(snapshot).await?;
         let url = registered(snapshot)?;
         let done = self.client(snapshot)?.deactivate(&key, url).await;
         done.map(|_| Outcome::Done).map_err(|error| trouble::ca(&error))
     }
 
-    pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, DeedError> {
+    pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, EffectError> {
         let acme = &snapshot.issuer.acme;
         let key = (acme.server.clone(), acme.ca_bundle.clone(), acme.skip_tls_verify);
         if let Some(client) = self.clients.borrow().get(&key) {
@@ -121,7 +120,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         account_url: &str,
-    ) -> Result<(Session, Rc<AccountKey>), DeedError> {
+    ) -> Result<(Session, Rc<AccountKey>), EffectError> {
         let key = self.account_key(snapshot).await?;
         let session = Session::new(self.client(snapshot)?, (*key).clone(), account_url);
         Ok((session, key))
@@ -130,7 +129,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn account_key(
         &self,
         snapshot: &Snapshot,
-    ) -> Result<Rc<AccountKey>, DeedError> {
+    ) -> Result<Rc<AccountKey>, EffectError> {
         let id = account_id(&account::identity(snapshot));
         if let Some(key) = self.account_keys.borrow().get(&id) {
             return Ok(Rc::clone(key));
@@ -153,7 +152,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn obtain_account_key(
         &self,
         snapshot: &Snapshot,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let acme = &snapshot.issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&account::identity(snapshot));
@@ -204,7 +203,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         effect: &Effect,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let client = self.client(snapshot)?;
         let key = self.account_key(snapshot).await?;
         let wanted = account::contacts(snapshot);
@@ -241,7 +240,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
     }
 
-    pub(super) async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let spec = &order_of(snapshot)?.spec;
         if !spec.profile.is_empty() {
             let directory = self.client(snapshot)?.directory().await;
@@ -258,7 +257,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Fetches the chain, takes the preferred one among the alternates, and verifies it.
-    pub(super) async fn download(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn download(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let url = order.certificate_url.clone().unwrap_or_default();
@@ -296,7 +295,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-fn order_of(snapshot: &Snapshot) -> Result<&Order, DeedError> {
+fn order_of(snapshot: &Snapshot) -> Result<&Order, EffectError> {
     snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))
 }
 
@@ -304,7 +303,7 @@ fn digest_of_key(key: &AccountKey) -> PublicKeyDigest {
     PublicKeyDigest(digest_of(key.thumbprint().as_bytes()))
 }
 
-fn registered(snapshot: &Snapshot) -> Result<&str, DeedError> {
+fn registered(snapshot: &Snapshot) -> Result<&str, EffectError> {
     let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
     url.ok_or_else(|| {
         trouble::precondition(format!("no account is known at {}", snapshot.issuer.acme.server))
@@ -317,7 +316,7 @@ fn with_default_key(reference: &SecretKeySelector, default: &str) -> SecretKeySe
     SecretKeySelector { name: reference.name.clone(), key: key.to_owned() }
 }
 
-fn usable(answer: &AccountAnswer) -> Result<(), DeedError> {
+fn usable(answer: &AccountAnswer) -> Result<(), EffectError> {
     match &answer.status {
         AccountStatus::Valid | AccountStatus::Other(_) => Ok(()),
         AccountStatus::Deactivated => {
@@ -332,7 +331,7 @@ fn usable(answer: &AccountAnswer) -> Result<(), DeedError> {
 fn offers_profile(
     profiles: Option<&std::collections::BTreeMap<String, String>>,
     wanted: &str,
-) -> Result<(), DeedError> {
+) -> Result<(), EffectError> {
     match profiles {
         None => Err(trouble::refused(format!(
             "the CA has no profiles, and the issuer asks for \"{wanted}\""
@@ -348,7 +347,7 @@ fn offers_profile(
     }
 }
 
-fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, DeedError> {
+fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, EffectError> {
     let view = answer.map_err(|error| trouble::ca(&error))?;
     Ok(Outcome::Order(Box::new(OrderSeen {
         url: view.url,
@@ -389,7 +388,7 @@ fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
 }
 
 /// The DER inside a CSR's PEM.
-fn csr_der(pem: &str) -> Result<Vec<u8>, DeedError> {
+fn csr_der(pem: &str) -> Result<Vec<u8>, EffectError> {
     let body: String =
         pem.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
     base64::prelude::BASE64_STANDARD.decode(body).map_err(|error| {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::trouble;
 use super::world::World;
-use crate::controller::{DeedError, Outcome, Snapshot, rollback};
+use crate::controller::{EffectError, Outcome, Snapshot, rollback};
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::manifest::{TrustError, Trusted};
@@ -21,7 +21,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         step: DeployStep,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let secret = snapshot.certificate.secret_key();
         let files = self.store.published(&secret).await.map_err(|e| trouble::state(&e))?;
         let files = files.ok_or_else(|| trouble::local("nothing is published"))?;
@@ -34,7 +34,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Deployed { files: files_digest(&files) })
     }
 
-    async fn deploy_hook(&self, snapshot: &Snapshot, files: &SecretFiles) -> Result<(), DeedError> {
+    async fn deploy_hook(
+        &self,
+        snapshot: &Snapshot,
+        files: &SecretFiles,
+    ) -> Result<(), EffectError> {
         let Some(name) = &snapshot.settings.deploy_hook else { return Ok(()) };
         let certificate = snapshot.certificate.metadata.key();
         let leaf = leaf_of(files)?;
@@ -80,7 +84,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         name: &str,
         certificates: &[NamespacedName],
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), EffectError> {
         let list: Vec<_> = certificates
             .iter()
             .map(|name| json!({"namespace": name.namespace, "name": name.name}))
@@ -103,7 +107,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Tells the operator's program of a failure.
-    pub(super) async fn alert_program(&self, alert: &Alert) -> Result<(), DeedError> {
+    pub(super) async fn alert_program(&self, alert: &Alert) -> Result<(), EffectError> {
         let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
         let time = |at: &Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
         let input = json!({
@@ -142,22 +146,22 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         event: &str,
         environment: Vec<(&'static str, String)>,
         input: &serde_json::Value,
-    ) -> Result<(), DeedError> {
-        let program =
-            Program::find(&self.options.hooks_dir, PLACE, &[name]).map_err(trouble::local)?;
+    ) -> Result<(), EffectError> {
+        let program = Program::find(&self.options.hooks_dir, PLACE, &[name])
+            .map_err(trouble::precondition)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         let run = Run { program: &program, arguments, environment, input };
         // A hook that needs longer starts a service of its own.
         let limits = Limits::within(self.options.hook_timeout);
-        run.to_the_end(&limits).await.map_err(trouble::local)
+        run.to_the_end(&limits).await.map_err(|error| trouble::program(&error))
     }
 }
 
 /// Whether keys may be put into the output's folder, before there is a key.
-pub(super) fn check_output(snapshot: &Snapshot) -> Result<(), DeedError> {
+pub(super) fn check_output(snapshot: &Snapshot) -> Result<(), EffectError> {
     let output = output_of(&snapshot.settings);
-    let output = output.map_err(|error| trouble::precondition(error.message))?;
+    let output = output.map_err(|error| trouble::precondition(error.cause))?;
     output.map_or(Ok(()), |output| {
         output.check().map_err(|error| trouble::precondition(with_command(&error)))
     })
@@ -176,7 +180,7 @@ fn with_command(error: &OutputError) -> String {
 }
 
 /// The settings as an output of these files.
-fn output_of(settings: &Settings) -> Result<Option<Output>, DeedError> {
+fn output_of(settings: &Settings) -> Result<Option<Output>, EffectError> {
     let Some(folder) = &settings.output_dir else { return Ok(None) };
     let owner = settings.output_owner.as_deref().map(user_id).transpose()?;
     let group = settings.output_group.as_deref().map(group_id).transpose()?;
@@ -185,7 +189,7 @@ fn output_of(settings: &Settings) -> Result<Option<Output>, DeedError> {
     Ok(Some(Output { folder: PathBuf::from(folder), owner, group, mode }))
 }
 
-fn user_id(name: &str) -> Result<u32, DeedError> {
+fn user_id(name: &str) -> Result<u32, EffectError> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
@@ -196,7 +200,7 @@ fn user_id(name: &str) -> Result<u32, DeedError> {
     }
 }
 
-fn group_id(name: &str) -> Result<u32, DeedError> {
+fn group_id(name: &str) -> Result<u32, EffectError> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
@@ -207,7 +211,7 @@ fn group_id(name: &str) -> Result<u32, DeedError> {
     }
 }
 
-fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), DeedError> {
+fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), EffectError> {
     let Some(output) = output_of(&snapshot.settings)? else { return Ok(()) };
     let ours = leaf_of(files)?;
     let may_replace = |there: &[u8]| match pki::leaf_facts(&String::from_utf8_lossy(there)) {
@@ -227,7 +231,7 @@ fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), DeedErro
         .map_err(|error| trouble::local(with_command(&error)))
 }
 
-fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, DeedError> {
+fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {
     let bytes = files.0.get("tls.crt").ok_or_else(|| trouble::local("there is no tls.crt"))?;
     pki::leaf_facts(&String::from_utf8_lossy(bytes)).map_err(trouble::local)
 }

@@ -4,12 +4,11 @@ use std::rc::Rc;
 
 use aws_lc_rs::digest;
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-use jiff::SignedDuration;
 
 use super::issuer::ProviderAccess;
 use super::trouble;
 use super::world::World;
-use crate::controller::{DeedError, DeedErrorKind, Outcome, Snapshot};
+use crate::controller::{EffectError, Outcome, Snapshot};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store};
 use crate::probe::{self, Dns01Request, Resolver};
@@ -17,7 +16,7 @@ use crate::resource::{
     Challenge, ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target,
     Identifier, SolverKind,
 };
-use crate::solver::dns01::{DnsProvider, ProviderError, TxtRecord};
+use crate::solver::dns01::{DnsProvider, TxtRecord};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// The provider of a solver: its settings checked, its credentials there.
@@ -25,7 +24,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         settings: &Dns01Provider,
-    ) -> Result<Rc<dyn DnsProvider>, DeedError> {
+    ) -> Result<Rc<dyn DnsProvider>, EffectError> {
         let access = self.access(snapshot);
         let key = (access.namespace().to_owned(), digest_of_provider(settings));
         if let Some(provider) = self.providers.borrow().get(&key) {
@@ -38,7 +37,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             resolver: Rc::clone(&self.resolver),
         };
         let opened = access.provider(settings, &reached);
-        let opened: Rc<dyn DnsProvider> = Rc::from(opened.map_err(|error| deed_error(&error))?);
+        let opened: Rc<dyn DnsProvider> =
+            Rc::from(opened.map_err(|error| trouble::provider(&error))?);
         let stand_in = self.options.dns01.stand_in.as_ref();
         let provider = stand_in.map_or(opened, |stand_in| Rc::clone(&stand_in.provider));
         self.providers.borrow_mut().insert(key, Rc::clone(&provider));
@@ -56,7 +56,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         challenge: &Challenge,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let spec = &challenge.spec;
         let (dns01, domain) = (settings_of(spec)?, domain_of(spec)?);
         // Its settings may have become unusable since the order was made.
@@ -86,17 +86,20 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         challenge: &Challenge,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let target =
             challenge.target.as_ref().ok_or_else(|| trouble::local("the zone is not known yet"))?;
         let settings = settings_of(&challenge.spec)?;
         let record = record_of(&challenge.spec, target)?;
         let provider = self.provider(snapshot, &settings.provider)?;
-        provider.present(&record).await.map_err(|error| deed_error(&error))?;
+        provider.present(&record).await.map_err(|error| trouble::provider(&error))?;
         Ok(Outcome::Presented)
     }
 
-    pub(super) async fn look_at_record(&self, challenge: &Challenge) -> Result<Outcome, DeedError> {
+    pub(super) async fn look_at_record(
+        &self,
+        challenge: &Challenge,
+    ) -> Result<Outcome, EffectError> {
         let spec = &challenge.spec;
         let dns01 = settings_of(spec)?;
         let mut request = Dns01Request::new(&domain_of(spec)?, &value_of(&spec.key));
@@ -115,7 +118,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         challenge: &Challenge,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let Some(target) = &challenge.target else { return Ok(Outcome::CleanedUp) };
         let solvers = &snapshot.issuer.acme.solvers;
         let settings = solvers.iter().find_map(|solver| match &solver.kind {
@@ -123,24 +126,21 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 .filter(|settings| digest_of_provider(settings) == target.solver_digest),
             SolverKind::Http01(_) => None,
         });
-        let left = |why: &dyn std::fmt::Display| format!("{target} is left there: {why}");
         let Some(settings) = settings else {
             let issuer = &snapshot.issuer.metadata.name;
-            return Err(trouble::precondition(left(&format_args!(
+            return Err(trouble::precondition(format!(
                 "it was written with settings that no solver of issuer \"{issuer}\" has any \
                  more. It is taken back once they are there again"
-            ))));
+            )));
         };
-        let named = |error: DeedError| DeedError { message: left(&error), ..error };
-        let provider = self.provider(snapshot, settings).map_err(named)?;
+        let provider = self.provider(snapshot, settings)?;
         let record = record_of(&challenge.spec, target)?;
-        let done = provider.clean_up(&record).await;
-        done.map_err(|error| named(deed_error(&error)))?;
+        provider.clean_up(&record).await.map_err(|error| trouble::provider(&error))?;
         Ok(Outcome::CleanedUp)
     }
 }
 
-fn record_of(spec: &ChallengeSpec, target: &Dns01Target) -> Result<TxtRecord, DeedError> {
+fn record_of(spec: &ChallengeSpec, target: &Dns01Target) -> Result<TxtRecord, EffectError> {
     Ok(TxtRecord {
         domain: domain_of(spec)?,
         name: target.name.clone(),
@@ -149,14 +149,14 @@ fn record_of(spec: &ChallengeSpec, target: &Dns01Target) -> Result<TxtRecord, De
     })
 }
 
-fn settings_of(spec: &ChallengeSpec) -> Result<&Dns01, DeedError> {
+fn settings_of(spec: &ChallengeSpec) -> Result<&Dns01, EffectError> {
     match &spec.solver.kind {
         SolverKind::Dns01(dns01) => Ok(dns01),
         SolverKind::Http01(_) => Err(trouble::local("the challenge's solver is not dns01")),
     }
 }
 
-fn domain_of(spec: &ChallengeSpec) -> Result<String, DeedError> {
+fn domain_of(spec: &ChallengeSpec) -> Result<String, EffectError> {
     match &spec.identifier {
         Identifier::Dns(name) => Ok(name.base().to_owned()),
         Identifier::Ip(ip) => Err(trouble::local(format!("{ip}: dns-01 is for names"))),
@@ -170,21 +170,4 @@ fn value_of(key_authorization: &str) -> String {
 
 fn digest_of_provider(settings: &Dns01Provider) -> String {
     digest_of(&serde_json::to_vec(settings).unwrap_or_default())
-}
-
-fn deed_error(error: &ProviderError) -> DeedError {
-    let kind = match error {
-        ProviderError::Settings { .. } | ProviderError::Credential { .. } => {
-            DeedErrorKind::Precondition
-        }
-        ProviderError::RateLimited { .. }
-        | ProviderError::Unreachable { .. }
-        | ProviderError::Unfinished { .. } => DeedErrorKind::Transient,
-        ProviderError::Unauthorized { .. } | ProviderError::NoZone { .. } => DeedErrorKind::Denied,
-        ProviderError::Refused { .. } if error.is_for_good() => DeedErrorKind::Denied,
-        ProviderError::Broken { .. } => DeedErrorKind::Broken,
-        ProviderError::Refused { .. } | ProviderError::Garbled { .. } => DeedErrorKind::Local,
-    };
-    let retry_after = error.retry_after().and_then(|wait| SignedDuration::try_from(wait).ok());
-    DeedError { kind, message: error.to_string(), problem: None, retry_after }
 }

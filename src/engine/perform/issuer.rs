@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::trouble;
 use crate::acme::{AcmeError, Client, Eab, Endpoint, Limits};
-use crate::controller::DeedError;
+use crate::controller::EffectError;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{SecretError, SecretSource};
 use crate::probe::Resolver;
@@ -63,7 +63,7 @@ impl<'a> IssuerAccess<'a> {
     }
 
     /// The EAB key, decoded from unpadded base64url; `None` when the issuer has none.
-    pub fn external_account_binding(&self) -> Result<Option<Eab>, DeedError> {
+    pub fn external_account_binding(&self) -> Result<Option<Eab>, EffectError> {
         let Some(eab) = &self.issuer.acme.external_account_binding else { return Ok(None) };
         let bytes = self.secret(&eab.key_secret_ref).map_err(|error| {
             let (issuer, error) = (&self.issuer.metadata.name, with_the_mend(&error));

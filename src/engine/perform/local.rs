@@ -7,17 +7,22 @@ use std::time::Duration;
 use super::deploy::check_output;
 use super::trouble;
 use super::world::World;
-use crate::controller::{DeedError, Outcome, Secret, Snapshot};
+use crate::controller::{EffectError, Outcome, Secret, Snapshot};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
 use crate::pki;
 use crate::probe::check_http01;
-use crate::resource::{Challenge, ChallengeType, CheckReport, KeyAlgorithm, SolverKind, Token};
+use crate::resource::{
+    Cause, Challenge, ChallengeType, CheckReport, KeyAlgorithm, SolverKind, Token,
+};
 use crate::solver::http01::{Listener, Webroot};
 use crate::store::Records;
 
 /// Makes a key, off the one thread that everything else runs on.
-pub(super) async fn generate_key(algorithm: KeyAlgorithm, size: u32) -> Result<Outcome, DeedError> {
+pub(super) async fn generate_key(
+    algorithm: KeyAlgorithm,
+    size: u32,
+) -> Result<Outcome, EffectError> {
     let made = tokio::task::spawn_blocking(move || pki::PrivateKey::generate(algorithm, size));
     let key = made.await.map_err(trouble::local)?.map_err(trouble::local)?;
     Ok(Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone()))
@@ -25,7 +30,11 @@ pub(super) async fn generate_key(algorithm: KeyAlgorithm, size: u32) -> Result<O
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Everything that must be true here before anything is asked of a CA.
-    pub(super) fn prepare(&self, snapshot: &Snapshot, solving: bool) -> Result<Outcome, DeedError> {
+    pub(super) fn prepare(
+        &self,
+        snapshot: &Snapshot,
+        solving: bool,
+    ) -> Result<Outcome, EffectError> {
         self.access(snapshot).external_account_binding()?;
         self.formats_can_be_made(snapshot)?;
         check_output(snapshot)?;
@@ -39,9 +48,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 Some(SolverKind::Http01(_)) => over_http = true,
                 Some(SolverKind::Dns01(dns01)) => {
                     self.provider(snapshot, &dns01.provider).map_err(|error| {
-                        let issuer = &snapshot.issuer.metadata.name;
-                        let message = format!("{name}: issuer \"{issuer}\", dns01: {error}");
-                        DeedError { message, ..error }
+                        let cause = Cause::Solver {
+                            identifier: name.clone(),
+                            issuer: snapshot.issuer.metadata.name.clone(),
+                            cause: Box::new(error.cause),
+                        };
+                        EffectError { cause, ..error }
                     })?;
                 }
                 None => {
@@ -66,7 +78,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Opens the listener that this certificate's challenges are answered by, once per run.
-    fn listen(&self, snapshot: &Snapshot) -> Result<(), DeedError> {
+    fn listen(&self, snapshot: &Snapshot) -> Result<(), EffectError> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
         for text in &snapshot.settings.http01_listen {
             addresses.push(text.parse().map_err(|_| {
@@ -95,7 +107,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(())
     }
 
-    pub(super) async fn reuse_key(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn reuse_key(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let files = self.store.published(&snapshot.certificate.secret_key()).await;
         let files = files.map_err(|e| trouble::state(&e))?;
         let bytes = files.as_ref().and_then(|files| files.0.get("tls.key"));
@@ -105,13 +117,16 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone()))
     }
 
-    pub(super) async fn build_request(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn build_request(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let key = self.next_key(snapshot).await?;
         let csr = pki::build_csr(&snapshot.certificate.spec, &key).map_err(trouble::local)?;
         Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
     }
 
-    pub(super) async fn next_key(&self, snapshot: &Snapshot) -> Result<pki::PrivateKey, DeedError> {
+    pub(super) async fn next_key(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<pki::PrivateKey, EffectError> {
         let name = snapshot.certificate.metadata.key();
         let bytes = Records::new(self.store).next_key(&name).await;
         let bytes = bytes.map_err(|e| trouble::state(&e))?;
@@ -124,7 +139,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         url: &str,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let challenge = challenge_of(snapshot, url)?;
         if challenge.spec.kind == ChallengeType::Dns01 {
             return self.write_record(snapshot, challenge).await;
@@ -145,7 +160,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         snapshot: &Snapshot,
         url: &str,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let challenge = challenge_of(snapshot, url)?;
         if challenge.spec.kind == ChallengeType::Dns01 {
             return self.look_at_record(challenge).await;
@@ -166,7 +181,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
         order: &str,
         url: &str,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let orders = snapshot.retired.iter().chain(&snapshot.order);
         let mut challenges = orders.filter(|o| o.name == order).flat_map(|o| &o.challenges);
         let challenge = challenges
@@ -189,14 +204,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 pub(super) fn challenge_of<'a>(
     snapshot: &'a Snapshot,
     url: &str,
-) -> Result<&'a Challenge, DeedError> {
+) -> Result<&'a Challenge, EffectError> {
     let order = snapshot.current_order();
     order
         .and_then(|order| order.challenges.iter().find(|c| c.spec.url == url))
         .ok_or_else(|| trouble::local(format!("there is no challenge {url}")))
 }
 
-fn token_of(challenge: &Challenge) -> Result<Token, DeedError> {
+fn token_of(challenge: &Challenge) -> Result<Token, EffectError> {
     challenge.spec.token.parse().map_err(trouble::local)
 }
 

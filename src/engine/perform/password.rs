@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use zeroize::Zeroizing;
 
 use super::trouble;
-use crate::controller::{DeedError, Snapshot, formats};
+use crate::controller::{EffectError, Snapshot, formats};
 use crate::engine::gather::salted_digest;
 use crate::manifest::{SecretError, SecretSource};
 use crate::resource::{NamespacedName, SecretKeySelector};
@@ -33,7 +33,7 @@ pub(super) fn password(
     secrets: &SecretSource,
     snapshot: &Snapshot,
     name: &str,
-) -> Result<Password, DeedError> {
+) -> Result<Password, EffectError> {
     let keystores = snapshot.certificate.spec.keystores.clone().unwrap_or_default();
     let (field, literal, reference) = match name {
         formats::KEYSTORE_JKS | formats::TRUSTSTORE_JKS => {

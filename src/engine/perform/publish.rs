@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::password::password;
 use super::trouble;
 use super::world::World;
-use crate::controller::{DeedError, Outcome, Snapshot, formats, links};
+use crate::controller::{EffectError, Outcome, Snapshot, formats, links};
 use crate::engine::gather::{METADATA_FILE, SecretMetadata, salted_digest};
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::decoded;
@@ -18,7 +18,7 @@ use crate::resource::{KeptPair, LeafFacts, NamespacedName, PublishedKeystore, Se
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Puts key, chain and what is known about them live, in one step.
-    pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = snapshot.current_order();
         let pem = order.and_then(|order| order.certificate.as_ref());
         let pem = pem.ok_or_else(|| trouble::local("there is no certificate to publish"))?;
@@ -38,7 +38,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn publish_temporary(
         &self,
         snapshot: &Snapshot,
-    ) -> Result<Outcome, DeedError> {
+    ) -> Result<Outcome, EffectError> {
         let key = self.next_key(snapshot).await?;
         let spec = &snapshot.certificate.spec;
         let pem = pki::temporary_certificate(spec, &key, self.clock.now());
@@ -51,7 +51,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Puts the live key and chain live again, in the forms that the spec asks for now.
-    pub(super) async fn rewrite(&self, snapshot: &Snapshot) -> Result<Outcome, DeedError> {
+    pub(super) async fn rewrite(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let secret = snapshot.certificate.secret_key();
         let live = self.store.published(&secret).await.map_err(|e| trouble::state(&e))?;
         let live = live.unwrap_or_default();
@@ -78,7 +78,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         revision: u32,
         files: &SecretFiles,
         leaf: &LeafFacts,
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), EffectError> {
         let sets = self.store.sets(secret).await.map_err(|e| trouble::state(&e))?;
         let sets: Vec<KeptPair> = sets.iter().map(decoded).collect();
         let last_good = links::last_good(&sets, &leaf.fingerprint);
@@ -87,7 +87,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// What the formats need is there, found out before anything is asked of a CA.
-    pub(super) fn formats_can_be_made(&self, snapshot: &Snapshot) -> Result<(), DeedError> {
+    pub(super) fn formats_can_be_made(&self, snapshot: &Snapshot) -> Result<(), EffectError> {
         authorities(snapshot)?;
         for name in formats::wanted_keystores(snapshot).keys() {
             password(&self.secrets, snapshot, name)?;
@@ -100,7 +100,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         snapshot: &Snapshot,
         key: &pki::PrivateKey,
         chain: &pki::Chain,
-    ) -> Result<SecretFiles, DeedError> {
+    ) -> Result<SecretFiles, EffectError> {
         let mut files = pki::secret_files(&snapshot.certificate.spec, key, chain);
         let authorities = authorities(snapshot)?;
         if let Some(text) = formats::wanted_authorities(snapshot) {
@@ -164,7 +164,7 @@ fn keystore(
     name: &str,
     setting: &str,
     password: &str,
-) -> Result<Zeroizing<Vec<u8>>, DeedError> {
+) -> Result<Zeroizing<Vec<u8>>, EffectError> {
     let keystores = snapshot.certificate.spec.keystores.as_ref();
     let pkcs12 = keystores.and_then(|keystores| keystores.pkcs12.as_ref());
     let profile = pkcs12.and_then(|pkcs12| pkcs12.profile).unwrap_or_default();
@@ -178,7 +178,7 @@ fn keystore(
 }
 
 /// The certificates of ca.crt, when there is to be one.
-fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, DeedError> {
+fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, EffectError> {
     let asked = snapshot.settings.ca_crt_from_bundle;
     match formats::wanted_authorities(snapshot) {
         Some(pem) => {
@@ -193,7 +193,7 @@ fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, DeedError> {
     }
 }
 
-fn fresh_salt() -> Result<String, DeedError> {
+fn fresh_salt() -> Result<String, EffectError> {
     let mut bytes = [0; 32];
     let drawn = aws_lc_rs::rand::fill(&mut bytes);
     drawn.map_err(|_| trouble::precondition("no random bytes to be had"))?;

@@ -1,66 +1,117 @@
-//! From the errors of acme, pki, solver and store to a deed's error.
+//! From the errors of acme, pki, solver, program and store to an effect's error.
+
+use jiff::SignedDuration;
 
 use crate::acme::AcmeError;
-use crate::controller::{DeedError, DeedErrorKind};
+use crate::controller::EffectError;
 use crate::engine::ports::StoreError;
+use crate::program::ProgramError;
+use crate::resource::{CaFailure, CaFault, Cause, ProgramFailure, ProviderFailure, ProviderFault};
+use crate::solver::dns01::ProviderError;
 
 /// What went wrong at the CA.
-pub(super) fn ca(error: &AcmeError) -> DeedError {
+pub(super) fn ca(error: &AcmeError) -> EffectError {
     let gone = matches!(error.status(), Some(404 | 410));
-    // A refused nonce says nothing about the deed: after many tries the next run goes on.
-    let bad_nonce = error.problem().is_some_and(|problem| problem.short_kind() == "badNonce");
-    let kind = match error {
-        error if error.is_transient() || bad_nonce => DeedErrorKind::Transient,
-        _ if gone => DeedErrorKind::Gone,
+    // A refused nonce says nothing about the request: after many tries the next run continues.
+    let bad_nonce = error.is_problem("badNonce");
+    let fault = match error {
+        error if error.is_transient() || bad_nonce => CaFault::Unreachable,
+        _ if gone => CaFault::Gone,
         AcmeError::TooLarge { .. }
         | AcmeError::InsecureUrl { .. }
         | AcmeError::Malformed { .. }
-        | AcmeError::BadToken { .. } => DeedErrorKind::Unusable,
+        | AcmeError::BadToken { .. } => CaFault::Unusable,
         AcmeError::UnsupportedAccountKey { .. }
         | AcmeError::AccountKey { .. }
-        | AcmeError::Tls { .. } => DeedErrorKind::Precondition,
+        | AcmeError::Tls { .. } => return precondition(error),
         AcmeError::Problem { .. }
         | AcmeError::SignatureAlgorithm { .. }
         | AcmeError::Http { .. }
         | AcmeError::Unsupported { .. }
         | AcmeError::Transport { .. }
         | AcmeError::Untrusted { .. }
-        | AcmeError::Timeout { .. } => DeedErrorKind::Refused,
+        | AcmeError::Timeout { .. } => CaFault::Refused,
     };
-    DeedError {
-        kind,
-        message: error.to_string(),
+    let cause = Cause::Ca(CaFailure {
+        fault,
+        url: error.url().unwrap_or_default().to_owned(),
         problem: error.problem().cloned().map(Box::new),
-        retry_after: error.retry_after(),
-    }
+        message: error.what(),
+    });
+    EffectError { cause, retry_after: error.retry_after() }
+}
+
+/// What went wrong at a DNS provider.
+pub(super) fn provider(error: &ProviderError) -> EffectError {
+    let (fault, service) = match error {
+        ProviderError::Settings { provider, .. } | ProviderError::Credential { provider, .. } => {
+            (ProviderFault::Settings, (*provider).to_owned())
+        }
+        ProviderError::RateLimited { service, .. }
+        | ProviderError::Unreachable { service, .. }
+        | ProviderError::Unfinished { service, .. } => {
+            (ProviderFault::Unreachable, service.clone())
+        }
+        ProviderError::Unauthorized { service, .. } | ProviderError::NoZone { service, .. } => {
+            (ProviderFault::Denied, service.clone())
+        }
+        ProviderError::Refused { service, .. } if error.is_for_good() => {
+            (ProviderFault::Denied, service.clone())
+        }
+        ProviderError::Refused { service, .. } | ProviderError::Garbled { service, .. } => {
+            (ProviderFault::Failed, service.clone())
+        }
+        ProviderError::Broken { program, status, .. } => {
+            return EffectError::new(Cause::Program(ProgramFailure {
+                program: program.clone(),
+                status: status.clone(),
+                message: error.to_string(),
+            }));
+        }
+    };
+    let status = if let ProviderError::Refused { status, .. } = error {
+        status.clone()
+    } else {
+        String::new()
+    };
+    let message = error.to_string();
+    let cause = Cause::Provider(ProviderFailure { fault, service, status, message });
+    let retry_after = error.retry_after().and_then(|wait| SignedDuration::try_from(wait).ok());
+    EffectError { cause, retry_after }
+}
+
+/// How a hook ended.
+pub(super) fn program(error: &ProgramError) -> EffectError {
+    let (program, status) = match error {
+        ProgramError::Unusable { .. } => (String::new(), String::new()),
+        ProgramError::Stopped { program, .. } => (program.clone(), String::new()),
+        ProgramError::Failed { program, status, .. } => (program.clone(), status.clone()),
+    };
+    let message = error.to_string();
+    EffectError::new(Cause::Program(ProgramFailure { program, status, message }))
 }
 
 /// What went wrong with the state.
-pub(super) fn state(error: &StoreError) -> DeedError {
-    plain(DeedErrorKind::State, error)
+pub(super) fn state(error: &StoreError) -> EffectError {
+    EffectError::new(Cause::State { message: error.to_string() })
 }
 
 /// Something that must be true before any request is not.
-pub(super) fn precondition(message: impl ToString) -> DeedError {
-    plain(DeedErrorKind::Precondition, message)
+pub(super) fn precondition(message: impl ToString) -> EffectError {
+    EffectError::new(Cause::Precondition { message: message.to_string() })
 }
 
-/// Anything else here.
-pub(super) fn local(message: impl ToString) -> DeedError {
-    plain(DeedErrorKind::Local, message)
+/// Anything else on this host.
+pub(super) fn local(message: impl ToString) -> EffectError {
+    EffectError::new(Cause::Local { message: message.to_string() })
 }
 
 /// The CA answered what cannot be used.
-pub(super) fn unusable(message: impl ToString) -> DeedError {
-    plain(DeedErrorKind::Unusable, message)
+pub(super) fn unusable(message: impl ToString) -> EffectError {
+    EffectError::new(Cause::ca(CaFault::Unusable, message.to_string()))
 }
 
 /// The CA, or what it offers, does not fit.
-pub(super) fn refused(message: impl ToString) -> DeedError {
-    plain(DeedErrorKind::Refused, message)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
-fn plain(kind: DeedErrorKind, message: impl ToString) -> DeedError {
-    DeedError { kind, message: message.to_string(), problem: None, retry_after: None }
+pub(super) fn refused(message: impl ToString) -> EffectError {
+    EffectError::new(Cause::ca(CaFault::Refused, message.to_string()))
 }

@@ -1,0 +1,565 @@
+//! What went wrong, as it was found: a typed cause, kept and stored as it is.
+//!
+//! `Display` of a failure is the sentence that cert-manager's conditions and events carry. No code
+//! reads it: who needs to know more matches on the cause.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AuthorizationState, CheckReport, DeployTarget, Identifier, OrderState, Problem, Reason, escape,
+    rfc3339,
+};
+
+/// What kind of failure this was: decides the exit code, and whether it counts as an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureClass {
+    /// No class of its own. Exit code 1.
+    Other,
+    /// Something that must be true before any ACME call is not. Exit code 3, never counted.
+    Precondition,
+    /// Domain validation failed. Exit code 4.
+    Validation,
+    /// The CA refused, or answered what cannot be used. Exit code 5.
+    Ca,
+    /// The CA cannot be reached or answers 5xx. Exit code 5, never counted.
+    Unreachable,
+    /// An output or hook failed. Exit code 6.
+    Output,
+    /// The state directory. Exit code 7, never counted.
+    State,
+}
+
+/// A failed issuance, deployment or revocation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Failure {
+    pub class: FailureClass,
+    /// What was being done.
+    #[serde(default, skip_serializing_if = "Doing::is_nothing")]
+    pub doing: Doing,
+    pub cause: Cause,
+    /// When it was recorded; `None` before that, and of a record of format 1 that had no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// How long the CA asked to wait, from its answer on; what is stored of it is a time of the
+    /// certificate's record.
+    #[serde(skip)]
+    pub retry_after: Option<SignedDuration>,
+    /// An issuance that waits all the while, after a failure of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub besides: Option<Box<Waiting>>,
+}
+
+/// An issuance that waits, and what it failed by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Waiting {
+    pub until: Timestamp,
+    pub failure: Failure,
+}
+
+impl Failure {
+    /// A failure that is about to be recorded.
+    pub fn new(class: FailureClass, doing: Doing, cause: Cause) -> Self {
+        Self { class, doing, cause, at: None, retry_after: None, besides: None }
+    }
+
+    /// The failure that a cause amounts to by itself.
+    pub fn of(doing: Doing, cause: Cause) -> Self {
+        Self::new(cause.class(), doing, cause)
+    }
+
+    /// Whether it makes the next attempt wait longer.
+    pub fn counts(&self) -> bool {
+        match self.class {
+            FailureClass::Other | FailureClass::Validation | FailureClass::Ca => true,
+            FailureClass::Precondition
+            | FailureClass::Unreachable
+            | FailureClass::Output
+            | FailureClass::State => false,
+        }
+    }
+
+    /// For the Issuing condition.
+    pub fn reason(&self) -> Reason {
+        match self.cause {
+            Cause::Deployment { .. } => Reason::DeployFailed,
+            Cause::KeyMismatch { .. } => Reason::CannotRegenerateKey,
+            Cause::UnfinishedDeactivation { .. } => Reason::ErrVerifyACMEAccount,
+            Cause::Ca(_)
+            | Cause::Challenge(_)
+            | Cause::Order(_)
+            | Cause::Check(_)
+            | Cause::Provider(_)
+            | Cause::Program(_)
+            | Cause::Solver { .. }
+            | Cause::LostAccount { .. }
+            | Cause::State { .. }
+            | Cause::Precondition { .. }
+            | Cause::Local { .. }
+            | Cause::Recorded { .. } => Reason::Failed,
+        }
+    }
+
+    /// What a person would take for the same: without what differs from run to run.
+    pub fn likeness(&self) -> (FailureClass, Doing, Cause) {
+        (self.class, self.doing, self.cause.likeness())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.doing.sentence() {
+            "" => write!(f, "{}", self.cause)?,
+            doing => write!(f, "{doing}: {}", self.cause)?,
+        }
+        match self.besides.as_deref() {
+            Some(Waiting { until, failure }) => {
+                write!(f, "; besides, the issuance waits until {}: {failure}", rfc3339(*until))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What was being done when something went wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Doing {
+    /// Nothing was begun yet, or the cause says it all.
+    #[default]
+    Nothing,
+    MakeKey,
+    BuildRequest,
+    RegisterAccount,
+    UpdateAccount,
+    CreateOrder,
+    ReadOrder,
+    ReadAuthorization,
+    Present,
+    Accept,
+    CleanUp,
+    Finalize,
+    Download,
+    WriteSecret,
+    Deploy,
+}
+
+impl Doing {
+    /// As cert-manager says it; empty for nothing.
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::MakeKey => "Failed to make the private key",
+            Self::BuildRequest => "Failed to generate CSR",
+            Self::RegisterAccount => "Failed to register ACME account",
+            Self::UpdateAccount => "Failed to update ACME account",
+            Self::CreateOrder => "Failed to create Order",
+            Self::ReadOrder => "Failed to retrieve Order resource",
+            Self::ReadAuthorization => "Failed to fetch authorization",
+            Self::Present => "Error presenting challenge",
+            Self::Accept => "Error accepting challenge",
+            Self::CleanUp => "Error cleaning up challenge",
+            Self::Finalize => "Failed to finalize Order",
+            Self::Download => "Failed to retrieve signed certificate",
+            Self::WriteSecret => "Failed to write the Secret",
+            Self::Deploy => "issued but not deployed",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    fn is_nothing(&self) -> bool {
+        *self == Self::Nothing
+    }
+}
+
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sentence())
+    }
+}
+
+/// Why something did not work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Cause {
+    /// The CA's answer, or that none came.
+    Ca(CaFailure),
+    /// The CA's verdict on one name.
+    Challenge(ChallengeFailure),
+    /// The order as a whole.
+    Order(OrderFailure),
+    /// What a self-check saw.
+    Check(Box<CheckReport>),
+    /// A DNS provider's answer.
+    Provider(ProviderFailure),
+    /// How a program of the operator's ended.
+    Program(ProgramFailure),
+    /// A solver of the issuer cannot be used for a name.
+    Solver { identifier: Identifier, issuer: String, cause: Box<Self> },
+    /// A step of deployment.
+    Deployment { target: DeployTarget, cause: Option<Box<Self>> },
+    /// The CA has lost the account that asked, a second time.
+    LostAccount { url: String, cause: Box<Self> },
+    /// `rotationPolicy: Never`, and the live key does not fit the spec.
+    KeyMismatch { secret_name: String, fields: Vec<String> },
+    /// The account was to be deactivated, and it is not known whether it is.
+    UnfinishedDeactivation { directory_url: String, issuer: String },
+    /// The state directory.
+    State { message: String },
+    /// Something that must be true before any request is not.
+    Precondition { message: String },
+    /// Anything else on this host.
+    Local { message: String },
+    /// A failure that format 1 recorded as a sentence.
+    Recorded { message: String },
+}
+
+/// What a CA answered, or that it did not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CaFailure {
+    pub fault: CaFault,
+    /// The URL that was asked; empty when none was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// The CA's problem document (RFC 8555 section 6.7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Box<Problem>>,
+    /// What happened, beside the problem document or in its place.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// How a CA failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CaFault {
+    /// The network, or a server that may do better later.
+    Unreachable,
+    /// The CA refused.
+    Refused,
+    /// The CA does not know the order, authorization or certificate (any more).
+    Gone,
+    /// The CA answered what cannot be used.
+    Unusable,
+}
+
+/// The CA's verdict on one name, or certctl's on the CA's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChallengeFailure {
+    pub identifier: Identifier,
+    #[serde(default)]
+    pub wildcard: bool,
+    /// The authorization.
+    pub url: String,
+    pub state: AuthorizationState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Box<Problem>>,
+    /// What the last self-check saw before the CA looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<CheckReport>>,
+    /// The challenge's reason, in cert-manager's words.
+    pub reason: String,
+}
+
+/// An order that did not become ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OrderFailure {
+    pub name: String,
+    /// `None` when it never was at the CA.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    pub state: OrderState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Box<Problem>>,
+    /// What the order failed by on this side, when it was not the CA's verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<Failure>>,
+    /// The order's reason, in cert-manager's words.
+    pub reason: String,
+}
+
+/// What a DNS provider answered, or that it did not; never a credential.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProviderFailure {
+    pub fault: ProviderFault,
+    /// The provider, or the host that was asked.
+    pub service: String,
+    /// An HTTP status or a DNS response code.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub status: String,
+    /// In one sentence, with the service.
+    pub message: String,
+}
+
+/// How a DNS provider failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ProviderFault {
+    /// The solver's settings or credentials cannot be used.
+    Settings,
+    /// The provider denied permission, has no such zone, or refused the change as a whole: nothing
+    /// was written.
+    Denied,
+    /// No answer, or one that asks to come back.
+    Unreachable,
+    /// Anything else: what was done is not known.
+    Failed,
+}
+
+/// How a program of the operator's ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProgramFailure {
+    /// The program, from its folder on; empty when there is none to be run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program: String,
+    /// Its exit code or signal; empty when it did not end by itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub status: String,
+    /// In one sentence, with the program and the last words on its stderr.
+    pub message: String,
+}
+
+/// Causes that are treated alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CauseKind {
+    /// The network or the server, which may do better later.
+    Transient,
+    /// The CA refused.
+    Refused,
+    /// The CA does not know the order, authorization or certificate (any more).
+    Gone,
+    /// The CA answered what cannot be used.
+    Unusable,
+    /// Something that must be true before any request is not.
+    Precondition,
+    /// The state directory.
+    State,
+    /// The DNS provider denied the change, and nothing was written.
+    Denied,
+    /// A program of the operator's failed: what it did is not known.
+    Program,
+    /// Anything else on this host.
+    Local,
+}
+
+impl CauseKind {
+    /// Whether another try soon ends the same way, unless something is changed by hand.
+    pub fn is_permanent(self) -> bool {
+        match self {
+            Self::Denied | Self::Program | Self::Precondition => true,
+            Self::Transient
+            | Self::Refused
+            | Self::Gone
+            | Self::Unusable
+            | Self::State
+            | Self::Local => false,
+        }
+    }
+
+    /// Whether an answer that was to be presented cannot be there.
+    pub fn has_done_nothing(self) -> bool {
+        matches!(self, Self::Denied | Self::Precondition)
+    }
+}
+
+impl Cause {
+    /// An answer of a CA that is no problem document and belongs to no URL.
+    pub fn ca(fault: CaFault, message: impl Into<String>) -> Self {
+        let (url, message) = (String::new(), message.into());
+        Self::Ca(CaFailure { fault, url, problem: None, message })
+    }
+
+    /// What the CA refused with.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::Ca(CaFailure { problem, .. })
+            | Self::Challenge(ChallengeFailure { problem, .. }) => problem.as_deref(),
+            Self::Order(OrderFailure { problem, failure, .. }) => {
+                let of_failure = || failure.as_ref().and_then(|failure| failure.cause.problem());
+                problem.as_deref().or_else(of_failure)
+            }
+            Self::Solver { cause, .. } | Self::LostAccount { cause, .. } => cause.problem(),
+            Self::Check(_)
+            | Self::Provider(_)
+            | Self::Program(_)
+            | Self::Deployment { .. }
+            | Self::KeyMismatch { .. }
+            | Self::UnfinishedDeactivation { .. }
+            | Self::State { .. }
+            | Self::Precondition { .. }
+            | Self::Local { .. }
+            | Self::Recorded { .. } => None,
+        }
+    }
+
+    /// Whether the CA does not know the account that asked (RFC 8555 section 6.7).
+    pub fn is_unknown_account(&self) -> bool {
+        self.problem().is_some_and(|problem| problem.short_kind() == "accountDoesNotExist")
+    }
+
+    /// How it is treated.
+    pub fn kind(&self) -> CauseKind {
+        match self {
+            Self::Ca(ca) => match ca.fault {
+                CaFault::Unreachable => CauseKind::Transient,
+                CaFault::Refused => CauseKind::Refused,
+                CaFault::Gone => CauseKind::Gone,
+                CaFault::Unusable => CauseKind::Unusable,
+            },
+            Self::Challenge(_) | Self::Order(_) => CauseKind::Refused,
+            Self::Provider(provider) => match provider.fault {
+                ProviderFault::Settings => CauseKind::Precondition,
+                ProviderFault::Denied => CauseKind::Denied,
+                ProviderFault::Unreachable => CauseKind::Transient,
+                ProviderFault::Failed => CauseKind::Local,
+            },
+            Self::Program(_) => CauseKind::Program,
+            Self::Solver { cause, .. } | Self::LostAccount { cause, .. } => cause.kind(),
+            Self::State { .. } => CauseKind::State,
+            Self::Precondition { .. }
+            | Self::KeyMismatch { .. }
+            | Self::UnfinishedDeactivation { .. } => CauseKind::Precondition,
+            Self::Check(_)
+            | Self::Deployment { .. }
+            | Self::Local { .. }
+            | Self::Recorded { .. } => CauseKind::Local,
+        }
+    }
+
+    /// The class of a failure that this is the whole of.
+    pub fn class(&self) -> FailureClass {
+        match self {
+            // Given up for what the CA answered, not for what it saw.
+            Self::Challenge(challenge) if challenge.state == AuthorizationState::Errored => {
+                return FailureClass::Ca;
+            }
+            Self::Challenge(_) | Self::Check(_) => return FailureClass::Validation,
+            Self::Deployment { .. } => return FailureClass::Output,
+            Self::Ca(_)
+            | Self::Order(_)
+            | Self::Provider(_)
+            | Self::Program(_)
+            | Self::Solver { .. }
+            | Self::LostAccount { .. }
+            | Self::KeyMismatch { .. }
+            | Self::UnfinishedDeactivation { .. }
+            | Self::State { .. }
+            | Self::Precondition { .. }
+            | Self::Local { .. }
+            | Self::Recorded { .. } => {}
+        }
+        match self.kind() {
+            CauseKind::Transient => FailureClass::Unreachable,
+            CauseKind::Refused | CauseKind::Gone | CauseKind::Unusable => FailureClass::Ca,
+            CauseKind::Precondition => FailureClass::Precondition,
+            CauseKind::State => FailureClass::State,
+            CauseKind::Denied | CauseKind::Program | CauseKind::Local => FailureClass::Other,
+        }
+    }
+
+    /// Itself without URLs, which name an order or an authorization, and without what was seen
+    /// beside it.
+    fn likeness(&self) -> Self {
+        match self {
+            Self::Ca(ca) => Self::Ca(CaFailure { url: String::new(), ..ca.clone() }),
+            Self::Challenge(challenge) => Self::Challenge(ChallengeFailure {
+                url: String::new(),
+                check: None,
+                ..challenge.clone()
+            }),
+            Self::Order(order) => Self::Order(OrderFailure {
+                name: String::new(),
+                url: None,
+                reason: String::new(),
+                failure: order.failure.as_ref().map(|failure| {
+                    let (class, doing, cause) = failure.likeness();
+                    Box::new(Failure::new(class, doing, cause))
+                }),
+                ..order.clone()
+            }),
+            Self::Check(_)
+            | Self::Provider(_)
+            | Self::Program(_)
+            | Self::Solver { .. }
+            | Self::Deployment { .. }
+            | Self::LostAccount { .. }
+            | Self::KeyMismatch { .. }
+            | Self::UnfinishedDeactivation { .. }
+            | Self::State { .. }
+            | Self::Precondition { .. }
+            | Self::Local { .. }
+            | Self::Recorded { .. } => self.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ca(ca) => write!(f, "{ca}"),
+            Self::Challenge(ChallengeFailure { identifier, reason, .. }) => {
+                write!(f, "{identifier}: {reason}")
+            }
+            Self::Order(OrderFailure { name, state, reason, .. }) => write!(
+                f,
+                "Failed to wait for order resource \"{name}\" to become ready: order is in \"{}\" \
+                 state: {reason}",
+                state.as_str()
+            ),
+            Self::Check(report) => write!(f, "{report}"),
+            Self::Provider(ProviderFailure { message, .. })
+            | Self::Program(ProgramFailure { message, .. })
+            | Self::State { message }
+            | Self::Precondition { message }
+            | Self::Local { message }
+            | Self::Recorded { message } => f.write_str(message),
+            Self::KeyMismatch { secret_name, fields } => write!(
+                f,
+                "User intervention required: existing private key in Secret \"{secret_name}\" does \
+                 not match requirements on Certificate resource, mismatching fields: [{}], and a \
+                 new one is not made because spec.privateKey.rotationPolicy is Never. Set it to \
+                 Always, change spec.privateKey back, or put a fitting tls.key there",
+                fields.join(" ")
+            ),
+            Self::UnfinishedDeactivation { directory_url, issuer } => write!(
+                f,
+                "the account at {directory_url} was to be deactivated, and it is not known whether \
+                 it is: certctl account deactivate {issuer} --yes finishes that"
+            ),
+            Self::Solver { identifier, issuer, cause } => {
+                write!(f, "{identifier}: issuer \"{issuer}\", dns01: {cause}")
+            }
+            Self::Deployment { target, cause: Some(cause) } => write!(f, "{target}: {cause}"),
+            Self::Deployment { target, cause: None } => write!(f, "{target}: not done yet"),
+            Self::LostAccount { url, cause } => write!(
+                f,
+                "the CA does not know the account {url}, which was registered again in this run: \
+                 {cause}"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for CaFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [self.message.clone(), self.url.clone()];
+        let problem = self.problem.as_ref().map(ToString::to_string);
+        // A sentence about the problem stands before the URL, one in its place behind it.
+        let parts: Vec<String> = match problem {
+            Some(problem) => parts.into_iter().chain([problem]).collect(),
+            None => parts.into_iter().rev().collect(),
+        };
+        let parts = parts.iter().filter(|part| !part.is_empty());
+        f.write_str(&parts.map(|part| escape(part)).collect::<Vec<_>>().join(": "))
+    }
+}
