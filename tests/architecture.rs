@@ -35,31 +35,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
         ],
         "to be removed: `Shell` keeps the results, whose lines are told as a report is",
     ),
-    (
-        &[
-            "src/engine/drive.rs",
-            "src/engine/drive/account.rs",
-            "src/engine/drive/deploy.rs",
-            "src/engine/drive/leave.rs",
-            "src/engine/drive/wait.rs",
-            "src/engine/mod.rs",
-            "src/engine/schedule.rs",
-        ],
-        "to be removed: a goal has no type of its own, each has its loop",
-    ),
-    (
-        &["src/engine/links.rs", "src/engine/session.rs"],
-        "to be removed: `Session` loads what is made from a session",
-    ),
-    (
-        &[
-            "src/engine/perform.rs",
-            "src/engine/perform/deploy.rs",
-            "src/engine/perform/dns01.rs",
-            "src/engine/perform/local.rs",
-        ],
-        "to be removed: `World` stands in the file that imports every performer",
-    ),
     (&["src/manifest/builder.rs", "src/manifest/tree.rs"], "to be removed: one file in two"),
     (
         &["src/pki/certificate.rs", "src/pki/chain.rs", "src/pki/verify.rs"],

@@ -86,8 +86,8 @@ pub use queue::{Entry, Place, Queue};
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;
 pub use secret::{
-    DataLink, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles, SecretLinks,
-    annotation,
+    DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Repair, SecretFiles,
+    SecretLinks, annotation,
 };
 pub use selection::pick_solver;
 pub use settings::Settings;

@@ -6,15 +6,15 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::password::password;
-use super::{World, trouble};
-use crate::controller::links::{self, KeptPair};
-use crate::controller::{EffectError, Outcome, Snapshot, formats};
+use super::trouble;
+use super::world::World;
+use crate::controller::{EffectError, Outcome, Snapshot, formats, links};
 use crate::engine::gather::{METADATA_FILE, SecretMetadata, salted_digest};
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::decoded;
 use crate::engine::ports::{Clock, Store};
 use crate::pki::{self, KeystoreContents};
-use crate::resource::{LeafFacts, NamespacedName, PublishedKeystore, SecretFiles};
+use crate::resource::{KeptPair, LeafFacts, NamespacedName, PublishedKeystore, SecretFiles};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Puts key, chain and what is known about them live, in one step.
