@@ -13,6 +13,7 @@ mod condition;
 mod cron;
 mod deployment;
 pub mod dns01;
+pub(crate) mod envelope;
 mod escape;
 mod event;
 mod field;
@@ -80,6 +81,7 @@ pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, Revoca
 pub use rollback::Rollback;
 pub use secret::{
     DataLink, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles, SecretLinks,
+    SecretMetadata,
 };
 pub use selection::pick_solver;
 pub use settings::Settings;

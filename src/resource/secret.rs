@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use super::envelope::{self, Unreadable};
 use super::{KeyEncoding, KeyFacts, LeafFacts};
 
 /// What the secret's folder holds now, already decoded.
@@ -65,6 +66,31 @@ pub struct PublishedFormats {
     pub authorities: Option<String>,
     /// Keystores and truststores that are there, by file name.
     pub keystores: BTreeMap<String, PublishedKeystore>,
+}
+
+/// The Secret's metadata: what `metadata.json` keeps beside the pair.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecretMetadata {
+    /// Annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Labels.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// What the keystores beside it were made with, by file name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub keystores: BTreeMap<String, PublishedKeystore>,
+}
+
+impl SecretMetadata {
+    /// Its file: published like any other, but under no stable name, and read by no server.
+    pub const FILE: &str = "metadata.json";
+
+    /// What the files of a Secret hold of it, if anything.
+    pub(crate) fn of(files: &SecretFiles) -> Option<Result<Self, Unreadable>> {
+        let bytes = files.0.get(Self::FILE)?;
+        Some(envelope::open(bytes).map(|(metadata, _)| metadata))
+    }
 }
 
 /// What is remembered of a keystore, which is another sequence of bytes each time it is written.

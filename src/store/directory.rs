@@ -280,15 +280,7 @@ impl Store for StateDirectory {
         if self.mode == OpenMode::ReadOnly {
             return Ok(text(&folder.join(&place.file)));
         }
-        let mut number: u64 = 1;
-        loop {
-            let kept = format!("{}.corrupt-{number}", place.file);
-            if atomic::move_to_free_name(&folder, &place.file, &kept)? {
-                folder.sync()?;
-                return Ok(text(&folder.join(&kept)));
-            }
-            number = number.saturating_add(1);
-        }
+        atomic::set_aside(&folder, &place.file, &place.file)
     }
 
     fn place(&self, key: &Key) -> String {
@@ -378,7 +370,7 @@ impl Store for StateDirectory {
 
     async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
         match self.find(&layout::secret(secret)?)? {
-            Some(folder) => secret::published(&folder),
+            Some(folder) => secret::published(&folder, self.mode),
             None => Ok(None),
         }
     }

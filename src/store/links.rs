@@ -8,9 +8,9 @@
 use rustix::fs::FileType;
 
 use super::folder::{Folder, text};
-use super::secret::{self, DATA, METADATA_FILE, REVISION_PREFIX, stable_target};
+use super::secret::{self, DATA, REVISION_PREFIX, stable_target};
 use super::{adoption, atomic, rollback};
-use crate::resource::{DataLink, SecretLinks};
+use crate::resource::{DataLink, SecretLinks, SecretMetadata};
 use crate::store::port::StoreError;
 
 /// How often a reader looks again when publishes overtake it.
@@ -31,7 +31,7 @@ pub(super) fn links(folder: &Folder) -> Result<SecretLinks, StoreError> {
         };
         let mut misplaced = Vec::new();
         for name in data.entries()? {
-            let has_link = !name.starts_with('.') && name != METADATA_FILE;
+            let has_link = !name.starts_with('.') && name != SecretMetadata::FILE;
             if has_link && folder.link_target(&name)?.as_ref() != Some(&stable_target(&name)) {
                 misplaced.push(name);
             }
