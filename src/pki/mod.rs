@@ -10,6 +10,9 @@ mod chain;
 mod chain_view;
 mod crl;
 mod csr;
+mod csr_error;
+#[cfg(feature = "testing")]
+mod csr_reader;
 mod details;
 mod key_der;
 mod key_error;
@@ -36,7 +39,10 @@ pub use certificate::{CertificateError, MAX_CERTIFICATE_BYTES, facts_of_der, lea
 pub use chain::{Chain, MAX_CERTIFICATES, MAX_CHAIN_BYTES};
 pub use chain_view::{ChainEntry, ChainProblem, chain_entries, issuer_of};
 pub use crl::check_crl;
-pub use csr::{Csr, CsrError, CsrFacts, build_csr, read_csr};
+pub use csr::{Csr, build_csr};
+pub use csr_error::CsrError;
+#[cfg(feature = "testing")]
+pub use csr_reader::{CsrFacts, ReadError, read_csr};
 pub use details::{CertificateDetails, Party};
 pub use key_error::KeyError;
 pub use keystore::{KeystoreContents, KeystoreError};

@@ -113,12 +113,14 @@ impl NameServer {
     }
 
     /// Lets a name be an alias of another; nothing else that stands there is seen.
+    #[cfg(feature = "testing")]
     pub fn set_cname(&self, name: &str, target: &str) {
         let target = normal(target);
         self.records.zones(|zones| zones.change(name, |node| node.alias = Some(target)));
     }
 
     /// Answers questions about a name with SERVFAIL, until it is removed.
+    #[cfg(feature = "testing")]
     pub fn set_broken(&self, name: &str) {
         self.records.zones(|zones| zones.change(name, |node| node.is_broken = true));
     }
