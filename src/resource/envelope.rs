@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Account, BannedKeys, CertificateRecord, CertificateRequest, CertificateSpec, Order, Queue,
-    SecretMetadata, escape,
+    SecretFiles, SecretMetadata, escape,
 };
 
 /// A noun that is stored as JSON.
@@ -87,6 +87,14 @@ impl Document for SecretMetadata {
     const KIND: &'static str = "SecretMetadata";
     const VERSION: u64 = 2;
     const BEGAN_BARE: bool = true;
+}
+
+impl SecretMetadata {
+    /// What the files of a Secret hold of it, if anything.
+    pub(crate) fn of(files: &SecretFiles) -> Option<Result<Self, Unreadable>> {
+        let bytes = files.0.get(Self::FILE)?;
+        Some(open(bytes).map(|(metadata, _)| metadata))
+    }
 }
 
 /// Why a document cannot be used.

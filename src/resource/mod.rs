@@ -31,6 +31,7 @@ mod queue;
 mod revocation;
 mod rollback;
 mod secret;
+mod secret_key_selector;
 mod selection;
 mod settings;
 mod status;
@@ -65,8 +66,8 @@ pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use http01::{CHALLENGE_PATH, SELF_CHECK_HEADER, Token, TokenError};
 pub use issuer::{
-    Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource,
-    SecretKeySelector, Selector, Solver, SolverKind,
+    Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
+    Solver, SolverKind,
 };
 pub use key::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
 pub use leaf::LeafFacts;
@@ -83,6 +84,7 @@ pub use secret::{
     DataLink, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles, SecretLinks,
     SecretMetadata,
 };
+pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, LastFailure, Said};

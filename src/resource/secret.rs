@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::envelope::{self, Unreadable};
 use super::{KeyEncoding, KeyFacts, LeafFacts};
 
 /// What the secret's folder holds now, already decoded.
@@ -85,12 +84,6 @@ pub struct SecretMetadata {
 impl SecretMetadata {
     /// Its file: published like any other, but under no stable name, and read by no server.
     pub const FILE: &str = "metadata.json";
-
-    /// What the files of a Secret hold of it, if anything.
-    pub(crate) fn of(files: &SecretFiles) -> Option<Result<Self, Unreadable>> {
-        let bytes = files.0.get(Self::FILE)?;
-        Some(envelope::open(bytes).map(|(metadata, _)| metadata))
-    }
 }
 
 /// What is remembered of a keystore, which is another sequence of bytes each time it is written.

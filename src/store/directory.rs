@@ -14,18 +14,10 @@ use rustix::io::Errno;
 use super::folder::{Folder, Guard, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
-use super::{atomic, journal, links, opening, rollback, secret};
+use super::opening::{self, OpenMode};
+use super::{atomic, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks, hex};
 use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
-
-/// What a state directory is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenMode {
-    /// Nothing is written, nothing is locked.
-    ReadOnly,
-    /// The tree is made when it is missing.
-    ReadWrite,
-}
 
 /// An open state directory.
 #[derive(Debug)]

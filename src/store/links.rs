@@ -8,8 +8,8 @@
 use rustix::fs::FileType;
 
 use super::folder::{Folder, text};
-use super::secret::{self, DATA, REVISION_PREFIX, stable_target};
-use super::{adoption, atomic, rollback};
+use super::set::{self, DATA, REVISION_PREFIX, stable_target};
+use super::{adoption, atomic, rollback, secret};
 use crate::resource::{DataLink, SecretLinks, SecretMetadata};
 use crate::store::port::StoreError;
 
@@ -56,7 +56,7 @@ pub(super) fn restore(folder: &Folder, set: Option<&str>, revision: u32) -> Resu
     let Some(data) = folder.linked_child(DATA)? else {
         return Err(StoreError::Conflict { path: text(&folder.join(DATA)) });
     };
-    secret::link_names(folder, &secret::read_all(&data)?)?;
+    secret::link_names(folder, &set::read_all(&data)?)?;
     folder.sync()
 }
 
@@ -174,8 +174,8 @@ mod tests {
                 ["..data", "..revision-1-0", "..revision-2-0", "tls.crt", "tls.key", name];
             expected.sort_unstable();
             assert_eq!(folder.entries().unwrap(), expected);
-            let kept = secret::read_all(&folder.child(name).unwrap().unwrap()).unwrap();
-            let wanted = secret::read_all(&folder.child(of).unwrap().unwrap()).unwrap();
+            let kept = set::read_all(&folder.child(name).unwrap().unwrap()).unwrap();
+            let wanted = set::read_all(&folder.child(of).unwrap().unwrap()).unwrap();
             assert_eq!(kept, wanted);
         }
     }
@@ -190,7 +190,7 @@ mod tests {
         restore(&folder, Some("..revision-2-0"), 2).unwrap();
         assert_eq!(links(&folder).unwrap(), live("..revision-2-0"));
         let kept = folder.child("..adopted-0").unwrap().unwrap();
-        assert_eq!(secret::read_all(&kept).unwrap(), files(&["tls.key"], "mine"));
+        assert_eq!(set::read_all(&kept).unwrap(), files(&["tls.key"], "mine"));
     }
 
     #[test]

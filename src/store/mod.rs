@@ -63,9 +63,11 @@ mod rollback;
 #[cfg(test)]
 pub(crate) mod samples;
 mod secret;
+mod set;
 
-pub use directory::{OpenMode, StateDirectory};
+pub use directory::StateDirectory;
 pub use lock::Lease;
+pub use opening::OpenMode;
 pub use output::{Output, OutputError};
 pub use prune::past_revisions;
 pub use records::{Kept, Listed, Records};

@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use super::acl::{self, Acl};
 use super::removal;
-use super::secret::{DATA, REVISION_PREFIX, stable_target};
+use super::set::{DATA, REVISION_PREFIX, stable_target};
 use crate::manifest::{TrustError, quoted};
 use crate::resource::{SecretFiles, SecretMetadata};
 

@@ -4,8 +4,8 @@
 //! set, and none is removed.
 
 use super::folder::Folder;
-use super::secret::{self, DATA, REVISION_PREFIX};
-use super::{adoption, atomic};
+use super::set::{self, DATA, REVISION_PREFIX};
+use super::{adoption, atomic, secret};
 use crate::store::port::{KeptSet, StoreError};
 
 /// The sets that are there, by revision and age.
@@ -15,8 +15,8 @@ pub(super) fn sets(folder: &Folder) -> Result<Vec<KeptSet>, StoreError> {
     for name in folder.entries()? {
         let Some((revision, number)) = parse(&name) else { continue };
         // Whatever else has such a name is none.
-        let Ok(Some(set)) = folder.child(&name) else { continue };
-        let files = secret::read_set(&set);
+        let Ok(Some(folder_of_set)) = folder.child(&name) else { continue };
+        let files = set::read_set(&folder_of_set);
         let is_live = live.as_ref() == Some(&name);
         found.push((number, KeptSet { name, revision, is_live, files }));
     }
@@ -28,7 +28,7 @@ pub(super) fn sets(folder: &Folder) -> Result<Vec<KeptSet>, StoreError> {
 pub(super) fn switch_back(folder: &Folder, set: &str) -> Result<(), StoreError> {
     let missing = || StoreError::Conflict { path: folder.join(set).to_string_lossy().into_owned() };
     let (revision, _) = parse(set).ok_or_else(missing)?;
-    let files = secret::read_all(&folder.child(set)?.ok_or_else(missing)?)?;
+    let files = set::read_all(&folder.child(set)?.ok_or_else(missing)?)?;
     folder.sweep()?;
     let had_live = secret::has_live(folder)?;
     adoption::settle(folder, revision, &files)?;

@@ -5,21 +5,14 @@
 //! is live, after it the new one. The set that was live before stays until the next publish. What
 //! a killed run left half-made is never live, and goes with the next publish.
 
-use std::collections::BTreeMap;
-
 use rustix::fs::FileType;
 
-use super::directory::OpenMode;
-use super::folder::{Folder, Guard, text};
+use super::folder::{Folder, text};
+use super::opening::OpenMode;
+use super::set::{DATA, REVISION_PREFIX, make_numbered, read_all, read_set, stable_target};
 use super::{adoption, atomic, layout};
 use crate::resource::{SecretFiles, SecretMetadata};
 use crate::store::port::StoreError;
-
-/// The one link that moves.
-pub(super) const DATA: &str = "..data";
-
-/// How the folders of published sets begin.
-pub(super) const REVISION_PREFIX: &str = "..revision-";
 
 /// How often a reader looks again when publishes overtake it.
 const READ_TRIES: usize = 100;
@@ -114,42 +107,6 @@ pub(super) fn published(
     Err(StoreError::Conflict { path: text(folder.path()) })
 }
 
-/// The files of a published set, unless its metadata cannot be read.
-pub(super) fn read_set(set: &Folder) -> Result<SecretFiles, StoreError> {
-    let files = read_all(set)?;
-    if let Some(Err(error)) = SecretMetadata::of(&files) {
-        let path = text(&set.join(SecretMetadata::FILE));
-        return Err(StoreError::unreadable::<SecretMetadata>(error, path));
-    }
-    Ok(files)
-}
-
-/// All files of a folder of files.
-pub(super) fn read_all(data: &Folder) -> Result<SecretFiles, StoreError> {
-    let mut files = BTreeMap::new();
-    for name in data.entries()? {
-        if !name.starts_with('.')
-            && let Some(bytes) = data.read(&name, guard(&name))?
-        {
-            files.insert(name, bytes);
-        }
-    }
-    Ok(SecretFiles(files))
-}
-
-/// How private a file of a Secret is.
-pub(super) fn guard(name: &str) -> Guard {
-    match name {
-        "tls.crt" | "ca.crt" => Guard::Public,
-        _ => Guard::Secret,
-    }
-}
-
-/// Where the link under a stable name leads.
-pub(super) fn stable_target(name: &str) -> String {
-    format!("{DATA}/{name}")
-}
-
 /// The name of the folder that is live; `None` when there is none, or it is not a link yet.
 pub(super) fn live_name(folder: &Folder) -> Result<Option<String>, StoreError> {
     let Some(target) = folder.link_target(DATA)? else { return Ok(None) };
@@ -201,18 +158,6 @@ fn make_revision(
             discard(folder, &name);
             Err(error)
         }
-    }
-}
-
-/// Makes a folder `<prefix><k>`, with the first k that is free.
-pub(super) fn make_numbered(folder: &Folder, prefix: &str) -> Result<String, StoreError> {
-    let mut number: u64 = 0;
-    loop {
-        let name = format!("{prefix}{number}");
-        if folder.make_child(&name)? {
-            return Ok(name);
-        }
-        number = number.saturating_add(1);
     }
 }
 
