@@ -94,23 +94,24 @@ impl<'a, S: Store> Session<'a, S> {
         let record = brought_up_to_date(stored_record.clone(), task, now);
         let current = record.status.revision;
         let next = record.next_revision();
-        let mut current_request = None;
-        if let Some(revision) = current {
-            current_request = records.request(&name, revision).await?.map(|kept| {
-                stored.insert(Key::Request(name.clone(), revision), kept.revision);
-                if kept.is_outdated {
-                    outdated.push(Change::Request(Box::new(kept.value.clone())));
-                }
-                kept.value
-            });
-        }
-        let next_request = records.request(&name, next).await?.map(|kept| {
-            stored.insert(Key::Request(name.clone(), next), kept.revision);
+        let (mut current_request, mut next_request) = (None, None);
+        for (revision, kept) in records.requests(&name).await? {
+            let (is_current, is_next) = (current == Some(revision), revision == next);
+            let kept = match kept {
+                Err(error) if is_current || is_next => return Err(error),
+                Err(_) => continue,
+                Ok(kept) => kept,
+            };
+            stored.insert(Key::Request(name.clone(), revision), kept.revision);
             if kept.is_outdated {
                 outdated.push(Change::Request(Box::new(kept.value.clone())));
             }
-            kept.value
-        });
+            if is_current {
+                current_request = Some(kept.value);
+            } else if is_next {
+                next_request = Some(kept.value);
+            }
+        }
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
         let banned = records.banned_keys().await?;
         let secret = task.certificate.secret_key();

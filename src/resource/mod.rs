@@ -14,6 +14,7 @@ mod cron;
 mod deploy_target;
 mod deployment;
 pub mod dns01;
+pub(crate) mod envelope;
 mod escape;
 mod event;
 mod failure;
@@ -32,6 +33,7 @@ mod queue;
 mod revocation;
 mod rollback;
 mod secret;
+mod secret_key_selector;
 mod selection;
 mod settings;
 mod status;
@@ -71,8 +73,8 @@ pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use http01::{CHALLENGE_PATH, SELF_CHECK_HEADER, Token, TokenError};
 pub use issuer::{
-    Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource,
-    SecretKeySelector, Selector, Solver, SolverKind,
+    Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
+    Solver, SolverKind,
 };
 pub use key::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
 pub use leaf::LeafFacts;
@@ -87,8 +89,9 @@ pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, Revoca
 pub use rollback::Rollback;
 pub use secret::{
     DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Repair, SecretFiles,
-    SecretLinks, annotation,
+    SecretLinks, SecretMetadata, annotation,
 };
+pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, Said};

@@ -67,6 +67,25 @@ pub struct PublishedFormats {
     pub keystores: BTreeMap<String, PublishedKeystore>,
 }
 
+/// The Secret's metadata: what `metadata.json` keeps beside the pair.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecretMetadata {
+    /// Annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Labels.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// What the keystores beside it were made with, by file name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub keystores: BTreeMap<String, PublishedKeystore>,
+}
+
+impl SecretMetadata {
+    /// Its file: published like any other, but under no stable name, and read by no server.
+    pub const FILE: &str = "metadata.json";
+}
+
 /// What is remembered of a keystore, which is another sequence of bytes each time it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -252,7 +252,7 @@ pub(crate) fn request(snapshot: &Snapshot, key: &KeyFacts) -> CertificateRequest
             usages: Vec::new(),
             issuer_ref: spec.issuer_ref.clone(),
         },
-        certificate_spec: spec.clone(),
+        certificate_spec: spec.clone().into_requested(),
         conditions: Vec::new(),
         certificate: None,
         failure_time: None,

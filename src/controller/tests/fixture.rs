@@ -205,7 +205,7 @@ pub(super) fn request(snapshot: &Snapshot, revision: u32, digest: &str) -> Certi
             usages: spec.effective_usages().to_vec(),
             issuer_ref: spec.issuer_ref.clone(),
         },
-        certificate_spec: spec.clone(),
+        certificate_spec: spec.clone().into_requested(),
         conditions: Vec::new(),
         certificate: None,
         failure_time: None,
