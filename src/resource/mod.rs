@@ -92,6 +92,6 @@ pub use secret::{
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, Said};
-pub use time::rfc3339;
+pub use time::{Rfc3339, rfc3339};
 pub use usage::Usage;
 pub use zone::{UnknownZone, Zone};
