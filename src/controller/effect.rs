@@ -1,6 +1,6 @@
 //! Effects: what certctl can do for a certificate, and all that is the same for every one of a kind.
 
-use super::step::Secret;
+use super::secret::Secret;
 use crate::resource::{CauseKind, DeployStep, Doing, KeyAlgorithm, RevocationReason};
 
 /// Every effect certctl can have for a certificate. Each may run twice.

@@ -28,6 +28,7 @@ pub mod trigger;
 mod attempt;
 mod effect;
 mod run;
+mod secret;
 mod snapshot;
 mod step;
 #[cfg(test)]
@@ -38,10 +39,11 @@ use jiff::Timestamp;
 pub use attempt::{Answer, Attempt, Grant, Slot, Told};
 pub use effect::Effect;
 pub use run::{Poll, RevocationWish, Run, Wish};
+pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
     AuthorizationSeen, ChallengeSeen, Change, Deferral, EffectError, IllegalOutcome, OrderSeen,
-    Outcome, Record, Secret, Step, Wake,
+    Outcome, Record, Step, Wake,
 };
 
 /// One room's door: what it wants next.

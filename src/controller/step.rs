@@ -2,9 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
-use zeroize::Zeroizing;
 
 use super::Effect;
+use super::secret::Secret;
 use crate::resource::{
     Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
     CertificateRequest, CheckReport, Dns01Target, Doing, Event, EventType, Failure, Identifier,
@@ -113,22 +113,6 @@ pub enum Change {
     Account(Box<Account>),
     /// A key that is never used again.
     Ban(BannedKey),
-}
-
-/// Text that must not be printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(pub Zeroizing<String>);
-
-impl std::hash::Hash for Secret {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.as_str().hash(state);
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("***")
-    }
 }
 
 /// What came of a deed.

@@ -136,6 +136,11 @@ impl Scene {
         if state.exists() {
             std::fs::remove_dir_all(&state).unwrap();
         }
+        let out = self.world.path("out");
+        if out.exists() {
+            std::fs::remove_dir_all(&out).unwrap();
+            std::fs::create_dir(&out).unwrap();
+        }
         // A folder comes before what is in it.
         for (path, entry) in &self.base {
             match entry {
