@@ -12,7 +12,7 @@
 use jiff::Timestamp;
 
 use super::{Change, DeedError, DeedErrorKind, Record, Snapshot, deploy};
-use crate::resource::{CertificateRecord, LeafFacts, Problem, Reason, Revocation};
+use crate::resource::{CertificateRecord, Problem, Reason, Revocation};
 
 /// How many revocations are remembered after the CA has answered.
 const KEPT: usize = 16;
@@ -26,13 +26,13 @@ pub fn of<'a>(record: &'a CertificateRecord, fingerprint: &str) -> Option<&'a Re
 /// Whether the live certificate is revoked, and nothing is to be issued in its place until
 /// somebody asks for it.
 pub fn ends_here(snapshot: &Snapshot) -> bool {
-    let asked = live(snapshot).and_then(|leaf| of(&snapshot.record, &leaf.fingerprint));
+    let asked = snapshot.live_leaf().and_then(|leaf| of(&snapshot.record, &leaf.fingerprint));
     asked.is_some_and(|asked| asked.without_replacement)
 }
 
 /// The first that the CA is to be told of now. See the table above.
 pub fn due(snapshot: &Snapshot) -> Option<&Revocation> {
-    let live = live(snapshot).map(|leaf| leaf.fingerprint.as_str());
+    let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());
     let is_deployed = deploy::owed(snapshot).is_none();
     let mut owed = snapshot.record.revocations.iter().filter(|asked| asked.is_owed());
     owed.find(|asked| {
@@ -112,8 +112,4 @@ fn is_final(error: &DeedError) -> bool {
         | DeedErrorKind::Broken
         | DeedErrorKind::Local => false,
     }
-}
-
-fn live(snapshot: &Snapshot) -> Option<&LeafFacts> {
-    snapshot.secret.as_ref()?.certificate.as_ref()?.as_ref().ok()
 }

@@ -6,7 +6,7 @@ use super::Run;
 use super::links::Repair;
 use crate::resource::{
     Account, BannedKeys, Certificate, CertificateRecord, CertificateRequest, ConditionStatus,
-    ConditionType, Issuer, KeyFacts, Order, PublishedPair, Settings,
+    ConditionType, Issuer, KeyFacts, LeafFacts, Order, PublishedPair, Settings,
 };
 
 /// What the rooms decide from. Gathered by the engine, never by a room.
@@ -57,6 +57,11 @@ impl Snapshot {
             .status
             .condition(ConditionType::Issuing)
             .is_some_and(|condition| condition.status == ConditionStatus::True)
+    }
+
+    /// The leaf that is live, when it can be decoded.
+    pub fn live_leaf(&self) -> Option<&LeafFacts> {
+        self.secret.as_ref()?.leaf()
     }
 
     /// The revision that an issuance now would make.

@@ -116,8 +116,8 @@ pub const MAX_SKEW: SignedDuration = SignedDuration::from_hours(1);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pki::PrivateKey;
     use crate::pki::test_ca::{Ca, leaf};
+    use crate::pki::{CertificateError, PrivateKey};
     use crate::resource::KeyAlgorithm;
     use rcgen::{BasicConstraints, IsCa};
 
