@@ -15,17 +15,41 @@ apiVersion: cert-manager.io/v1
 kind: Certificate
 metadata:
   name: web
+spec:
+  secretName: web-tls
+  dnsNames: [web.example.com]
+  issuerRef: {name: letsencrypt, kind: ClusterIssuer}
 ---
 apiVersion: cert-manager.io/v1
 kind: Certificate
 metadata:
   name: mail
   namespace: prod
+spec:
+  secretName: mail-tls
+  dnsNames: [mail.example.com]
+  issuerRef: {name: letsencrypt, kind: ClusterIssuer}
 ---
 apiVersion: cert-manager.io/v1
 kind: ClusterIssuer
 metadata:
   name: letsencrypt
+spec:
+  acme:
+    server: https://ca.example/dir
+    privateKeySecretRef: {name: key}
+    solvers: [{http01: {ingress: {}}}]
+";
+
+const SHOP: &str = "\
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: shop
+spec:
+  secretName: shop-tls
+  dnsNames: [shop.example.com]
+  issuerRef: {name: letsencrypt, kind: ClusterIssuer}
 ";
 
 /// Manifests, and a state that knows `web`, in folders that the environment names.
@@ -41,7 +65,7 @@ impl Place {
         }
         for (below, text) in [
             ("config/all.yaml", MANIFESTS),
-            ("other/more.yaml", "kind: Certificate\nmetadata:\n  name: shop\n"),
+            ("other/more.yaml", SHOP),
             ("state/certificates/default/web/status.json", "torn"),
             ("work/a manifest.yaml", ""),
         ] {

@@ -17,7 +17,6 @@ mod candidate;
 mod known;
 mod line;
 mod position;
-mod skim;
 #[cfg(test)]
 mod tests;
 

@@ -78,7 +78,7 @@ pub fn absorb(
 /// The first thing in which the published files are not as the spec asks.
 pub fn mismatch(snapshot: &Snapshot) -> Option<Violation> {
     let pair = snapshot.secret.as_ref()?;
-    let leaf = pair.certificate.as_ref()?.as_ref().ok()?;
+    let leaf = pair.leaf()?;
     let found = |reason, what: &str| {
         Some(Violation {
             reason,

@@ -79,7 +79,7 @@ pub fn last_good<'a>(sets: &'a [KeptPair], fingerprint: &str) -> Option<&'a str>
     }
     // A publish that was cut off has left that one: it was never live.
     let is_new = |set: &KeptPair| {
-        let leaf = set.pair.as_ref().ok().and_then(|pair| pair.certificate.as_ref()?.as_ref().ok());
+        let leaf = set.pair.as_ref().ok().and_then(PublishedPair::leaf);
         leaf.is_some_and(|leaf| leaf.fingerprint == fingerprint)
     };
     sets.iter().rfind(|set| good(set) && !is_new(set)).map(|set| set.name.as_str())

@@ -9,9 +9,7 @@ use jiff::Timestamp;
 
 use super::renewal::{self, WindowError, go_time};
 use super::{Snapshot, revocation, rollback};
-use crate::resource::{
-    CertificateSpec, DnsName, KeyFacts, LeafFacts, PublishedPair, Reason, annotation,
-};
+use crate::resource::{CertificateSpec, DnsName, KeyFacts, LeafFacts, Reason, annotation};
 
 /// Why a certificate is not as its spec asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -329,8 +327,8 @@ fn certificate_has_expired(s: &Snapshot, now: Timestamp) -> Option<Violation> {
 
 /// Key and leaf, when both are there and can be decoded.
 fn usable(s: &Snapshot) -> Option<(&KeyFacts, &LeafFacts)> {
-    let PublishedPair { key, certificate, .. } = s.secret.as_ref()?;
-    Some((key.as_ref()?.as_ref().ok()?, certificate.as_ref()?.as_ref().ok()?))
+    let pair = s.secret.as_ref()?;
+    Some((pair.key.as_ref()?.as_ref().ok()?, pair.leaf()?))
 }
 
 /// The key's fields that are not as the spec asks. Another algorithm hides another size.

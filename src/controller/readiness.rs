@@ -62,6 +62,5 @@ pub fn ready(snapshot: &Snapshot, now: Timestamp) -> Condition {
 
 /// What is published, unless that only stands in for it.
 fn published_leaf(snapshot: &Snapshot) -> Option<&LeafFacts> {
-    let leaf = snapshot.secret.as_ref()?.certificate.as_ref()?.as_ref().ok()?;
-    (!leaf.is_temporary()).then_some(leaf)
+    snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())
 }

@@ -127,7 +127,7 @@ fn earlier(snapshot: &Snapshot) -> Option<&Revocation> {
 
 /// The live leaf, unless it only stands in for it.
 fn issued(snapshot: &Snapshot) -> Option<&LeafFacts> {
-    live(snapshot).filter(|leaf| !leaf.is_temporary())
+    snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())
 }
 
 /// See the table above. After one that could not be done, the others are left to the next run.
@@ -158,13 +158,13 @@ pub fn of<'a>(record: &'a CertificateRecord, fingerprint: &str) -> Option<&'a Re
 /// Whether the live certificate is revoked, and nothing is to be issued in its place until
 /// somebody asks for it.
 pub fn ends_here(snapshot: &Snapshot) -> bool {
-    let asked = live(snapshot).and_then(|leaf| of(&snapshot.record, &leaf.fingerprint));
+    let asked = snapshot.live_leaf().and_then(|leaf| of(&snapshot.record, &leaf.fingerprint));
     asked.is_some_and(|asked| asked.without_replacement)
 }
 
 /// The first that the CA is to be told of now.
 fn due(snapshot: &Snapshot) -> Option<&Revocation> {
-    let live = live(snapshot).map(|leaf| leaf.fingerprint.as_str());
+    let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());
     let is_deployed = deploy::owed(snapshot).is_none();
     let mut owed = snapshot.record.revocations.iter().filter(|asked| asked.is_owed());
     owed.find(|asked| {
@@ -261,8 +261,4 @@ fn is_final(error: &EffectError) -> bool {
         | CauseKind::Program
         | CauseKind::Local => false,
     }
-}
-
-fn live(snapshot: &Snapshot) -> Option<&LeafFacts> {
-    snapshot.secret.as_ref()?.certificate.as_ref()?.as_ref().ok()
 }

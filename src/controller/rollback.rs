@@ -266,7 +266,7 @@ pub(super) fn abandoned(record: &CertificateRecord, why: &str, now: Timestamp) -
 
 /// The step back that the live pair is there by, as long as nothing was edited since.
 pub fn in_force(snapshot: &Snapshot) -> Option<&Rollback> {
-    of_live(&snapshot.record, &snapshot.issuer, live(snapshot)?)
+    of_live(&snapshot.record, &snapshot.issuer, snapshot.live_leaf()?)
 }
 
 /// The same, for those who look without a snapshot.
@@ -284,7 +284,7 @@ pub fn of_live<'a>(
 /// Whether the live pair may replace an output that holds this leaf, though that is newer.
 pub fn replaces(snapshot: &Snapshot, there: &LeafFacts) -> bool {
     let rollback = snapshot.record.rollback.as_ref().filter(|rollback| !rollback.is_owed());
-    let live = live(snapshot).map(|leaf| leaf.fingerprint.as_str());
+    let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());
     rollback.is_some_and(|rollback| {
         Some(rollback.fingerprint.as_str()) == live && rollback.left.contains(&there.fingerprint)
     })
@@ -294,12 +294,8 @@ pub fn replaces(snapshot: &Snapshot, there: &LeafFacts) -> bool {
 pub(super) fn left(snapshot: &Snapshot) -> Vec<String> {
     let earlier = snapshot.record.rollback.iter().flat_map(|rollback| &rollback.left).cloned();
     let mut left: Vec<String> =
-        earlier.chain(live(snapshot).map(|leaf| leaf.fingerprint.clone())).collect();
+        earlier.chain(snapshot.live_leaf().map(|leaf| leaf.fingerprint.clone())).collect();
     left.sort();
     left.dedup();
     left
-}
-
-fn live(snapshot: &Snapshot) -> Option<&LeafFacts> {
-    snapshot.secret.as_ref()?.certificate.as_ref()?.as_ref().ok()
 }

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::Run;
 use crate::resource::{
     Account, BannedKeys, Certificate, CertificateRecord, CertificateRequest, ConditionStatus,
-    ConditionType, Issuer, KeptPair, KeyFacts, Order, PublishedPair, Repair, Settings,
+    ConditionType, Issuer, KeptPair, KeyFacts, LeafFacts, Order, PublishedPair, Repair, Settings,
 };
 
 /// What the rooms decide from. Gathered by the engine, never by a room.
@@ -58,6 +58,11 @@ impl Snapshot {
             .status
             .condition(ConditionType::Issuing)
             .is_some_and(|condition| condition.status == ConditionStatus::True)
+    }
+
+    /// The leaf that is live, when it can be decoded.
+    pub fn live_leaf(&self) -> Option<&LeafFacts> {
+        self.secret.as_ref()?.leaf()
     }
 
     /// The revision that an issuance now would make.

@@ -24,10 +24,14 @@ pub struct PublishedPair {
 }
 
 impl PublishedPair {
+    /// The leaf, when it is there and can be decoded.
+    pub fn leaf(&self) -> Option<&LeafFacts> {
+        self.certificate.as_ref()?.as_ref().ok()
+    }
+
     /// Whether it only stands in until the real one is there.
     pub fn is_temporary(&self) -> bool {
-        let leaf = self.certificate.as_ref().and_then(|leaf| leaf.as_ref().ok());
-        leaf.is_some_and(LeafFacts::is_temporary)
+        self.leaf().is_some_and(LeafFacts::is_temporary)
     }
 }
 

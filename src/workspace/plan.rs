@@ -286,7 +286,7 @@ impl Item {
     fn of(foreseen: &Foreseen, now: Timestamp) -> Self {
         let snapshot = &foreseen.snapshot;
         let spec = &snapshot.certificate.spec;
-        let leaf = live_leaf(snapshot);
+        let leaf = snapshot.live_leaf();
         let (added, removed) = names_changed(spec, leaf);
         let course = Course::of(foreseen, now);
         let also = course.also(foreseen);
@@ -360,10 +360,6 @@ fn words(snapshot: &Snapshot, why: &Deferral) -> String {
     }
 }
 
-fn live_leaf(snapshot: &Snapshot) -> Option<&LeafFacts> {
-    snapshot.secret.as_ref()?.certificate.as_ref()?.as_ref().ok()
-}
-
 /// The fields that differ: of the key, and of the request or, without one, of the leaf.
 fn differs(snapshot: &Snapshot) -> Vec<&'static str> {
     let spec = &snapshot.certificate.spec;
@@ -372,7 +368,7 @@ fn differs(snapshot: &Snapshot) -> Vec<&'static str> {
     if let Some(Ok(key)) = key {
         fields.extend(key_mismatches(spec, key));
     }
-    match (&snapshot.current_request, live_leaf(snapshot)) {
+    match (&snapshot.current_request, snapshot.live_leaf()) {
         (Some(request), Some(_)) => {
             fields.extend(request_mismatches(spec, &request.certificate_spec));
         }

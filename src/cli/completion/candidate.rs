@@ -10,10 +10,10 @@ use std::path::Path;
 use clap_complete::engine::{CompletionCandidate, ValueCompleter};
 use jiff::Timestamp;
 
-use super::known::{Known, Place};
+use super::known::{Known, Place, Seen};
 use super::line::Line;
 use super::position::Position;
-use super::skim::Seen;
+
 use crate::cli::explain::field::{Field, Kind, Type};
 use crate::cli::explain::{ANNOTATIONS, all, below};
 use crate::cli::status::Noun;

@@ -9,7 +9,6 @@ use futures_util::FutureExt as _;
 use jiff::Timestamp;
 
 use super::line::Line;
-use super::skim::{Seen, skim};
 use crate::cli::config::Config;
 use crate::cli::environment::Environment;
 use crate::cli::status::Verdict;
@@ -22,9 +21,9 @@ use crate::resource::{
 use crate::store::{OpenMode, Records, StateDirectory};
 use crate::workspace::target::Target;
 
-/// How many bytes of manifests are read at one TAB, and how many of those through the parser.
-const MOST_READ: usize = 16 << 20;
-const MOST_PARSED: usize = 64 << 10;
+/// How many bytes of manifests are read at one TAB: some two thousand Certificates, and a tenth of a
+/// second. Beyond it there are the names that the state has.
+const MOST_READ: usize = 512 << 10;
 
 /// See the module.
 pub(super) struct Known {
@@ -33,6 +32,30 @@ pub(super) struct Known {
     home: Option<PathBuf>,
     sources: Vec<PathBuf>,
     namespace: Option<String>,
+}
+
+/// An object of a manifest, as far as its words are offered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// `Certificate`, `Issuer` or `ClusterIssuer`.
+    pub(super) kind: String,
+    /// Its namespace; empty for a ClusterIssuer.
+    pub(super) namespace: String,
+    /// Its name.
+    pub(super) name: String,
+    /// Its labels.
+    pub(super) labels: BTreeMap<String, String>,
+    /// Its `spec.dnsNames`.
+    pub(super) dns_names: Vec<String>,
+    /// Its `spec.secretName`.
+    pub(super) secret: String,
+}
+
+impl Seen {
+    /// Namespace and name.
+    pub(super) fn key(&self) -> NamespacedName {
+        NamespacedName::new(&self.namespace, &self.name)
+    }
 }
 
 /// A Certificate that a manifest or the state knows.
@@ -255,7 +278,6 @@ struct Reader {
     found: Vec<Seen>,
     paths: BTreeSet<PathBuf>,
     read: usize,
-    parsed: usize,
 }
 
 impl Reader {
@@ -265,26 +287,19 @@ impl Reader {
         }
         let Ok((bytes, _)) = read_regular(path, MAX_BYTES) else { return };
         self.read = self.read.saturating_add(bytes.len());
-        let Ok(text) = std::str::from_utf8(&bytes) else { return };
-        if let Some(found) = skim(text) {
-            self.found.extend(found);
+        if self.read > MOST_READ {
             return;
         }
-        self.parsed = self.parsed.saturating_add(bytes.len());
-        if self.parsed <= MOST_PARSED {
-            self.parse(&bytes);
-        }
-    }
-
-    fn parse(&mut self, bytes: &[u8]) {
         let loaded = manifest::load(&[Source::Stdin(bytes.to_vec())], &Options::default());
         for certificate in loaded.certificates {
             let (metadata, spec) = (certificate.metadata, certificate.spec);
+            let mut labels = metadata.labels;
+            labels.retain(|key, value| is_label(key) && is_label(value));
             self.found.push(Seen {
                 kind: "Certificate".to_owned(),
                 namespace: metadata.namespace,
                 name: metadata.name,
-                labels: metadata.labels,
+                labels,
                 dns_names: spec.dns_names.iter().map(ToString::to_string).collect(),
                 secret: spec.secret_name,
             });
@@ -298,4 +313,9 @@ impl Reader {
             });
         }
     }
+}
+
+/// What a label's key or value has in it (and `-l` can ask for).
+fn is_label(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }

@@ -13,45 +13,39 @@ use crate::store::{OpenMode, Records, StateDirectory};
 
 const NOW: &str = "2026-11-21T00:00:00Z";
 
-const MANIFESTS: &str = "\
-kind: Certificate
-metadata:
-  name: web
-  labels: {team: web}
-spec:
-  secretName: web-tls
-  dnsNames: [www.example.com, '*.example.com']
----
-kind: Certificate
-metadata:
-  name: mail
-  labels:
-    team: mail
-    env: prod
-spec:
-  secretName: mail-tls
-  dnsNames:
-  - mail.example.com
----
-kind: Certificate
-metadata: 
-  name: web
-  namespace: shop
----
-kind: Certificate
-metadata: 
-  name: fresh
-  namespace: shop
----
-kind: ClusterIssuer
-metadata:
-  name: le
----
-kind: Issuer
-metadata:
-  name: lab
-  namespace: shop
-";
+/// A Certificate, with lines behind its name and its Secret.
+fn certificate(name: &str, metadata: &str, secret: &str, names: &str) -> String {
+    format!(
+        "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: {name}\n{metadata}\
+         spec:\n  secretName: {secret}\n  dnsNames: {names}\n  issuerRef: {{name: le}}\n---\n"
+    )
+}
+
+fn issuer(kind: &str, metadata: &str) -> String {
+    format!(
+        "apiVersion: cert-manager.io/v1\nkind: {kind}\nmetadata: {metadata}\nspec:\n  acme:\n    \
+         server: https://ca.example/dir\n    privateKeySecretRef: {{name: key}}\n    \
+         solvers: [{{http01: {{ingress: {{}}}}}}]\n---\n"
+    )
+}
+
+fn manifests() -> String {
+    let labels = "  labels:\n    team: mail\n    env: prod\n";
+    [
+        certificate(
+            "web",
+            "  labels: {team: web}\n",
+            "web-tls",
+            "[www.example.com, '*.example.com']",
+        ),
+        certificate("mail", labels, "mail-tls", "[mail.example.com]"),
+        certificate("web", "  namespace: shop\n", "shop-tls", "[www.example.com]"),
+        certificate("fresh", "  namespace: shop\n", "fresh-tls", "[www.example.com]"),
+        issuer("ClusterIssuer", "{name: le}"),
+        issuer("Issuer", "{name: lab, namespace: shop}"),
+    ]
+    .concat()
+}
 
 /// Folders with manifests and a state, and an environment that names them.
 struct Place {
@@ -61,17 +55,12 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let place = Self { folder: tempfile::tempdir().unwrap() };
-        // The labels of the first one are in flow style within a block: for the parser, which
-        // wants a whole manifest.
-        place.write(
-            "config/all.yaml",
-            &MANIFESTS.replace("labels: {team: web}", "labels:\n    team: web"),
-        );
-        place.write("work/more.yaml", "kind: Certificate\nmetadata:\n  name: more\n");
+        place.write("config/all.yaml", &manifests());
+        place.write("work/more.yaml", &certificate("more", "", "more-tls", "[more.example.com]"));
         place.write("work/notes.txt", "");
         place.write("work/my folder/x.json", "{}");
         place.write("work/.hidden.yaml", "");
-        place.write("elsewhere/old.yaml", "kind: Issuer\nmetadata:\n  name: old-ca\n");
+        place.write("elsewhere/old.yaml", &issuer("Issuer", "{name: old-ca}"));
         let end = "2027-02-19T00:00:00Z";
         place.record(
             "default",
@@ -239,7 +228,7 @@ fn each_other_position_has_its_words() {
         ("status certificate mail @", &["default/web", "fresh", "old", "shop/web"]),
         ("status mail o@", &["old"]),
         ("status order @", &["--filename"]),
-        ("inspect secret @", &["mail-tls", "web-tls"]),
+        ("inspect secret @", &["fresh-tls", "mail-tls", "shop-tls", "web-tls"]),
         // Issuers, names, namespaces, labels.
         ("check acme @", &["lab", "le", "old-ca"]),
         ("account show l@", &["lab", "le"]),
@@ -366,6 +355,14 @@ fn what_cannot_be_read_is_passed_over() {
     let line = ["certctl", "--", "certctl", "renew", "w"].map(OsString::from);
     let found = answer(&line, &homeless, Path::new("/"), NOW.parse().unwrap());
     assert_eq!(found.as_deref(), Some(""));
+}
+
+#[test]
+fn what_is_over_the_budget_is_not_parsed_and_the_state_is_known_all_the_same() {
+    let place = Place::new();
+    let long = format!("{}# {}\n", manifests(), "x".repeat(512 << 10));
+    place.write("config/all.yaml", &long);
+    assert_eq!(place.ask("renew @"), ["mail", "old", "web"]);
 }
 
 #[test]
