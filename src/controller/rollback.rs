@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use super::{Change, Record, Snapshot, order, revocation};
 use crate::resource::{
-    CertificateRecord, ConditionType, Deed, Issuer, LeafFacts, PublishedPair, Reason, Rollback,
+    CertificateRecord, ConditionType, Issuer, LeafFacts, PublishedPair, Reason, Rollback,
     annotation, rfc3339,
 };
 
@@ -58,7 +58,7 @@ pub fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp) -> Opt
 /// undo that.
 pub fn asked(snapshot: &Snapshot, rollback: Rollback, now: Timestamp) -> Record {
     let mut changes = Vec::new();
-    let open = snapshot.order.as_ref().filter(|order| order.deed != Deed::Nothing);
+    let open = snapshot.order.as_ref().filter(|order| order.phase.is_open());
     if snapshot.is_issuing()
         && let Some(open) = open
     {

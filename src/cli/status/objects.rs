@@ -165,13 +165,13 @@ pub(super) fn order(order: &Order) -> Value {
             "profile": Some(&spec.profile).filter(|profile| !profile.is_empty()),
         })),
         "status": without_nulls(json!({
-            "url": order.url,
-            "finalizeURL": order.finalize_url,
+            "url": order.url(),
+            "finalizeURL": order.phase.urls().map(|urls| &urls.finalize_url),
             "state": state,
             "reason": reason_or(&order.reason, foreign),
             "authorizations": authorizations,
-            "certificate": order.certificate.as_ref().map(|pem| STANDARD.encode(pem)),
-            "failureTime": order.failure_time.map(rfc3339),
+            "certificate": order.certificate().map(|pem| STANDARD.encode(pem)),
+            "failureTime": order.failure_time().map(rfc3339),
         })),
     });
     if !checks.is_empty() {

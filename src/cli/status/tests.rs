@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 
 use super::*;
 use crate::resource::{
-    AuthorizationState, Cause, Doing, Failure, FailureClass, Phase, Problem, Revocation,
-    RevocationReason,
+    AuthorizationState, Cause, Doing, FailedOrder, Failure, FailureClass, OrderPhase, Phase,
+    Problem, Revocation, RevocationReason,
 };
 use crate::workspace::view::Mistake;
 
@@ -52,7 +52,8 @@ fn refused() -> CertificateView {
     let mut view = failed();
     view.orders = issuing().orders;
     let order = &mut view.orders[0];
-    order.failure_time = view.record.as_ref().unwrap().status.last_failure_time;
+    let at = view.record.as_ref().unwrap().status.last_failure_time;
+    order.phase = OrderPhase::Failed(FailedOrder { at, ..order.phase.failed() });
     let [refused, undecided] = order.challenges.as_mut_slice() else { panic!() };
     refused.phase = Phase::Final;
     refused.state = AuthorizationState::Invalid;

@@ -13,7 +13,9 @@ use crate::controller::{
 use crate::engine::ports::{Clock, Store, StoreError};
 use crate::engine::session::{Session, Task};
 use crate::engine::{Ending, Engine, OVERDUE, Observer, Performer, news};
-use crate::resource::{Cause, Challenge, Deed, Doing, Failure, Order, Phase, Reason, Rollback};
+use crate::resource::{
+    Cause, Challenge, Doing, Failure, Order, OrderPhase, Phase, Reason, Rollback,
+};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -57,7 +59,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     pub(super) fn may_wait_for_the_verdict(&self) -> bool {
         let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c.phase));
         let order = self.session.snapshot.current_order();
-        !self.extended && order.is_some_and(|order| order.deed != Deed::Solve || !undone(order))
+        !self.extended
+            && order.is_some_and(|order| {
+                !matches!(order.phase, OrderPhase::Solving(_)) || !undone(order)
+            })
     }
 
     /// Who keeps the DNS does not let an answer be put out, and waiting mends nothing.
