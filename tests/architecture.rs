@@ -35,66 +35,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
         ],
         "to be removed: `Shell` keeps the results, whose lines are told as a report is",
     ),
-    (
-        &[
-            "src/cli/check/acme.rs",
-            "src/cli/check/dns.rs",
-            "src/cli/check/http.rs",
-            "src/cli/check/mod.rs",
-        ],
-        "to be removed: what the checks share stands in the file that imports them",
-    ),
-    (
-        &["src/cli/create/fetch.rs", "src/cli/create/mod.rs"],
-        "to be removed: `Files` stands in the wrong file",
-    ),
-    (
-        &["src/cli/explain/mod.rs", "src/cli/explain/table.rs"],
-        "to be removed: `REQUIRED` stands in the wrong file",
-    ),
-    (
-        &[
-            "src/cli/schema.rs",
-            "src/cli/schema/output.rs",
-            "src/cli/schema/output/check.rs",
-            "src/cli/schema/output/inspect.rs",
-            "src/cli/schema/output/status.rs",
-        ],
-        "to be removed: the schemas of outputs are written by hand",
-    ),
-    (
-        &["src/cli/status/lists.rs", "src/cli/status/mod.rs"],
-        "to be removed: `Noun` stands in the wrong file",
-    ),
-    (
-        &["src/cli/config.rs", "src/cli/config/value.rs"],
-        "to be removed: the names of the settings stand above their values",
-    ),
-    (
-        &[
-            "src/engine/drive.rs",
-            "src/engine/drive/account.rs",
-            "src/engine/drive/deploy.rs",
-            "src/engine/drive/leave.rs",
-            "src/engine/drive/wait.rs",
-            "src/engine/mod.rs",
-            "src/engine/schedule.rs",
-        ],
-        "to be removed: a goal has no type of its own, each has its loop",
-    ),
-    (
-        &["src/engine/links.rs", "src/engine/session.rs"],
-        "to be removed: `Session` loads what is made from a session",
-    ),
-    (
-        &[
-            "src/engine/perform.rs",
-            "src/engine/perform/deploy.rs",
-            "src/engine/perform/dns01.rs",
-            "src/engine/perform/local.rs",
-        ],
-        "to be removed: `World` stands in the file that imports every performer",
-    ),
     (&["src/manifest/builder.rs", "src/manifest/tree.rs"], "to be removed: one file in two"),
     (
         &["src/pki/certificate.rs", "src/pki/chain.rs", "src/pki/verify.rs"],

@@ -1,8 +1,10 @@
 //! `certctl account`: who certctl is at the CAs.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::args::{AccountIssuerArgs, AccountVerb, Format};
+use super::document::{self, Object};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::output::escape;
@@ -11,7 +13,6 @@ use super::result::class_word;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::work::{open, targets};
-use super::yaml;
 use crate::acme::AccountKey;
 use crate::controller::EffectError;
 use crate::engine::AccountWish;
@@ -48,21 +49,12 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
         let issuers = chosen(shell, args, &targets.loaded.issuers)?;
         accounts.retain(|(account, _)| issuers.iter().any(|issuer| is_of(account, issuer)));
     }
-    let values: Vec<serde_json::Value> =
-        accounts.iter().map(|(account, _)| value(account)).collect();
+    let objects = accounts.iter().map(|(account, _)| Object(AccountDocument { account }));
+    let objects: Vec<Object<AccountDocument<'_>>> = objects.collect();
     match shell.global.format() {
-        Format::Json if args.issuer.is_some() && values.len() == 1 => {
-            for value in values {
-                shell.output.data(&format!("{value:#}\n"))?;
-            }
+        format @ (Format::Json | Format::Yaml) => {
+            shell.output.data(&document::list(&objects, args.issuer.is_some(), format)?)?;
         }
-        Format::Json => {
-            let list = json!({
-                "apiVersion": "certctl.io/v1", "kind": "AccountList", "items": values,
-            });
-            shell.output.data(&format!("{list:#}\n"))?;
-        }
-        Format::Yaml => shell.output.data(&yaml::stream(&values)?)?,
         Format::Text | Format::Wide => {
             let pages: Vec<String> =
                 accounts.iter().map(|(account, key)| page(account, key.as_ref())).collect();
@@ -96,8 +88,10 @@ async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<Account
     Ok(accounts)
 }
 
-fn value(account: &Account) -> serde_json::Value {
-    json!({ "apiVersion": "certctl.io/v1", "kind": "Account", "account": account })
+/// What is known of an account.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct AccountDocument<'a> {
+    account: &'a Account,
 }
 
 fn page(account: &Account, key: Option<&AccountKey>) -> String {

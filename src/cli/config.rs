@@ -7,21 +7,21 @@
 //! file is no mistake.
 
 mod file;
+mod key;
 #[cfg(test)]
 mod tests;
 mod value;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::Resettable;
 use clap::parser::ValueSource;
-use clap::{ArgAction, ArgMatches, Args as _, Command};
+use clap::{ArgMatches, Command};
 
-use super::args::GlobalArgs;
 use super::environment::Environment;
 use crate::manifest::Diagnostic;
+pub(super) use key::STATE_DIR;
+pub use key::{Entry, FILE, globals, keys};
 
 /// What `config.toml` says.
 #[derive(Clone, Debug, Default)]
@@ -31,15 +31,6 @@ pub struct Config {
     /// What is wrong with it.
     pub mistakes: Vec<Diagnostic>,
     entries: BTreeMap<String, Entry>,
-}
-
-/// The value of one key, as it would stand behind its flag.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// One word, or several for a flag that may be repeated; `true` for a flag without a value.
-    pub words: Vec<OsString>,
-    /// Its line in the file, counted from 1.
-    pub line: usize,
 }
 
 impl Config {
@@ -106,35 +97,10 @@ impl Config {
     }
 }
 
-/// The global flags alone, without their variables.
-pub fn globals() -> Command {
-    let command = Command::new(FILE).no_binary_name(true).disable_help_flag(true);
-    GlobalArgs::augment_args(command).mut_args(|arg| arg.env(Resettable::Reset))
-}
-
-/// The keys that there are, in the order of the flags; those for labs only are left out.
-pub fn keys() -> Vec<String> {
-    let command = globals();
-    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    let keys = shown.filter_map(|arg| arg.get_long()).filter(|key| *key != CONFIG_DIR);
-    keys.map(str::to_owned).collect()
-}
-
-/// The flag of a key.
-fn is_switch(action: &ArgAction) -> bool {
-    matches!(action, ArgAction::SetTrue | ArgAction::SetFalse)
-}
-
 /// The variable that stands for a flag without clap knowing.
 pub(super) fn variable_of(key: &str) -> Option<&'static str> {
     VARIABLES.iter().find(|(of, _)| *of == key).map(|(_, name)| *name)
 }
-
-/// The file's name.
-pub const FILE: &str = "config.toml";
-
-pub(super) const CONFIG_DIR: &str = "config-dir";
-pub(super) const STATE_DIR: &str = "state-dir";
 
 /// Variables that clap does not know of.
 const VARIABLES: &[(&str, &str)] =

@@ -29,6 +29,7 @@ mod cause;
 mod check;
 mod count;
 mod create;
+mod document;
 mod forget;
 #[cfg(test)]
 mod golden;

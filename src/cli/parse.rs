@@ -11,7 +11,7 @@ use clap::builder::Resettable;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 
-use super::args::Arguments;
+use super::args::{Arguments, HTTP01_LISTEN, RESOLVERS};
 use super::config::{self, Config};
 use super::environment::Environment;
 use super::output::LogFormat;
@@ -169,7 +169,7 @@ fn setting(
             let said = config::variable_of(key).and_then(variable);
             let (said, origin) = said.unzip();
             (
-                said.or_else(|| value.clone()).or_else(|| by_itself(arg)),
+                said.or_else(|| value.clone()).or_else(|| by_itself(key)),
                 origin.unwrap_or(Origin::Default),
             )
         }
@@ -185,11 +185,13 @@ fn setting(
     Setting { name, value, origin }
 }
 
-/// What its help says of a flag that is not given.
-fn by_itself(arg: &Arg) -> Option<String> {
-    let help = arg.get_help()?.to_string();
-    let (_, default) = help.rsplit_once("[default: ")?;
-    Some(default.trim_end_matches(']').trim_matches('`').to_owned())
+/// What holds without a flag whose default is none of clap's.
+fn by_itself(name: &str) -> Option<String> {
+    match name {
+        "http01-listen" => Some(HTTP01_LISTEN.to_owned()),
+        "resolver" => Some(RESOLVERS.to_owned()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

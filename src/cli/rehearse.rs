@@ -102,7 +102,7 @@ fn http01_port(shell: &Shell, tasks: &[Task]) -> u16 {
         let (own, usual) = (&task.certificate.settings, &task.issuer.settings);
         own.http01_check_port.or(usual.http01_check_port)
     };
-    tasks.iter().find_map(settings).or(shell.global.http01_check_port).unwrap_or(80)
+    tasks.iter().find_map(settings).unwrap_or(shell.global.http01_check_port)
 }
 
 async fn start_ca(

@@ -5,31 +5,34 @@
 //! not; what is live stands in it as the state has it after the run.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::Format;
+use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::Output;
 use super::remark::{Level, Remark};
+use super::report;
 use super::report::Look;
 use super::shell::Shell;
 use super::time::rfc3339;
-use super::{report, yaml};
 use crate::engine::{Ended, Ending};
 use crate::resource::{FailureClass, NamespacedName, RevocationReason};
 use crate::store::{Records, StateDirectory};
 
 /// What a run did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Results {
     items: Vec<Item>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     revocations: Vec<Revoked>,
 }
 
 /// One certificate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Item {
     namespace: String,
@@ -66,14 +69,14 @@ struct Item {
 }
 
 /// What went wrong.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct Fault {
     class: &'static str,
     message: String,
 }
 
 /// A certificate that was to be taken back.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Revoked {
     /// The Certificate whose it was, as `namespace/name`.
@@ -121,15 +124,6 @@ impl Results {
     pub(crate) fn revoked(&mut self, revoked: Revoked) {
         self.revocations.push(revoked);
     }
-
-    fn envelope(&self) -> Value {
-        let mut value =
-            json!({ "apiVersion": "certctl.io/v1", "kind": "Result", "items": self.items });
-        if let (Some(map), false) = (value.as_object_mut(), self.revocations.is_empty()) {
-            map.insert("revocations".to_owned(), json!(self.revocations));
-        }
-        value
-    }
 }
 
 /// Whether the document is wanted.
@@ -140,8 +134,7 @@ pub(crate) fn is_wanted(shell: &Shell) -> bool {
 /// Prints the document when it is wanted.
 pub(crate) fn print(shell: &mut Shell) -> Result<(), CliError> {
     let text = match shell.global.format() {
-        Format::Json => format!("{:#}\n", shell.results.envelope()),
-        Format::Yaml => yaml::document(&shell.results.envelope())?,
+        format @ (Format::Json | Format::Yaml) => document::text(&shell.results, format)?,
         Format::Text | Format::Wide | Format::Name | Format::Prometheus => return Ok(()),
     };
     Ok(shell.output.data(&text)?)

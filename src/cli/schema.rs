@@ -1,21 +1,15 @@
 //! `certctl schema`: JSON Schema (draft 7) of the manifests, for editors, and of what certctl
 //! prints with -o json, for programs.
-//!
-//! Contract: that of the manifests is generated from the table of `explain`, which a test holds
-//! against what the manifest layer accepts. What only cert-manager's admission checks is not in
-//! it: `certctl validate` says. That of the outputs is in `output`.
 
+pub mod manifest;
 pub mod output;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Map, Value, json};
-
 use super::args::SchemaArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::explain::field::{Field, Kind, Type, Words};
-use super::explain::{ANNOTATIONS, REQUIRED, below, key_of, table};
+use super::explain::field::Kind;
 use super::shell::Shell;
 
 /// `certctl schema`.
@@ -27,127 +21,13 @@ pub(crate) fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, C
         CliError::new(ExitCode::Usage, message).hinted(hint)
     };
     let schema = match &args.kind {
-        None => any(),
+        None => manifest::any(),
         Some(word) if word == OUTPUT => output::any(),
-        Some(word) => of(Kind::parse(word).ok_or_else(|| refused(word))?),
+        Some(word) => manifest::of(Kind::parse(word).ok_or_else(|| refused(word))?),
     };
     shell.output.data(&format!("{schema:#}\n"))?;
     Ok(ExitCode::Done)
 }
 
-/// The schema of any manifest that certctl reads.
-pub fn any() -> Value {
-    let kinds = Kind::ALL.map(object_of);
-    json!({ "$schema": DRAFT, "title": "Manifests of certctl", "oneOf": kinds })
-}
-
-/// The schema of one kind.
-pub fn of(kind: Kind) -> Value {
-    let mut schema = object_of(kind);
-    if let Some(fields) = schema.as_object_mut() {
-        fields.insert("$schema".to_owned(), json!(DRAFT));
-    }
-    schema
-}
-
-fn object_of(kind: Kind) -> Value {
-    let mut schema = mapping(kind, "");
-    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.insert("apiVersion".to_owned(), json!({ "const": kind.api_version() }));
-        properties.insert("kind".to_owned(), json!({ "const": kind.name() }));
-    }
-    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
-        required.extend([json!("apiVersion"), json!("kind")]);
-    }
-    if let Some(fields) = schema.as_object_mut() {
-        fields.insert("title".to_owned(), json!(kind.name()));
-    }
-    schema
-}
-
-/// A mapping with the fields below `path`, and no others.
-fn mapping(kind: Kind, path: &str) -> Value {
-    let children = below(kind, path);
-    let mut properties = Map::new();
-    for field in &children {
-        properties.insert(key_of(field.path).to_owned(), value_of(kind, field));
-    }
-    let required: Vec<&str> = children
-        .iter()
-        .filter(|field| field.default == REQUIRED)
-        .map(|field| key_of(field.path))
-        .collect();
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
-}
-
-fn value_of(kind: Kind, field: &Field) -> Value {
-    let mut schema = match field.kind {
-        Type::Text => json!({ "type": "string" }),
-        Type::Bool => json!({ "type": "boolean" }),
-        Type::Integer => json!({ "type": "integer" }),
-        Type::Duration => json!({ "type": "string", "pattern": DURATION }),
-        Type::Word(words) => enumeration(words),
-        Type::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-        Type::Words(words) => json!({ "type": "array", "items": enumeration(words) }),
-        Type::TextMap if format!("{}.", field.path) == ANNOTATIONS => annotations(kind),
-        Type::TextMap => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
-        Type::Object => mapping(kind, field.path),
-        Type::Objects => json!({ "type": "array", "items": mapping(kind, field.path) }),
-        Type::SecretRef => json!({
-            "type": "object",
-            "properties": { "name": { "type": "string" }, "key": { "type": "string" } },
-            "required": ["name"],
-            "additionalProperties": false,
-        }),
-        Type::Anything => json!({}),
-    };
-    if let Some(fields) = schema.as_object_mut() {
-        fields.insert("description".to_owned(), json!(field.rule));
-    }
-    schema
-}
-
-fn enumeration(words: Words) -> Value {
-    json!({ "enum": words.list().collect::<Vec<_>>() })
-}
-
-/// Any annotations, but of certctl's own only those that there are.
-fn annotations(kind: Kind) -> Value {
-    let text = json!({ "type": "string" });
-    let mut properties = Map::new();
-    if kind != Kind::Secret {
-        for field in table::section("Annotations") {
-            properties.insert(
-                key_of(field.path).to_owned(),
-                json!({ "type": "string", "description": field.rule }),
-            );
-        }
-    }
-    let mut schema = json!({
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": text,
-    });
-    if kind != Kind::Secret
-        && let Some(words) = schema.as_object_mut()
-    {
-        let known: Vec<&str> =
-            table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
-        let other = json!({ "not": { "pattern": "^certctl\\.io/" } });
-        words.insert("propertyNames".to_owned(), json!({ "anyOf": [other, { "enum": known }] }));
-    }
-    schema
-}
-
 /// Asks for the schema of the outputs.
 const OUTPUT: &str = "output";
-
-const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
-
-/// Go's durations, as far as they are not negative.
-const DURATION: &str = "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|^0$";

@@ -69,7 +69,7 @@ impl Shell {
             hook_timeout: global.hook_timeout.0.unsigned_abs(),
             http01_listen: global.http01_listen.clone(),
             http01_inherited: Rc::clone(&self.inherited),
-            http01_check_port: global.http01_check_port.unwrap_or(80),
+            http01_check_port: global.http01_check_port,
             resolvers: resolvers.map(|server| (server.host.clone(), server.port)).collect(),
             dns01_authoritative_port: global.dns01_authoritative_port,
             dns01_recursive_nameservers_only: global.dns01_recursive_nameservers_only,

@@ -2,12 +2,13 @@
 
 use super::args::{Format, ValidateArgs};
 use super::count::count;
+use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::output;
 use super::shell::Shell;
 use super::work::{refused, show};
-use super::{output, yaml};
-use crate::manifest::{self, Loaded, Source};
+use crate::manifest::{self, Source};
 use crate::workspace::Request;
 
 /// Reads the manifests and says everything that is wrong with them.
@@ -26,8 +27,10 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     let mut loaded = manifest::load(&sources, &options);
     manifest::check_references(&mut loaded);
     match shell.global.format() {
-        Format::Json => shell.output.data(&format!("{:#}\n", envelope(&loaded)))?,
-        Format::Yaml => shell.output.data(&yaml::document(&envelope(&loaded))?)?,
+        format @ (Format::Json | Format::Yaml) => {
+            let items = Items { items: &loaded.diagnostics };
+            shell.output.data(&document::text(&items, format)?)?;
+        }
         Format::Text | Format::Wide | Format::Name | Format::Prometheus => show(shell, &loaded),
     }
     if loaded.has_errors() {
@@ -57,13 +60,4 @@ fn place(source: &Source) -> Option<String> {
         }
         Source::Stdin(_) => None,
     }
-}
-
-/// What was found, for programs.
-fn envelope(loaded: &Loaded) -> serde_json::Value {
-    serde_json::json!({
-        "apiVersion": "certctl.io/v1",
-        "kind": "Validation",
-        "items": loaded.diagnostics,
-    })
 }

@@ -4,16 +4,18 @@
 //! Contract: touches no file but `config.toml`; answers within milliseconds, and with a broken
 //! `config.toml` too.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::args::{Format, VersionArgs};
+use super::document;
 use super::environment::{Directory, EnvironmentError};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::escape;
 use super::parse::{Setting, settings};
 use super::shell::Shell;
-use super::yaml;
+use crate::manifest::Diagnostic;
 use crate::solver::dns01;
 
 /// The crate's version.
@@ -24,8 +26,9 @@ pub fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
     match shell.global.format() {
         Format::Text | Format::Wide if args.short => Ok(format!("{VERSION}\n")),
         Format::Text | Format::Wide => Ok(text(shell)),
-        Format::Json => Ok(format!("{:#}\n", value(shell))),
-        Format::Yaml => yaml::document(&value(shell)),
+        format @ (Format::Json | Format::Yaml) => {
+            document::text(&VersionDocument::of(shell), format)
+        }
         Format::Name | Format::Prometheus => {
             Err(CliError::new(ExitCode::Usage, "version has no such format")
                 .hinted("certctl version --short"))
@@ -83,39 +86,83 @@ fn listed(label: &str, words: &[&str]) -> String {
     format!("{text}{}\n", line.trim_end())
 }
 
-fn value(shell: &Shell) -> Value {
-    let mut found = serde_json::Map::new();
-    for (what, directory) in directories(shell) {
-        let entry = match directory {
-            Ok(Some(Directory { path, source })) => {
-                json!({ "path": path.to_string_lossy(), "origin": source.to_string() })
-            }
-            Ok(None) => Value::Null,
-            Err(error) => json!({ "error": error.to_string() }),
-        };
-        found.insert(what.to_owned(), entry);
+/// This build, and each directory and setting with its origin.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct VersionDocument {
+    version: &'static str,
+    /// Such as `linux/x86_64`.
+    platform: String,
+    directories: Directories,
+    config_file: Option<ConfigFile>,
+    settings: Vec<SettingItem>,
+    /// The cargo features of this build.
+    features: &'static [&'static str],
+    dns_providers: Vec<&'static str>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Directories {
+    config: Option<FoundDirectory>,
+    state: Option<FoundDirectory>,
+    credentials: Option<FoundDirectory>,
+}
+
+/// A directory and what names it, or why there is none.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum FoundDirectory {
+    Known { path: String, origin: String },
+    Unknown { error: String },
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct ConfigFile {
+    path: String,
+    errors: Vec<Diagnostic>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct SettingItem {
+    name: String,
+    value: Option<String>,
+    origin: String,
+}
+
+impl VersionDocument {
+    fn of(shell: &Shell) -> Self {
+        let [config, state, credentials] =
+            directories(shell).map(|(_, found)| FoundDirectory::of(found));
+        let settings = all_settings(shell).into_iter().map(|setting| SettingItem {
+            name: setting.name,
+            value: setting.value,
+            origin: setting.origin.to_string(),
+        });
+        Self {
+            version: VERSION,
+            platform: format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+            directories: Directories { config, state, credentials },
+            config_file: shell.config.path.as_ref().map(|path| ConfigFile {
+                path: path.to_string_lossy().into_owned(),
+                errors: shell.config.mistakes.clone(),
+            }),
+            settings: settings.collect(),
+            features: FEATURES,
+            dns_providers: dns01::names(),
+        }
     }
-    let settings = all_settings(shell).into_iter().map(|setting| {
-        json!({
-            "name": setting.name,
-            "value": setting.value,
-            "origin": setting.origin.to_string(),
-        })
-    });
-    json!({
-        "apiVersion": "certctl.io/v1",
-        "kind": "Version",
-        "version": VERSION,
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
-        "directories": found,
-        "configFile": shell.config.path.as_ref().map(|path| json!({
-            "path": path.to_string_lossy(),
-            "errors": shell.config.mistakes,
-        })),
-        "settings": settings.collect::<Vec<_>>(),
-        "features": FEATURES,
-        "dnsProviders": dns01::names(),
-    })
+}
+
+impl FoundDirectory {
+    fn of(found: Found) -> Option<Self> {
+        match found.transpose()? {
+            Ok(Directory { path, source }) => Some(Self::Known {
+                path: path.to_string_lossy().into_owned(),
+                origin: source.to_string(),
+            }),
+            Err(error) => Some(Self::Unknown { error: error.to_string() }),
+        }
+    }
 }
 
 fn all_settings(shell: &Shell) -> Vec<Setting> {

@@ -16,12 +16,6 @@ pub fn document(value: &Value) -> Result<String, CliError> {
     Ok(text)
 }
 
-/// Several documents in one stream.
-pub fn stream(values: &[Value]) -> Result<String, CliError> {
-    let documents = values.iter().map(document).collect::<Result<Vec<_>, _>>()?;
-    Ok(documents.join("---\n"))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -42,11 +36,5 @@ mod tests {
         let text = document(&value).unwrap();
         let back: Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(back, value, "{text}");
-    }
-
-    #[test]
-    fn documents_are_divided_by_markers() {
-        let stream = stream(&[json!({"a": 1}), json!({"b": ["x", "z"]})]).unwrap();
-        assert_eq!(stream, "a: 1\n---\nb:\n- x\n- z\n");
     }
 }

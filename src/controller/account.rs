@@ -43,13 +43,59 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     next(snapshot)
 }
 
+/// There is to be an account, with the Issuer's contacts, whether or not anything is being issued.
+pub fn decide_registered(snapshot: &Snapshot, _: Timestamp) -> Step {
+    next(snapshot)
+}
+
+/// The CA is to be told the Issuer's contacts, whatever it was told before.
+pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
+    match &snapshot.account {
+        Some(account) if account.url.is_some() || snapshot.run.account_is_lost => {
+            if account.deed != AccountDeed::Nothing || snapshot.run.contacts_are_told {
+                return next(snapshot);
+            }
+            record(Account { deed: AccountDeed::UpdateContacts, ..account.clone() })
+        }
+        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
+    }
+}
+
+/// The account is to be given up for good (RFC 8555 section 7.3.6). That is written down first: a
+/// CA that then does not know the account any more was told by a run whose answer was lost.
+pub fn decide_deactivated(snapshot: &Snapshot, _: Timestamp) -> Step {
+    match &snapshot.account {
+        Some(account) if account.url.is_some() => match account.deed {
+            AccountDeed::Deactivated => Step::Settled,
+            AccountDeed::Deactivate => Step::Act(vec![Effect::DeactivateAccount]),
+            AccountDeed::Register
+            | AccountDeed::Find
+            | AccountDeed::UpdateContacts
+            | AccountDeed::Nothing => {
+                record(Account { deed: AccountDeed::Deactivate, ..account.clone() })
+            }
+        },
+        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
+    }
+}
+
+fn record(account: Account) -> Step {
+    Step::Record(Record::of(Change::Account(Box::new(account))))
+}
+
+/// There is no account that something could be done about.
+pub fn not_registered(snapshot: &Snapshot) -> Cause {
+    let message = format!("no account is known at {}", snapshot.issuer.acme.server);
+    Cause::Precondition { message }
+}
+
 /// What the account itself wants next, whether or not something is being issued.
-pub fn next(snapshot: &Snapshot) -> Step {
+fn next(snapshot: &Snapshot) -> Step {
     let Some(account) = &snapshot.account else {
         return Step::Act(vec![Effect::ObtainAccountKey]);
     };
     if is_lost(snapshot) {
-        return Step::Record(Record::of(Change::Account(Box::new(to_be_found(account)))));
+        return record(to_be_found(account));
     }
     match account.deed {
         AccountDeed::Deactivate => {
@@ -67,8 +113,7 @@ pub fn next(snapshot: &Snapshot) -> Step {
         AccountDeed::UpdateContacts => Step::Act(vec![Effect::UpdateContacts]),
         AccountDeed::Nothing if account.contacts != contacts(snapshot) => {
             let deed = AccountDeed::UpdateContacts;
-            let account = Account { deed, ..account.clone() };
-            Step::Record(Record::of(Change::Account(Box::new(account))))
+            record(Account { deed, ..account.clone() })
         }
         AccountDeed::Nothing => Step::Settled,
     }
@@ -182,6 +227,12 @@ pub(super) fn absorb_loss(
     Record::of(Change::Order(Box::new(order::failed(order, failure))))
 }
 
+/// Whether an earlier run has deactivated the account, and its answer was lost.
+pub(super) fn was_deactivated(snapshot: &Snapshot, effect: &Effect, error: &EffectError) -> bool {
+    let is_second = snapshot.run.may_be_deactivated && *effect == Effect::DeactivateAccount;
+    is_second && error.is_of_a_gone_account()
+}
+
 /// The key is written down before the first request, the URL right after the answer.
 pub fn absorb(
     snapshot: &mut Snapshot,
@@ -203,6 +254,7 @@ pub fn absorb(
             Ok(Record::of(Change::AccountKey(pem, Box::new(account))))
         }
         (Outcome::Account { url, contacts, terms_of_service }, Some(account)) => {
+            snapshot.run.contacts_are_told |= *effect != Effect::FindAccount;
             if *effect != Effect::UpdateContacts {
                 snapshot.run.account_is_fresh &= *effect != Effect::FindAccount;
                 snapshot.run.note_account();
@@ -226,6 +278,12 @@ pub fn absorb(
             } else {
                 record
             })
+        }
+        (Outcome::Done | Outcome::Failed(_), Some(account))
+            if *effect == Effect::DeactivateAccount =>
+        {
+            let account = Account { deed: AccountDeed::Deactivated, ..account.clone() };
+            Ok(Record::of(Change::Account(Box::new(account))))
         }
         // No CA has seen this key: registering cannot make a second account.
         (Outcome::NoAccount, Some(account)) if *effect == Effect::FindAccount => {

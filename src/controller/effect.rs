@@ -1,6 +1,7 @@
 //! Effects: what certctl can do for a certificate, and all that is the same for every one of a kind.
 
-use crate::resource::{CauseKind, DeployStep, Doing, KeyAlgorithm};
+use super::step::Secret;
+use crate::resource::{CauseKind, DeployStep, Doing, KeyAlgorithm, RevocationReason};
 
 /// Every effect certctl can have for a certificate. Each may run twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +64,32 @@ pub enum Effect {
     Rewrite,
     /// Bring the live files to where they are used.
     Deploy { step: DeployStep },
+    /// POST revokeCert.
+    Revoke {
+        /// In PEM.
+        certificate: String,
+        fingerprint: String,
+        reason: RevocationReason,
+        /// The certificate's own key in PEM, which any CA takes instead of the account's.
+        key: Option<Secret>,
+    },
+    /// Make a kept set live again.
+    SwitchBack {
+        set: String,
+        /// Its revision.
+        to: u32,
+        /// The revision that is live until then.
+        from: u32,
+    },
+    /// Put the links to the live files right.
+    RestoreLinks {
+        /// The set that `..data` is to lead to; `None` when `..data` is that set, as a folder.
+        set: Option<String>,
+        /// Its revision.
+        revision: u32,
+    },
+    /// POST "deactivated" to the account.
+    DeactivateAccount,
 }
 
 /// Where an effect takes place.
@@ -101,7 +128,7 @@ impl Effect {
 
     /// Whether its requests wait for those of the same certificate.
     pub fn goes_to_the_ca(&self) -> bool {
-        matches!(self.place(), Place::Account | Place::Ca)
+        matches!(self.place(), Place::Account | Place::Ca) || matches!(self, Self::Revoke { .. })
     }
 
     /// Whether a run in which it fails by this ends: no answer of the CA, and no waiting, helps.
@@ -143,6 +170,10 @@ impl Effect {
                 (Here, "publishing", Doing::WriteSecret)
             }
             Self::Deploy { .. } => (Outside, "deploying", Doing::Nothing),
+            Self::Revoke { .. } => (Outside, "revoking", Doing::Nothing),
+            Self::SwitchBack { .. } => (Here, "going back", Doing::Nothing),
+            Self::RestoreLinks { .. } => (Here, "restoring links", Doing::Nothing),
+            Self::DeactivateAccount => (Account, "account", Doing::Nothing),
         }
     }
 }

@@ -37,7 +37,7 @@ use jiff::Timestamp;
 
 pub use attempt::{Answer, Attempt, Grant, Slot, Told};
 pub use effect::Effect;
-pub use run::{Poll, Run};
+pub use run::{Poll, RevocationWish, Run, Wish};
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
     AuthorizationSeen, ChallengeSeen, Change, Deferral, EffectError, IllegalOutcome, OrderSeen,
@@ -68,28 +68,35 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
 /// Clean-up never decides and never blocks: its effects are handed out beside whatever the rooms
 /// want.
 pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
-    let owed = challenge::clean_ups(snapshot);
+    (challenge::clean_ups(snapshot), step_of(CONTROLLERS, snapshot, now))
+}
+
+/// The step of the first of these controllers that is not settled, unless trouble has ended the
+/// run; and what needs no CA while one waits.
+pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some((doing, error)) = &snapshot.run.trouble {
         let failure = error.failure(*doing);
         let step = match trigger::decide(snapshot, now) {
             Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
             Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_) => failure,
         };
-        return (owed, Step::Fail(step));
+        return Step::Fail(step);
     }
-    for (_, decide) in CONTROLLERS {
-        match decide(snapshot, now) {
-            Step::Settled => {}
-            step @ Step::Wait { .. } => return (owed, meanwhile(snapshot, now).unwrap_or(step)),
-            step @ (Step::Record(_) | Step::Act(_) | Step::Fail(_)) => return (owed, step),
-        }
+    match first_step(controllers, snapshot, now) {
+        step @ Step::Wait { .. } => meanwhile(snapshot, now).unwrap_or(step),
+        step @ (Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_)) => step,
     }
-    (owed, Step::Settled)
+}
+
+/// The step of the first of these controllers that is not settled.
+pub fn first_step(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
+    let mut steps = controllers.iter().map(|(_, decide)| decide(snapshot, now));
+    steps.find(|step| *step != Step::Settled).unwrap_or(Step::Settled)
 }
 
 /// What needs no CA and does not wait for one: formats and deployment; and, when nothing is being issued, the
 /// removal of a key that was made in vain, and the Ready condition.
-pub fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
+fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     let rooms: &[Decide] = if snapshot.is_issuing() {
         &[formats::decide, deploy::decide]
     } else {
@@ -109,7 +116,9 @@ pub fn absorb(
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    if let Outcome::Failed(error) = &outcome {
+    if let Outcome::Failed(error) = &outcome
+        && !account::was_deactivated(snapshot, effect, error)
+    {
         if error.cause.is_unknown_account() && effect.acts_for_the_account() {
             return Ok(account::absorb_loss(snapshot, effect, error, now));
         }
@@ -128,7 +137,8 @@ pub fn absorb(
         Effect::ObtainAccountKey
         | Effect::FindAccount
         | Effect::RegisterAccount
-        | Effect::UpdateContacts => account::absorb(snapshot, effect, outcome, now),
+        | Effect::UpdateContacts
+        | Effect::DeactivateAccount => account::absorb(snapshot, effect, outcome, now),
         Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download => {
             order::absorb(snapshot, effect, outcome, now)
         }
@@ -145,5 +155,12 @@ pub fn absorb(
         Effect::Publish | Effect::PublishTemporary => issuing::absorb(snapshot, outcome, now),
         Effect::Rewrite => formats::absorb(snapshot, &outcome, now),
         Effect::Deploy { step } => deploy::absorb(snapshot, *step, outcome, now),
+        Effect::Revoke { fingerprint, .. } => {
+            revocation::absorb(snapshot, fingerprint, outcome, now)
+        }
+        Effect::SwitchBack { from, to, .. } => {
+            rollback::absorb(snapshot, (*from, *to), &outcome, now)
+        }
+        Effect::RestoreLinks { .. } => links::absorb(snapshot, &outcome, now),
     }
 }

@@ -23,6 +23,11 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
 }
 
+/// The same once another revision is live again: what its leaf says of dates holds from then on.
+pub fn decide_after_rollback(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if snapshot.run.went_back.is_some() { decide(snapshot, now) } else { Step::Settled }
+}
+
 /// The record with the Ready condition and the dates as they are at `now`.
 pub fn refreshed(snapshot: &Snapshot, now: Timestamp) -> CertificateRecord {
     let mut record = snapshot.record.clone();

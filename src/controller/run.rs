@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
 use super::step::EffectError;
-use crate::resource::{DeployStep, Doing};
+use crate::resource::{DeployStep, Doing, RevocationReason};
 
 /// What has happened in this run. Gone when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,8 +65,39 @@ pub struct Run {
     pub deployments: Vec<String>,
     /// What could not be deployed in this run.
     pub not_deployed: BTreeSet<DeployStep>,
+    /// What is asked for in this run, beside what is recorded.
+    pub wish: Option<Wish>,
+    /// What the CA answered to revocations, by fingerprint.
+    pub revocations: Vec<(String, Result<(), EffectError>)>,
+    /// The revision that was left in this run, and the one that is live instead.
+    pub went_back: Option<(u32, u32)>,
+    /// The CA was told the contacts in this run.
+    pub contacts_are_told: bool,
+    /// An earlier run was to deactivate the account, and may have done it.
+    pub may_be_deactivated: bool,
     /// The trouble that ends this run.
     pub trouble: Option<(Doing, EffectError)>,
+}
+
+/// What is asked for by hand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// The live certificate is to be revoked.
+    Revoke(RevocationWish),
+    /// This revision is to be live again; the one before the live one when none is named.
+    RollBack(Option<u32>),
+}
+
+/// A revocation of the live certificate that is asked for by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevocationWish {
+    pub reason: RevocationReason,
+    /// Before its replacement is there.
+    pub at_once: bool,
+    /// Nothing is issued in its place.
+    pub without_replacement: bool,
+    /// The live certificate in PEM.
+    pub certificate: Option<String>,
 }
 
 /// When to look at the order next.

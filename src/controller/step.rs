@@ -6,9 +6,9 @@ use zeroize::Zeroizing;
 
 use super::Effect;
 use crate::resource::{
-    Account, AuthorizationState, Cause, CauseKind, CertificateRecord, CertificateRequest,
-    CheckReport, Dns01Target, Doing, Event, EventType, Failure, Identifier, KeyFacts, LeafFacts,
-    OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
+    Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
+    CertificateRequest, CheckReport, Dns01Target, Doing, Event, EventType, Failure, Identifier,
+    KeyFacts, LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
 };
 
 /// What one controller wants next, given what is known.
@@ -109,13 +109,21 @@ pub enum Change {
     DropNextKey,
     /// The account's private key, PKCS#8 PEM, then the account that goes with it.
     AccountKey(Secret, Box<Account>),
-    /// An account.
+    /// An account. With one that is deactivated its key goes.
     Account(Box<Account>),
+    /// A key that is never used again.
+    Ban(BannedKey),
 }
 
 /// Text that must not be printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub Zeroizing<String>);
+
+impl std::hash::Hash for Secret {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.as_str().hash(state);
+    }
+}
 
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -184,6 +192,8 @@ pub enum Outcome {
         /// Digest of the files it was done with.
         files: String,
     },
+    /// `Revoke`, `SwitchBack`, `RestoreLinks`, `DeactivateAccount`: done.
+    Done,
     /// Any deed: it did not work.
     Failed(EffectError),
 }
@@ -210,6 +220,7 @@ impl Outcome {
             Self::PublishedTemporary(_) => "published temporarily",
             Self::Rewritten => "rewritten",
             Self::Deployed { .. } => "deployed",
+            Self::Done => "done",
             Self::Failed(_) => "failed",
         }
     }
@@ -271,6 +282,12 @@ pub struct EffectError {
 }
 
 impl EffectError {
+    /// Whether the CA does not let the account do anything any more.
+    pub fn is_of_a_gone_account(&self) -> bool {
+        let kind = self.problem().map(Problem::short_kind);
+        matches!(kind, Some("unauthorized" | "accountDoesNotExist"))
+    }
+
     /// An error that says nothing of when to come back.
     pub fn new(cause: Cause) -> Self {
         Self { cause, retry_after: None }

@@ -47,6 +47,14 @@ pub(crate) fn files_digest(files: &SecretFiles) -> String {
     digest_of(format!("{digests:?}").as_bytes())
 }
 
+/// The live leaf in PEM.
+pub(super) fn leaf_pem(files: &SecretFiles) -> Option<String> {
+    let pem = files.0.get("tls.crt")?;
+    let chain = pki::Chain::from_pem(std::str::from_utf8(pem).ok()?).ok()?;
+    let der = chain.certificates().first()?;
+    der::pem::encode_string("CERTIFICATE", der::pem::LineEnding::LF, der).ok()
+}
+
 /// What is live, decoded.
 pub fn published_pair(files: &SecretFiles) -> PublishedPair {
     let bytes = |name: &str| present(files, name);

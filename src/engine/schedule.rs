@@ -13,8 +13,8 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex, Notify};
 
-use super::Options;
 use super::ports::{Clock, Lock, Store, StoreError};
+use super::run::Options;
 use crate::controller::scheduler::{crowd, grant, turn, turns_over};
 use crate::controller::{Grant, Slot, Snapshot};
 use crate::resource::{

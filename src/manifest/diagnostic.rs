@@ -3,9 +3,11 @@
 //! Contract: rendering is pure, plain text without colour, and never shows a control character of
 //! the manifest. A mistake inside a Secret, or at a password, carries no source line.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthChar;
 
@@ -14,7 +16,7 @@ use crate::resource::{NamespacedName, is_hidden};
 use super::tree::Span;
 
 /// Whether a finding stops something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// What it concerns cannot be used.
@@ -187,19 +189,35 @@ pub fn count(diagnostics: &[Diagnostic]) -> (usize, usize) {
     (errors, diagnostics.len() - errors)
 }
 
-/// The shape of `-o json`.
-#[derive(Serialize)]
+/// A mistake in a manifest, or in `config.toml`.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Report<'a> {
+    /// Such as E0102; never changes its meaning.
     code: &'static str,
     severity: Severity,
     file: String,
+    /// Counted from 1; 0 when it is about the whole file.
     line: usize,
+    /// Of the first character, counted from 1.
     column: usize,
+    /// Behind the last character on that line.
     end_column: usize,
+    /// The field, such as `spec.dnsNames[0]`.
     path: &'a str,
     message: &'a str,
+    /// What was probably meant.
     suggestion: Option<&'a str>,
+}
+
+impl JsonSchema for Diagnostic {
+    fn schema_name() -> Cow<'static, str> {
+        "Diagnostic".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Report::json_schema(generator)
+    }
 }
 
 impl Serialize for Diagnostic {

@@ -7,6 +7,7 @@ use super::certificate::{self, CertificateError};
 use super::chain::{MAX_CERTIFICATES, MAX_CHAIN_BYTES};
 use super::pem;
 use super::private_key::{PrivateKey, public_key_digest};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One or more certificates that decode, in the order of the text, and what is known of the key.
@@ -17,7 +18,7 @@ pub struct Bundle {
 }
 
 /// Whether the private key belongs to the first certificate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyMatch {
     /// It does.

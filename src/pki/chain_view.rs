@@ -1,6 +1,7 @@
 //! A chain for people: each certificate, who signed it, and what is wrong with its place.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 use x509_parser::certificate::X509Certificate;
@@ -9,7 +10,7 @@ use super::certificate::{self, CertificateError};
 use super::signing::{self, Verdict};
 
 /// One row of the chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChainEntry {
     /// Its subject in one line.
@@ -20,6 +21,7 @@ pub struct ChainEntry {
     pub not_after: Timestamp,
     /// What is wrong with it or its place; empty when nothing is.
     #[serde(serialize_with = "as_texts")]
+    #[schemars(with = "Vec<String>")]
     pub problems: Vec<ChainProblem>,
 }
 

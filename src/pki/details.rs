@@ -8,6 +8,7 @@ use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::{DistributionPointName, GeneralName, ParsedExtension};
@@ -18,7 +19,7 @@ use super::names::{self, Names};
 use crate::resource::hex;
 
 /// All that is shown of one certificate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateDetails {
     /// Whom it is for.
@@ -65,7 +66,7 @@ pub struct CertificateDetails {
 }
 
 /// A subject or an issuer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Party {
     /// CN, empty when there is none.

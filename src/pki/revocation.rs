@@ -4,13 +4,14 @@
 //! nothing: it is a [`RevocationDoubt`], never "good".
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 
 use super::verify::MAX_SKEW;
 
 /// What a valid answer says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "status")]
 pub enum Revocation {
     /// Not revoked when the answer was made.

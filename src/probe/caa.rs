@@ -1,13 +1,14 @@
 //! CAA: which CAs a domain allows (RFC 8659).
 
 use hickory_proto::rr::{RData, RecordType};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::recursive::{Recursive, normal};
 use super::{LookupError, Resolver};
 
 /// The CAA records that count for a domain.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Caa {
     /// The name that has them, the domain or one above; `None` when there are none at all, which
@@ -20,7 +21,7 @@ pub struct Caa {
 }
 
 /// One CAA record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CaaRecord {
     /// Whether a CA that does not know the tag must refuse.

@@ -1,11 +1,14 @@
 //! Account: who certctl is at one CA (RFC 8555 section 7.1.2).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{IssuerKind, PublicKeyDigest};
 
 /// What identifies an account here: one per directory URL and referenced key.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AccountIdentity {
     /// The CA's directory.
@@ -20,7 +23,7 @@ pub struct AccountIdentity {
 }
 
 /// What is remembered of an account.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Account {
     /// Which account this is.
@@ -41,7 +44,7 @@ pub struct Account {
 }
 
 /// The deed that comes next for an account. It is on disk before the deed is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AccountDeed {
     /// POST newAccount; the key is saved, and no request has been sent with it yet.

@@ -6,6 +6,7 @@ mod verdict;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use dns01::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
@@ -13,7 +14,7 @@ pub use http01::{AddressAnswer, AddressReport, Http01Report};
 pub use verdict::Verdict;
 
 /// The report of one pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckReport {
     /// Of an HTTP-01 challenge (RFC 8555 section 8.3).

@@ -1,10 +1,11 @@
 //! Conditions, with cert-manager's types and reasons.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The condition types of Certificates, CertificateRequests and Issuers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionType {
     /// The object is as its spec asks.
     Ready,
@@ -13,7 +14,7 @@ pub enum ConditionType {
 }
 
 /// True, False or Unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 // The three words of Kubernetes.
 pub enum ConditionStatus {
     True,
@@ -22,7 +23,7 @@ pub enum ConditionStatus {
 }
 
 /// The closed list of CamelCase reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 // cert-manager's reasons; reference: its policies/constants.go.
 pub enum Reason {
     // Trigger and readiness.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `spec.privateKey.algorithm`.
@@ -81,7 +82,7 @@ impl SignatureAlgorithm {
 
 /// SHA-256 over a SubjectPublicKeyInfo, in lower-case hexadecimal: two keys are the same when
 /// their digests are.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct PublicKeyDigest(pub String);
 

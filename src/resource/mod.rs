@@ -11,6 +11,7 @@ mod challenge;
 mod check;
 mod condition;
 mod cron;
+mod deploy_target;
 mod deployment;
 pub mod dns01;
 mod escape;
@@ -55,7 +56,8 @@ pub use check::{
 };
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use cron::{Cron, CronError};
-pub use deployment::{DeployStep, DeployTarget, Deployment};
+pub use deploy_target::{DeployStep, DeployTarget};
+pub use deployment::Deployment;
 pub(crate) use dns01::dns01_providers;
 pub use dns01::{CnameStrategy, Dns01, Dns01Provider};
 pub use escape::{escape, is_hidden};
@@ -85,12 +87,12 @@ pub use queue::{Entry, Place, Queue};
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;
 pub use secret::{
-    DataLink, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles, SecretLinks,
-    annotation,
+    DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Repair, SecretFiles,
+    SecretLinks, annotation,
 };
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, Said};
-pub use time::rfc3339;
+pub use time::{Rfc3339, rfc3339};
 pub use usage::Usage;
 pub use zone::{UnknownZone, Zone};

@@ -4,11 +4,14 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// `namespace/name`: what identifies an object among those of its kind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct NamespacedName {
     /// The namespace; empty for cluster-scoped objects.
@@ -38,7 +41,9 @@ impl fmt::Display for NamespacedName {
 ///
 /// Comparison, storage and what goes to the CA all use this one form (RFC 8555 section 7.1.4
 /// asks for the A-label form).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct DnsName(String);
 
@@ -129,7 +134,9 @@ fn check_label(label: &str) -> Result<(), NameError> {
 }
 
 /// What an order asks the CA to certify (RFC 8555 section 9.7.7, RFC 8738).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Identifier {
     /// Identifier type `dns`.

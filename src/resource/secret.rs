@@ -91,6 +91,30 @@ impl std::fmt::Debug for SecretFiles {
     }
 }
 
+/// One kept set, decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptPair {
+    /// Its folder's name.
+    pub name: String,
+    /// The revision it was published as; 0 when it was there before certctl.
+    pub revision: u32,
+    /// Whether it is the live one.
+    pub is_live: bool,
+    /// What is in it, or why that cannot be read.
+    pub pair: Result<PublishedPair, String>,
+}
+
+/// Links that are to be put right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// The set that `..data` is to lead to; `None` when `..data` is that set itself, as a folder.
+    pub set: Option<String>,
+    /// The revision of the set.
+    pub revision: u32,
+    /// What is missing or leads elsewhere, in words.
+    pub what: String,
+}
+
 /// The annotations under which a published pair remembers where it came from.
 pub mod annotation {
     /// The Certificate that owns the Secret.

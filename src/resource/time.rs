@@ -1,9 +1,22 @@
 //! How a time is written for machines, in messages too.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 /// RFC 3339 in UTC, whole seconds: `2026-11-21T03:12:09Z`. A message that has such a time in it is
 /// told without the time by whoever looks for these very words.
 pub fn rfc3339(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// A time as programs get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(transparent)]
+pub struct Rfc3339(pub Timestamp);
+
+impl Serialize for Rfc3339 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&rfc3339(self.0))
+    }
 }

@@ -1,9 +1,12 @@
 //! Key usages and extended key usages, by cert-manager's names.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One entry of `spec.usages` (RFC 5280 sections 4.2.1.3 and 4.2.1.12).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 // Each variant is the usage whose name it carries.
 pub enum Usage {

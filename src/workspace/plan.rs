@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::open::Workspace;
@@ -23,7 +24,7 @@ use crate::resource::{
 };
 
 /// What would happen to one certificate. Serialized as an item of `kind: Plan`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     /// The certificate's namespace.
@@ -74,7 +75,7 @@ pub struct Item {
 }
 
 /// What would be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// A certificate, because there is none or it is not as the spec asks.
@@ -129,7 +130,7 @@ impl Action {
 }
 
 /// Why something that is due is not done yet.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Wait {
     /// Until when.
@@ -140,7 +141,7 @@ pub struct Wait {
 }
 
 /// A name and how it would be proven.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Name {
     /// The name, with its `*.`.
@@ -153,7 +154,7 @@ pub struct Name {
 }
 
 /// Who issues.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Issuer {
     /// Issuer or ClusterIssuer.

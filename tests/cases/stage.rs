@@ -100,6 +100,7 @@ impl Stage {
                 Change::AccountKey(_, account) | Change::Account(account) => {
                     snapshot.account = Some(*account);
                 }
+                Change::Ban(key) => snapshot.banned_keys.keys.push(key),
             }
         }
         self.events.extend(record.events);
@@ -165,6 +166,7 @@ pub(crate) fn idle() -> Snapshot {
         retired: Vec::new(),
         order_count: 0,
         input_digest: "today's".to_owned(),
+        sets: Vec::new(),
         banned_keys: certctl::resource::BannedKeys::default(),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         run: Run::default(),

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use certctl::cli::schema::output;
+use certctl::cli::args::Arguments;
+use certctl::cli::schema::{manifest, output};
 use certctl::rehearsal::{Fault, ProblemType, Rule};
+use clap::{Command, CommandFactory as _};
 use serde_json::{Value, json};
 
 use crate::support::{CertificateYaml, World};
@@ -58,12 +60,40 @@ fn world() -> World {
     world
 }
 
+/// The verbs of the command line, those of two words too.
+fn verbs() -> BTreeSet<String> {
+    let of = |command: &Command| -> Vec<String> {
+        let below = command.get_subcommands().map(Command::get_name);
+        let name = command.get_name();
+        let names: Vec<String> = below.map(|below| format!("{name} {below}")).collect();
+        if names.is_empty() { vec![name.to_owned()] } else { names }
+    };
+    Arguments::command().get_subcommands().flat_map(of).collect()
+}
+
+/// The verbs that print no document, and how to have each print what it prints.
+const WITHOUT_A_DOCUMENT: &[&str] = &[
+    "account deactivate ca --yes",
+    "account register",
+    "account update",
+    "completion bash",
+    "explain certificate",
+    "forget good",
+    "man",
+    "rehearse",
+    "schema certificate",
+    "timer print --cron",
+];
+
 #[test]
 fn what_is_printed_is_what_the_schema_says() {
     let world = world();
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut used) = (BTreeSet::new(), BTreeSet::new());
+    let verbs = verbs();
     let mut print = |words: &[&str]| {
         let run = world.run(&[words, &["-o", "json"]].concat());
+        let line = words.join(" ");
+        used.extend(verbs.iter().find(|verb| line.starts_with(verb.as_str())).cloned());
         fits(&run.stdout, &mut seen)
     };
     assert_eq!(print(&["plan"])["items"].as_array().unwrap().len(), 3);
@@ -109,6 +139,14 @@ fn what_is_printed_is_what_the_schema_says() {
     let revoked = print(&["revoke", "new", "--now", "--reason", "superseded"]);
     assert_eq!(revoked["revocations"][0]["certificate"], "default/new");
     assert_eq!(revoked["items"][0]["ending"], "issued", "{revoked:#}");
+    print(&["renew", "good"]);
+    assert_eq!(print(&["rollback", "good"])["items"][0]["name"], "good");
+    let one_off = CertificateYaml::new("one-off");
+    let path = world.write("one-off.yaml", &one_off).display().to_string();
+    let key = world.path("one-off.key").display().to_string();
+    let create = ["create", "certificaterequest", "one-off", "--output-key-file", &key];
+    let request = print(&[&create[..], &["--from-certificate-file", &path]].concat());
+    assert!(request.get("status").is_none(), "{request:#}");
     print(&["validate"]);
     world.write("config/broken.yaml", "kind: Certificate\napiVersion: cert-manager.io/v1\nx: 1\n");
     let found = print(&["validate"]);
@@ -118,7 +156,17 @@ fn what_is_printed_is_what_the_schema_says() {
     assert_eq!(print(&["version"])["configFile"]["errors"][0]["line"], 1);
     let kinds: BTreeSet<String> = output::kinds().map(|(kind, _)| kind.to_owned()).collect();
     let unseen: Vec<&String> = kinds.difference(&seen).collect();
-    assert_eq!(unseen, ["ClusterIssuer"], "an output that nobody looked at");
+    assert_eq!(unseen, ["ClusterIssuer"], "an output that no verb printed here");
+    fs::remove_file(world.path("config/broken.yaml")).unwrap();
+    fs::remove_file(world.path("config/config.toml")).unwrap();
+    for line in WITHOUT_A_DOCUMENT {
+        let words: Vec<&str> = line.split(' ').chain(["-o", "json"]).collect();
+        let printed = world.run(&words).stdout;
+        let document = printed.parse::<Value>().ok().filter(|value| value.get("kind").is_some());
+        assert_eq!(document, None, "{line} prints a document: it needs a schema");
+        used.extend(verbs.iter().find(|verb| line.starts_with(verb.as_str())).cloned());
+    }
+    assert_eq!(used, verbs, "a verb that is neither printed here nor known to print no document");
 }
 
 #[test]
@@ -148,7 +196,7 @@ fn the_schema_itself_is_printed_and_has_no_gap() {
 
 #[test]
 fn the_schema_of_the_manifests_is_as_strict_to_a_real_validator() {
-    let schema = certctl::cli::schema::any();
+    let schema = manifest::any();
     let text = include_str!("../../examples/web.yaml");
     for text in text.split("\n---\n") {
         let mut manifest: Value = serde_yaml::from_str(text).unwrap();

@@ -31,7 +31,7 @@ pub struct GlobalArgs {
     /// Say less on stderr (repeat: errors only)
     #[arg(short, long, action = ArgAction::Count, global = true, conflicts_with = "verbose")]
     pub quiet: u8,
-    /// All namespaces, which is the default; beats -n
+    /// All namespaces (default); overrides -n
     #[arg(short = 'A', long, global = true, hide_short_help = true)]
     pub all_namespaces: bool,
     /// Only objects with these labels: k=v,k!=v,k,!k
@@ -43,7 +43,7 @@ pub struct GlobalArgs {
     /// Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]
     #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
     pub state_dir: Option<PathBuf>,
-    /// How lines on stderr look
+    /// Format of messages on stderr
     #[arg(long, value_enum, default_value_t, global = true, hide_short_help = true)]
     pub log_format: LogFormat,
     /// When to use colours [env: NO_COLOR, CLICOLOR_FORCE]
@@ -72,11 +72,11 @@ pub struct GlobalArgs {
     /// Challenges under way at once, over all certctl processes
     #[arg(long, value_name = "N", default_value = "60", global = true, hide_short_help = true)]
     pub max_concurrent_challenges: NonZeroUsize,
-    /// Time for one certificate, from its first challenge on
+    /// Give up on a certificate after this long, counted from its first challenge
     #[arg(long, value_name = "DURATION", default_value = "10m", global = true,
           hide_short_help = true, value_parser = values::positive_duration)]
     pub timeout: GoDuration,
-    /// Wait this long for another certctl to give back a lock; 0 for not at all
+    /// How long to wait for another running certctl; 0 to not wait
     #[arg(long, value_name = "DURATION", default_value = "30s", global = true,
           hide_short_help = true, value_parser = values::duration)]
     pub lock_timeout: GoDuration,
@@ -84,21 +84,21 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", global = true,
           hide_short_help = true, value_parser = values::positive_duration)]
     pub self_check_interval: GoDuration,
-    /// Time for one run of a hook, then it is stopped
+    /// Stop a hook after this long
     #[arg(long, value_name = "DURATION", default_value = "60s", global = true,
           hide_short_help = true, value_parser = values::positive_duration)]
     pub hook_timeout: GoDuration,
-    /// Address the HTTP-01 listener binds (repeat) [default: `[::]:80`]
-    #[arg(long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
+    // One that is named must be had; the default falls back to IPv4, so it is none of clap's.
+    #[arg(help = format!("Address the HTTP-01 listener binds (repeat) [default: `{HTTP01_LISTEN}`]"), long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
           value_delimiter = ',', global = true, hide_short_help = true,
           value_parser = values::listen_address)]
     pub http01_listen: Vec<SocketAddr>,
-    /// Port the HTTP-01 self-check asks [default: 80]
-    #[arg(long, value_name = "PORT", global = true, hide_short_help = true,
+    /// Port the HTTP-01 self-check asks
+    #[arg(long, value_name = "PORT", default_value_t = 80, global = true, hide_short_help = true,
           value_parser = clap::value_parser!(u16).range(1..))]
-    pub http01_check_port: Option<u16>,
-    /// DNS server for all lookups (repeat) [default: those of resolv.conf]
+    pub http01_check_port: u16,
     #[arg(
+        help = format!("DNS server for all lookups (repeat) [default: {RESOLVERS}]"),
         long,
         value_name = "HOST:PORT",
         env = "CERTCTL_RESOLVERS",
@@ -108,7 +108,7 @@ pub struct GlobalArgs {
         hide_short_help = true
     )]
     pub resolver: Vec<HostPort>,
-    /// Have the DNS-01 self-check ask those servers, not each authoritative one
+    /// Let the DNS-01 self-check query the resolvers, not each authoritative server
     #[arg(long, global = true, hide_short_help = true)]
     pub dns01_recursive_nameservers_only: bool,
     /// Port of authoritative servers, for labs
@@ -130,7 +130,7 @@ pub struct GlobalArgs {
         hide_short_help = true
     )]
     pub metrics_file: Option<PathBuf>,
-    /// End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention
+    /// Exit with 10 if anything changed (`plan`: would change), 8 if `status` or `inspect` needs attention
     #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true,
           hide_short_help = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub exit_code: bool,
@@ -166,3 +166,9 @@ pub enum Format {
     /// Metrics under cert-manager's names (`status` only).
     Prometheus,
 }
+
+/// Where the HTTP-01 listener listens when neither a flag nor a manifest says.
+pub const HTTP01_LISTEN: &str = "[::]:80";
+
+/// Which DNS servers are asked when no flag says.
+pub const RESOLVERS: &str = "those of resolv.conf";

@@ -1,20 +1,22 @@
 //! `certctl check acme`: what an issuer's CA says of itself, and whether the Issuer fits.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::account::account;
 use super::known::{Known, USER_AGENT};
-use super::{code_of, format_of, lines, written};
+use super::page::{code_of, format_of, lines, written};
 use crate::acme::{AcmeError, Directory, Limits};
 use crate::cli::args::CheckAcmeArgs;
+use crate::cli::document::Items;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::time;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::resource::{FailureClass, Issuer};
+use crate::resource::{FailureClass, Issuer, IssuerKind};
 use crate::workspace::target::NameTarget;
 
 /// `certctl check acme`.
@@ -34,9 +36,8 @@ pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode,
             findings.push(Findings::gather(&known, issuer).await);
         }
         let pages: Vec<String> = findings.iter().map(|found| lines(&found.lines())).collect();
-        let items: Vec<Value> = findings.iter().map(Findings::value).collect();
-        let value = json!({ "apiVersion": "certctl.io/v1", "kind": "AcmeCheck", "items": items });
-        shell.output.data(&written(format, &pages.join("\n"), &value)?)?;
+        let items: Vec<AcmeItem> = findings.iter().map(Findings::item).collect();
+        shell.output.data(&written(format, pages.join("\n"), &Items { items: &items })?)?;
         Ok(code_of(findings.iter().flat_map(Findings::troubles).collect()))
     })
 }
@@ -213,29 +214,67 @@ impl Findings {
         }
     }
 
-    fn value(&self) -> Value {
+    fn item(&self) -> AcmeItem {
         let issuer = &self.issuer;
         let directory = self.directory.as_ref().ok();
-        let binding = self.binding.as_ref().map(|binding| match binding {
-            Ok(bytes) => json!({ "bytes": bytes }),
-            Err(why) => json!({ "trouble": why }),
-        });
-        json!({
-            "issuer": {
-                "kind": issuer.kind,
-                "namespace": issuer.metadata.namespace,
-                "name": issuer.metadata.name,
-                "server": issuer.acme.server,
+        AcmeItem {
+            issuer: CheckedIssuer {
+                kind: issuer.kind,
+                namespace: issuer.metadata.namespace.clone(),
+                name: issuer.metadata.name.clone(),
+                server: issuer.acme.server.clone(),
             },
-            "directory": directory,
-            "trouble": self.directory.as_ref().err(),
-            "tls": self.trust(),
-            "clockSkewSeconds": self.clock.map(|(theirs, ours)| skew(theirs, ours)),
-            "externalAccountBinding": binding,
-            "profile": directory.map(|directory| self.profile_line(directory)),
-            "account": self.account,
-        })
+            directory: directory.cloned(),
+            trouble: self.directory.as_ref().err().cloned(),
+            tls: self.trust(),
+            clock_skew_seconds: self.clock.map(|(theirs, ours)| skew(theirs, ours)),
+            external_account_binding: self.binding.clone().map(|binding| match binding {
+                Ok(bytes) => Binding::Bytes(bytes),
+                Err(why) => Binding::Trouble(why),
+            }),
+            profile: directory.map(|directory| self.profile_line(directory)),
+            account: self.account.clone(),
+        }
     }
+}
+
+/// What the CA of an issuer says of itself.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::cli) struct AcmeItem {
+    issuer: CheckedIssuer,
+    /// Null when it could not be read.
+    directory: Option<Directory>,
+    /// Why the directory could not be read.
+    trouble: Option<String>,
+    /// Whether the CA's certificate is trusted, and by what.
+    tls: &'static str,
+    /// How far the CA's clock is ahead of this host's.
+    clock_skew_seconds: Option<i64>,
+    external_account_binding: Option<Binding>,
+    /// The profile that the Issuer asks for, and whether the CA offers it.
+    profile: Option<String>,
+    /// The account, in one line.
+    account: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct CheckedIssuer {
+    kind: IssuerKind,
+    /// Empty for a ClusterIssuer.
+    namespace: String,
+    name: String,
+    server: String,
+}
+
+/// The key of the external account binding.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum Binding {
+    /// How long it is.
+    Bytes(usize),
+    /// Why it cannot be used.
+    Trouble(String),
 }
 
 /// How far the CA's clock is ahead, in seconds; its header counts whole ones.

@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::dns_issuer::{Judged, judge};
 use super::known::Known;
-use super::{code_of, format_of, lines, written};
+use super::page::{code_of, format_of, lines, written};
 use crate::cli::args::CheckDnsArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::probe::{Caa, Dns01Request, LookupError, Resolver, caa, check_dns01};
-use crate::resource::{Dns01Report, DnsName, FailureClass, NameServerReport, ServerAnswer};
+use crate::resource::{
+    Aliases, Dns01Report, DnsName, FailureClass, NameServerReport, ServerAnswer,
+};
 
 /// `certctl check dns`.
 pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -29,7 +32,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
         let resolver = Rc::new(known.workspace.settings().resolver(BTreeMap::new()).await?);
         let mut findings = Findings::gather(&resolver, &name).await;
         findings.issuers = judge(shell, &known, &resolver, &name, findings.caa.as_ref().ok()).await;
-        shell.output.data(&written(format, &findings.page(), &findings.value())?)?;
+        shell.output.data(&written(format, findings.page(), &findings.document())?)?;
         Ok(code_of(findings.troubles()))
     })
 }
@@ -99,26 +102,49 @@ impl Findings {
         }
     }
 
-    fn value(&self) -> Value {
+    fn document(&self) -> DnsDocument<'_> {
         let report = &self.report;
-        let caa = match &self.caa {
-            Ok(caa) => json!(caa),
-            Err(error) => json!({ "trouble": error.to_string() }),
-        };
-        json!({
-            "apiVersion": "certctl.io/v1",
-            "kind": "DnsCheck",
-            "domain": report.domain,
-            "name": report.name,
-            "aliases": report.aliases,
-            "zone": report.zone,
-            "servers": report.servers,
-            "warnings": report.warnings(),
-            "trouble": self.trouble(),
-            "caa": caa,
-            "issuers": self.issuers,
-        })
+        DnsDocument {
+            domain: &report.domain,
+            name: &report.name,
+            aliases: &report.aliases,
+            zone: report.zone.as_deref(),
+            servers: &report.servers,
+            warnings: report.warnings(),
+            trouble: self.trouble(),
+            caa: match &self.caa {
+                Ok(caa) => FoundCaa::Known(caa),
+                Err(error) => FoundCaa::Unknown { trouble: error.to_string() },
+            },
+            issuers: &self.issuers,
+        }
     }
+}
+
+/// Where the TXT record of a DNS-01 challenge belongs, and what stands in its way.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::cli) struct DnsDocument<'a> {
+    /// Without `*.`.
+    domain: &'a str,
+    /// The name of the record, behind all CNAMEs.
+    name: &'a str,
+    aliases: &'a Aliases,
+    zone: Option<&'a str>,
+    servers: &'a [NameServerReport],
+    warnings: Vec<String>,
+    /// Why no name server was asked.
+    trouble: Option<&'a str>,
+    caa: FoundCaa<'a>,
+    issuers: &'a [Judged],
+}
+
+/// The CAA records, or why they could not be read.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum FoundCaa<'a> {
+    Known(&'a Caa),
+    Unknown { trouble: String },
 }
 
 /// Whether a name server could never give the answer: none of its addresses speaks for the name. One
@@ -138,6 +164,8 @@ fn is_broken(server: &NameServerReport) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::probe::ResolverOptions;
     use crate::probe::lab::{Lab, Manner};
@@ -189,7 +217,7 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
 ";
         assert_eq!(page, expected);
         assert_eq!(found.troubles(), [FailureClass::Validation], "ns2 is lame");
-        let value = found.value();
+        let value = serde_json::to_value(found.document()).unwrap();
         let answer = json!([{
             "address": format!("127.0.0.11:{}", lab.port),
             "said": { "records": {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::known::{Known, USER_AGENT};
@@ -16,9 +17,9 @@ use crate::probe::{Caa, Resolver, locate};
 use crate::resource::{Dns01, DnsName, SolverKind};
 
 /// An issuer, and how it stands with the name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Judged {
+pub(in crate::cli) struct Judged {
     /// Kind and name.
     issuer: String,
     /// Whether its wildcard is wanted.
@@ -34,7 +35,7 @@ pub(super) struct Judged {
 }
 
 /// A provider, and what came of asking it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Provider {
     name: String,

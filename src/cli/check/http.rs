@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::known::Known;
 use super::names::wanting;
-use super::{code_of, format_of, lines, written};
+use super::page::{code_of, format_of, lines, written};
 use crate::cli::args::CheckHttpArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -40,7 +41,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
         let settings = settings_of(&known, &name);
         let resolver = known.workspace.settings().resolver(BTreeMap::new()).await?;
         let findings = Findings::gather(shell, &resolver, &name, &settings).await?;
-        shell.output.data(&written(format, &findings.page(), &findings.value())?)?;
+        shell.output.data(&written(format, findings.page(), &findings.document())?)?;
         Ok(code_of(findings.troubles()))
     })
 }
@@ -85,7 +86,7 @@ impl Findings {
                 .map_err(|error| error.to_string()),
             Err(why) => Err(why),
         };
-        let port = settings.http01_check_port.or(shell.global.http01_check_port).unwrap_or(80);
+        let port = settings.http01_check_port.unwrap_or(shell.global.http01_check_port);
         let options = CheckOptions { port, ..CheckOptions::default() };
         let identifier = Identifier::Dns(name.clone());
         let asked = check_http01(resolver, &identifier, &token, &answer, options);
@@ -169,27 +170,57 @@ impl Findings {
         }
     }
 
-    fn value(&self) -> Value {
-        let webroot = self
-            .webroot
-            .as_ref()
-            .map(|(path, usable)| json!({ "path": path, "trouble": usable.as_ref().err() }));
-        json!({
-            "apiVersion": "certctl.io/v1",
-            "kind": "HttpCheck",
-            "name": self.name,
-            "addresses": self.addresses.as_ref().ok(),
-            "trouble": self.addresses.as_ref().err(),
-            "listener": {
-                "addresses": self.listener.as_ref().ok(),
-                "trouble": self.listener.as_ref().err(),
+    fn document(&self) -> HttpDocument<'_> {
+        HttpDocument {
+            name: &self.name,
+            addresses: self.addresses.as_deref().ok(),
+            trouble: self.addresses.as_ref().err(),
+            listener: ListenerItem {
+                addresses: self.listener.as_deref().ok(),
+                trouble: self.listener.as_ref().err(),
             },
-            "webroot": webroot,
-            "served": self.serves,
-            "passed": self.report.has_passed(),
-            "report": self.report,
-        })
+            webroot: self
+                .webroot
+                .as_ref()
+                .map(|(path, usable)| WebrootItem { path, trouble: usable.as_ref().err() }),
+            served: self.serves,
+            passed: self.report.has_passed(),
+            report: &self.report,
+        }
     }
+}
+
+/// Whether a CA would find the answer to an HTTP-01 challenge.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::cli) struct HttpDocument<'a> {
+    name: &'a str,
+    /// Those of the name.
+    addresses: Option<&'a [String]>,
+    /// Why the name has no addresses.
+    trouble: Option<&'a String>,
+    listener: ListenerItem<'a>,
+    /// The folder of `certctl.io/http01-webroot`.
+    webroot: Option<WebrootItem<'a>>,
+    /// Whether an answer was served while the name was asked.
+    served: bool,
+    passed: bool,
+    report: &'a Http01Report,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct ListenerItem<'a> {
+    /// What it would listen on.
+    addresses: Option<&'a [SocketAddr]>,
+    /// Why it could not.
+    trouble: Option<&'a String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct WebrootItem<'a> {
+    path: &'a str,
+    /// Why tokens cannot be written there.
+    trouble: Option<&'a String>,
 }
 
 /// Where the listener would listen, as for a run.

@@ -11,16 +11,15 @@ mod dns_issuer;
 mod http;
 mod known;
 mod names;
+mod page;
 
-use serde_json::Value;
-
-use super::args::{CheckVerb, Format};
+use super::args::CheckVerb;
 use super::error::CliError;
-use super::exit::{self, ExitCode};
-use super::output::escape;
+use super::exit::ExitCode;
 use super::shell::Shell;
-use super::yaml;
-use crate::resource::FailureClass;
+pub(super) use acme::AcmeItem;
+pub(super) use dns::DnsDocument;
+pub(super) use http::HttpDocument;
 
 /// `certctl check`.
 pub(crate) fn check(verb: &CheckVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -29,42 +28,4 @@ pub(crate) fn check(verb: &CheckVerb, shell: &mut Shell) -> Result<ExitCode, Cli
         CheckVerb::Dns(args) => dns::check(args, shell),
         CheckVerb::Http(args) => http::check(args, shell),
     }
-}
-
-/// The format, when it is one that `verb` has.
-fn format_of(shell: &Shell, verb: &str) -> Result<Format, CliError> {
-    match shell.global.format() {
-        Format::Name | Format::Prometheus => {
-            let message = format!("{verb} has no such format");
-            Err(CliError::new(ExitCode::Usage, message).hinted("-o json"))
-        }
-        format @ (Format::Text | Format::Wide | Format::Json | Format::Yaml) => Ok(format),
-    }
-}
-
-/// What is printed: a page for people, a value for programs.
-fn written(format: Format, page: &str, value: &Value) -> Result<String, CliError> {
-    match format {
-        Format::Json => Ok(format!("{value:#}\n")),
-        Format::Yaml => yaml::document(value),
-        Format::Text | Format::Wide | Format::Name | Format::Prometheus => Ok(page.to_owned()),
-    }
-}
-
-/// The exit code for what was found to be off.
-fn code_of(troubles: Vec<FailureClass>) -> ExitCode {
-    exit::of_run(troubles.into_iter().map(exit::Ending::Failed), false)
-}
-
-/// A line for each label; further lines of a value stand below it.
-fn lines(lines: &[(&str, String)]) -> String {
-    let mut text = String::new();
-    for (label, value) in lines {
-        let mut label = format!("{label}:");
-        for part in value.lines() {
-            text = format!("{text}{label:<12}{}\n", escape(part));
-            label.clear();
-        }
-    }
-    text
 }

@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use super::*;
 use crate::cli::parse::{Origin, Setting, parse, settings as read_settings};
 

@@ -10,7 +10,7 @@ use clap::builder::ValueHint;
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use toml::de::{DeTable, DeValue};
 
-use super::{CONFIG_DIR, Entry, FILE, globals, is_switch};
+use super::key::{CONFIG_DIR, Entry, FILE, globals, is_switch};
 use crate::cli::args::Arguments;
 use crate::manifest::Diagnostic;
 

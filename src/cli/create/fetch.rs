@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::Files;
+use super::files::Files;
 use crate::cli::args::CreateRequestArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;

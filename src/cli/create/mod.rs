@@ -4,26 +4,26 @@
 //! Contract: a file that is there is never written to. Of a key that is of no use nothing stays.
 
 mod fetch;
-
-use std::path::{Path, PathBuf};
+mod files;
 
 use zeroize::Zeroizing;
 
 use super::args::{CreateRequestArgs, CreateVerb, Format};
+use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::run::on_one_thread;
 use super::shell::Shell;
+use super::status::objects::request_manifest;
 use super::work::{refused, show};
-use super::{status, yaml};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{self, Loaded};
 use crate::pki;
 use crate::resource::{
     Certificate, CertificateRequest, CertificateRequestSpec, Metadata, is_dns_subdomain,
 };
-use crate::store::atomic;
 use crate::workspace::Request;
+use files::Files;
 
 /// `certctl create`.
 pub(crate) fn create(verb: &CreateVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -39,65 +39,6 @@ pub(crate) fn create(verb: &CreateVerb, shell: &mut Shell) -> Result<ExitCode, C
     } else {
         request(args, &files, &certificate, shell)
     }
-}
-
-/// Where key and chain go.
-struct Files {
-    key: PathBuf,
-    certificate: PathBuf,
-}
-
-impl Files {
-    fn of(args: &CreateRequestArgs) -> Result<Self, CliError> {
-        let or_named = |path: &Option<PathBuf>, end: &str| {
-            path.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{end}", args.name)))
-        };
-        let key = or_named(&args.output_key_file, "key");
-        let certificate = or_named(&args.output_certificate_file, "crt");
-        if args.fetch_certificate && key == certificate {
-            let message = "key and certificate cannot go to the same file";
-            return Err(CliError::new(ExitCode::Usage, message));
-        }
-        let certificate_too = Some(&certificate).filter(|_| args.fetch_certificate);
-        for path in [Some(&key), certificate_too].into_iter().flatten() {
-            if path.symlink_metadata().is_ok() {
-                return Err(is_there(path));
-            }
-        }
-        Ok(Self { key, certificate })
-    }
-
-    /// Writes the key, for its owner alone.
-    fn write_key(&self, pem: &[u8]) -> Result<(), CliError> {
-        write(&self.key, pem, 0o600)
-    }
-
-    /// Writes both, or neither.
-    fn write_both(&self, key: &[u8], chain: &[u8]) -> Result<(), CliError> {
-        self.write_key(key)?;
-        write(&self.certificate, chain, 0o644).inspect_err(|_| self.remove_key())
-    }
-
-    /// Removes the key that was written just now.
-    fn remove_key(&self) {
-        if let Err(error) = std::fs::remove_file(&self.key) {
-            tracing::warn!("{} is of no use and not removed: {error}", self.key.display());
-        }
-    }
-}
-
-fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), CliError> {
-    match atomic::write_once(path, bytes, mode) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(is_there(path)),
-        Err(error) => Err(CliError::new(ExitCode::Output, error)),
-    }
-}
-
-fn is_there(path: &Path) -> CliError {
-    let message = format!("{} is there already, and is not overwritten", path.display());
-    CliError::new(ExitCode::Manifest, message)
-        .hinted("--output-key-file, --output-certificate-file")
 }
 
 /// The one Certificate of the file, and whatever else is in it.
@@ -164,13 +105,10 @@ fn request(
         certificate: None,
         failure_time: None,
     };
-    let object = status::request_manifest(&request);
-    let text = match format {
-        Format::Json => format!("{object:#}\n"),
-        Format::Text | Format::Wide | Format::Yaml | Format::Name | Format::Prometheus => {
-            yaml::document(&object)?
-        }
-    };
+    let object = request_manifest(&request);
+    // A manifest is YAML unless JSON is asked for.
+    let format = if format == Format::Json { format } else { Format::Yaml };
+    let text = document::text(&object, format)?;
     let encoding = spec.private_key.as_ref().and_then(|key| key.encoding).unwrap_or_default();
     let pem: Zeroizing<String> = key.to_pem(encoding);
     files.write_key(pem.as_bytes())?;

@@ -62,3 +62,6 @@ impl Kind {
         }
     }
 }
+
+/// [`Field::default`] of a field that must be there.
+pub const REQUIRED: &str = "required";

@@ -12,7 +12,7 @@ use super::args::ExplainArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
-use field::{Field, Kind, Type};
+use field::{Field, Kind, REQUIRED, Type};
 
 /// `certctl explain`.
 pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -145,9 +145,6 @@ fn unknown(kind: Kind, path: &str) -> CliError {
         None => error.hinted(format_args!("certctl explain {word}")),
     }
 }
-
-/// What the default of a field says that must be there.
-pub const REQUIRED: &str = "required";
 
 /// How the paths of annotations begin.
 pub const ANNOTATIONS: &str = "metadata.annotations.";

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::REQUIRED;
+use super::field::REQUIRED;
 use super::field::{Field, Type, Used, Words};
 use crate::resource::dns01::{FieldKind, SettingsTable};
 use crate::resource::{CertificateSpec, Dns01Provider};

@@ -20,16 +20,17 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use super::args::{Format, InspectArgs};
+use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::work::{open, targets};
-use super::yaml;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::workspace::{Owners, Request};
 use network::Network;
-use report::{Report, Roots};
+pub(in crate::cli) use report::Report;
+use report::Roots;
 use source::{Source, Subject};
 
 /// `certctl inspect`.
@@ -82,19 +83,9 @@ async fn owners(shell: &mut Shell, is_needed: bool) -> Result<Owners, CliError> 
 }
 
 fn render(report: &Report, subject: &Subject, format: Format) -> Result<String, CliError> {
-    let value = || {
-        let mut value =
-            serde_json::to_value(report).map_err(|error| CliError::new(ExitCode::Failed, error))?;
-        if let Some(fields) = value.as_object_mut() {
-            fields.insert("apiVersion".to_owned(), "certctl.io/v1".into());
-            fields.insert("kind".to_owned(), "Inspection".into());
-        }
-        Ok::<_, CliError>(value)
-    };
     match format {
         Format::Text | Format::Wide | Format::Prometheus => Ok(text::page(report)),
-        Format::Json => Ok(format!("{:#}\n", value()?)),
-        Format::Yaml => yaml::document(&value()?),
+        Format::Json | Format::Yaml => document::text(report, format),
         Format::Name => Ok(format!("{}\n", subject.label)),
     }
 }

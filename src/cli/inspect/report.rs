@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use rustls::RootCertStore;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::network::Network;
@@ -13,10 +14,10 @@ use crate::pki::{
     self, CertificateDetails, ChainEntry, KeyMatch, Revocation, chain_entries, issuer_of,
 };
 
-/// What is said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub(in crate::cli) struct Report {
     /// Where it came from.
     pub(super) source: String,
     /// The first certificate.
@@ -44,36 +45,36 @@ pub(super) struct Report {
 }
 
 /// A comparison with a Certificate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SpecMatch {
+pub(in crate::cli) struct SpecMatch {
     pub(super) matches: bool,
     /// The fields that differ.
     pub(super) differences: Vec<&'static str>,
 }
 
 /// A comparison of a server with the state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Served {
+pub(in crate::cli) struct Served {
     pub(super) same: bool,
     /// Lower-case hexadecimal, as `serialNumberHex` is.
     pub(super) state_serial: String,
 }
 
 /// A verdict on trust.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Trust {
+pub(in crate::cli) struct Trust {
     pub(super) trusted: bool,
     /// Why not.
     pub(super) reason: Option<String>,
 }
 
 /// A verdict on revocation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Check {
+pub(in crate::cli) enum Check {
     /// The certificate names nobody to ask.
     NoUrl,
     /// It names nobody who can be asked over HTTP.

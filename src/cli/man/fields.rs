@@ -1,7 +1,7 @@
 //! The fields of certctl.yaml(5): those of `certctl explain`, for people who read on.
 
-use crate::cli::explain::field::{Field, Type, Used};
-use crate::cli::explain::{ANNOTATIONS, REQUIRED, table};
+use crate::cli::explain::field::{Field, REQUIRED, Type, Used};
+use crate::cli::explain::{ANNOTATIONS, table};
 
 /// A section for each part of the table, as text for man(1).
 pub(super) fn sections() -> String {

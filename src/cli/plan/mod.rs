@@ -6,20 +6,17 @@ mod render;
 #[cfg(test)]
 mod tests;
 
-use serde_json::json;
-
 use super::args::{Format, PlanArgs};
+use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::issue::{nothing_found, tell_orphans};
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::work::{open, targets};
-use super::yaml;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::FailureClass;
 use crate::workspace::Request;
-use crate::workspace::plan::Item;
 
 /// Says what `issue` would do with the same words.
 pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -38,8 +35,9 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let now = SystemClock.now();
         let items = Box::pin(workspace.plan(&targets, now)).await?;
         let text = match shell.global.format() {
-            Format::Json => format!("{:#}\n", envelope(&items)),
-            Format::Yaml => yaml::document(&envelope(&items))?,
+            format @ (Format::Json | Format::Yaml) => {
+                document::text(&Items { items: &items }, format)?
+            }
             Format::Name => render::names(&items),
             Format::Text | Format::Wide | Format::Prometheus => {
                 render::page(&items, now, shell.output.data_has_color())
@@ -50,9 +48,4 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
         Ok(exit::of_run(changes.chain(broken), shell.global.exit_code))
     })
-}
-
-/// The plan for programs.
-fn envelope(items: &[Item]) -> serde_json::Value {
-    json!({ "apiVersion": "certctl.io/v1", "kind": "Plan", "items": items })
 }

@@ -1,7 +1,8 @@
 use super::render::{names, page};
 use super::*;
+use crate::cli::document::Object;
 use crate::resource::{IssuerKind, Reason};
-use crate::workspace::plan::{Action, Issuer, Name, Wait};
+use crate::workspace::plan::{Action, Issuer, Item, Name, Wait};
 
 const NOW: &str = "2026-11-21T03:12:09Z";
 
@@ -122,7 +123,7 @@ fn names_are_those_to_which_something_would_be_done() {
 
 #[test]
 fn programs_get_one_versioned_object() {
-    let plan = envelope(&items()[..1]);
+    let plan = serde_json::to_value(Object(Items { items: &items()[..1] })).unwrap();
     let expected = serde_json::json!({
         "apiVersion": "certctl.io/v1",
         "kind": "Plan",

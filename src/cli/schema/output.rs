@@ -1,272 +1,128 @@
-//! `certctl schema output`: JSON Schema of what is printed with -o json.
+//! `certctl schema output`: JSON Schema of what is printed with -o json, made from the types that
+//! are printed.
 //!
-//! Contract: every object says all of its fields, and no others: a field that is printed and not
-//! described here fails a test that holds what the program prints against this. Within
-//! `certctl.io/v1` fields may be added; none is taken away or changes its meaning.
+//! Contract: every object has all of its fields and no others. Within `certctl.io/v1` fields may be
+//! added; none is taken away or changes its meaning.
 
-mod check;
-mod inspect;
-mod status;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema as _, Schema, SchemaGenerator};
+use serde_json::{Value, json};
 
-use serde_json::{Map, Value, json};
+use super::manifest::DRAFT;
+use crate::cli::account::AccountDocument;
+use crate::cli::check::{AcmeItem, DnsDocument, HttpDocument};
+use crate::cli::document::{Document, Items, Object};
+use crate::cli::inspect::Report;
+use crate::cli::result::Results;
+use crate::cli::status::objects::{
+    CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
+    OrderObject, RequestObject,
+};
+use crate::cli::version::VersionDocument;
+use crate::manifest::Diagnostic;
+use crate::workspace::plan;
 
-use super::DRAFT;
-use crate::resource::RevocationReason;
+/// Makes documents of types and lists them: a type that is not here cannot be printed.
+macro_rules! documents {
+    ($($version:ident $kind:literal, $about:literal: $document:ty;)*) => {
+        $(impl Document for $document {
+            const KIND: &'static str = $kind;
+            const API_VERSION: &'static str = $version;
+            const ABOUT: &'static str = $about;
+        })*
+
+        const DOCUMENTS: &[(&str, fn(&mut SchemaGenerator) -> Schema)] =
+            &[$(($kind, Object::<$document>::json_schema)),*];
+    };
+}
+
+documents! {
+    OURS "Version", "`version`.": VersionDocument;
+    OURS "Validation", "`validate`: what is wrong in the manifests.": Items<'_, Diagnostic>;
+    OURS "Plan", "`plan`: what `issue` would do to each certificate.": Items<'_, plan::Item>;
+    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`: what was done.": Results;
+    OURS "Account", "`account show ISSUER`.": AccountDocument<'_>;
+    OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument<'_>>>;
+    OURS "Inspection", "`inspect`: one certificate.": Report;
+    OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
+    OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
+    OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
+    OURS "CertificateList", "`status`.": Items<'_, Object<CertificateObject>>;
+    OURS "IssuerList", "`status issuer`.": Items<'_, IssuerKinds>;
+    OURS "CertificateRequestList", "`status request`.": Items<'_, Object<RequestObject>>;
+    OURS "OrderList", "`status order`.": Items<'_, Object<OrderObject>>;
+    OURS "ChallengeList", "`status challenge`.": Items<'_, Object<ChallengeObject>>;
+    CERT_MANAGER "Certificate", "`status NAME`.": CertificateObject;
+    CERT_MANAGER "Issuer", "`status issuer NAME`.": IssuerObject;
+    CERT_MANAGER "ClusterIssuer", "`status issuer NAME`.": ClusterIssuerObject;
+    CERT_MANAGER "CertificateRequest", "`status request NAME`.": RequestObject;
+    ACME "Order", "`status order NAME`.": OrderObject;
+    ACME "Challenge", "`status challenge NAME`.": ChallengeObject;
+}
 
 /// The schema of any output.
 pub fn any() -> Value {
-    let kinds = kinds().map(|(_, schema)| schema);
-    json!({
-        "$schema": DRAFT,
-        "title": "Outputs of certctl",
-        "oneOf": kinds.collect::<Vec<_>>(),
-    })
+    let kinds: Vec<Value> = kinds().map(|(_, schema)| schema.into()).collect();
+    json!({ "$schema": DRAFT, "title": "Outputs of certctl", "oneOf": kinds })
 }
 
 /// The schema of the output of one kind, such as `Plan`.
 pub fn of(kind: &str) -> Option<Value> {
     let (_, mut schema) = kinds().find(|(known, _)| *known == kind)?;
-    schema.as_object_mut()?.insert("$schema".to_owned(), json!(DRAFT));
-    Some(schema)
+    schema.insert("$schema".to_owned(), DRAFT.into());
+    Some(schema.into())
 }
 
 /// Every kind of output.
-pub fn kinds() -> impl Iterator<Item = (&'static str, Value)> {
-    let own = [
-        document("Version", "`version`.", &version()),
-        list("Validation", "`validate`: what is wrong in the manifests.", diagnostic()),
-        list("Plan", "`plan`: what `issue` would do to each certificate.", plan_item()),
-        document("Result", "`issue`, `renew`, `deploy`, `revoke`: what was done.", &result()),
-        list("AccountList", "`account show`.", account()),
-    ];
-    let account = [("Account", account())];
-    own.into_iter()
-        .chain(account)
-        .chain(status::kinds())
-        .chain(inspect::kinds())
-        .chain(check::kinds())
-}
-
-/// A mapping with these fields and no others; one whose name ends in `?` may be missing.
-fn object(fields: &[(&str, Value)]) -> Value {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for (name, schema) in fields {
-        let bare = name.trim_end_matches('?');
-        properties.insert(bare.to_owned(), schema.clone());
-        if bare == *name {
-            required.push(bare);
+pub fn kinds() -> impl Iterator<Item = (&'static str, Schema)> {
+    let settings = SchemaSettings::draft07().for_serialize();
+    let mut generator =
+        settings.with(|settings| settings.inline_subschemas = true).into_generator();
+    DOCUMENTS.iter().map(move |(kind, schema_of)| {
+        let mut schema = schema_of(&mut generator);
+        Strict.transform(&mut schema);
+        for transform in generator.transforms_mut() {
+            transform.transform(&mut schema);
         }
-    }
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
+        (*kind, schema)
     })
 }
 
-/// The same with a kind.
-fn kind(api_version: &str, kind: &str, fields: &[(&str, Value)]) -> Value {
-    let own = [("apiVersion", json!({ "const": api_version })), ("kind", json!({ "const": kind }))];
-    let fields: Vec<(&str, Value)> = own.into_iter().chain(fields.iter().cloned()).collect();
-    let mut schema = object(&fields);
-    if let Some(map) = schema.as_object_mut() {
-        map.insert("title".to_owned(), json!(kind));
+/// An object has no other fields than those of its schema, and a field that may be missing is left
+/// out where it has no value: it is never null.
+#[derive(Clone, Copy)]
+struct Strict;
+
+impl Transform for Strict {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let required = schema.get("required").cloned().unwrap_or_default();
+        let is_required = |name: &str| {
+            required.as_array().is_some_and(|names| names.iter().any(|one| one == name))
+        };
+        let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+            return;
+        };
+        for (_, field) in fields.iter_mut().filter(|(name, _)| !is_required(name)) {
+            never_null(field);
+        }
+        if schema.get("additionalProperties").is_none() {
+            schema.insert("additionalProperties".to_owned(), false.into());
+        }
     }
-    schema
 }
 
-fn document(
-    name: &'static str,
-    about: &str,
-    fields: &[(&'static str, Value)],
-) -> (&'static str, Value) {
-    (name, described(kind(OURS, name, fields), about))
-}
-
-fn list(name: &'static str, about: &str, item: Value) -> (&'static str, Value) {
-    document(name, about, &[("items", list_of(item))])
-}
-
-fn described(mut schema: Value, about: &str) -> Value {
-    if let Some(map) = schema.as_object_mut() {
-        map.insert("description".to_owned(), json!(about));
+fn never_null(schema: &mut Value) {
+    if let Some(types) = schema.get_mut("type").and_then(Value::as_array_mut) {
+        types.retain(|one| one != "null");
     }
-    schema
+    if let Some(either) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        either.retain(|one| one.get("type").is_none_or(|one| one != "null"));
+    }
 }
 
-fn list_of(item: Value) -> Value {
-    of_type("array", "items", item)
-}
-
-/// A schema of a type with one more word.
-fn of_type(name: &str, word: &str, rule: Value) -> Value {
-    let words = [("type".to_owned(), json!(name)), (word.to_owned(), rule)];
-    Map::from_iter(words).into()
-}
-
-fn text() -> Value {
-    json!({ "type": "string" })
-}
-
-fn time() -> Value {
-    json!({ "type": "string", "format": "date-time" })
-}
-
-fn integer() -> Value {
-    json!({ "type": "integer" })
-}
-
-fn boolean() -> Value {
-    json!({ "type": "boolean" })
-}
-
-fn word(words: &[&str]) -> Value {
-    json!({ "enum": words })
-}
-
-fn or_null(schema: Value) -> Value {
-    let either = vec![schema, json!({ "type": "null" })];
-    Map::from_iter([("anyOf".to_owned(), either.into())]).into()
-}
-
-fn map_of(value: Value) -> Value {
-    of_type("object", "additionalProperties", value)
-}
-
-fn version() -> Vec<(&'static str, Value)> {
-    let directory = json!({ "anyOf": [
-        object(&[("path", text()), ("origin", text())]),
-        object(&[("error", text())]),
-        { "type": "null" },
-    ] });
-    let directories = object(&[
-        ("config", directory.clone()),
-        ("state", directory.clone()),
-        ("credentials", directory),
-    ]);
-    let file = object(&[("path", text()), ("errors", list_of(diagnostic()))]);
-    let setting = object(&[("name", text()), ("value", or_null(text())), ("origin", text())]);
-    vec![
-        ("version", text()),
-        ("platform", text()),
-        ("directories", directories),
-        ("configFile", or_null(file)),
-        ("settings", list_of(setting)),
-        ("features", list_of(text())),
-        ("dnsProviders", list_of(text())),
-    ]
-}
-
-/// What is wrong in a file; on stderr it has `timestamp`, `level` and `message` as well.
-fn diagnostic() -> Value {
-    object(&[
-        ("code", described(text(), "Such as E0102; never changes its meaning.")),
-        ("severity", word(&["error", "warning"])),
-        ("file", text()),
-        ("line", described(integer(), "Counted from 1; 0 when it is about the whole file.")),
-        ("column", integer()),
-        ("endColumn", integer()),
-        ("path", described(text(), "The field, such as spec.dnsNames[0].")),
-        ("message", text()),
-        ("suggestion", or_null(text())),
-    ])
-}
-
-fn plan_item() -> Value {
-    let actions = word(&[
-        "issue", "renew", "adopt", "rollback", "relink", "rewrite", "deploy", "wait", "nothing",
-    ]);
-    let name = object(&[
-        ("name", text()),
-        ("solver", word(&["http-01", "dns-01", "none"])),
-        ("provider?", text()),
-    ]);
-    let issuer = object(&[
-        ("kind", word(&["Issuer", "ClusterIssuer"])),
-        ("name", text()),
-        ("server", text()),
-    ]);
-    object(&[
-        ("namespace", text()),
-        ("name", text()),
-        ("action", actions.clone()),
-        ("also?", list_of(actions)),
-        ("reason?", described(text(), "cert-manager's reason.")),
-        ("message?", text()),
-        ("wait?", object(&[("until?", time()), ("why", text())])),
-        ("differs?", list_of(text())),
-        ("names", list_of(name)),
-        ("added?", list_of(text())),
-        ("removed?", list_of(text())),
-        ("issuer", issuer),
-        ("orders", described(integer(), "How many new orders this would cost.")),
-        ("order?", described(text(), "The order that would be gone on with.")),
-        ("cleanUps?", integer()),
-        ("notAfter?", time()),
-        ("renewalTime?", time()),
-    ])
-}
-
-fn result() -> Vec<(&'static str, Value)> {
-    let classes = ["precondition", "challenge", "ca", "unreachable", "output", "state", "other"];
-    let fault = object(&[("class", word(&classes)), ("message", text())]);
-    let endings = [
-        "issued",
-        "unchanged",
-        "rewritten",
-        "deferred",
-        "locked",
-        "pending",
-        "failed",
-        "interrupted",
-    ];
-    let item = object(&[
-        ("namespace", text()),
-        ("name", text()),
-        ("ending", word(&endings)),
-        ("reason?", described(text(), "cert-manager's reason of a failure.")),
-        ("message?", text()),
-        ("revision?", integer()),
-        ("notAfter?", time()),
-        ("renewalTime?", time()),
-        ("files?", described(list_of(text()), "The paths that servers read.")),
-        ("order?", described(text(), "The order that the next run goes on with.")),
-        ("failedIssuanceAttempts?", integer()),
-        ("nextAttempt?", described(time(), "Not before then; without it, the next run.")),
-        ("error?", fault.clone()),
-        ("deployError?", fault),
-    ]);
-    let reasons = RevocationReason::ALL.map(|reason| reason.to_string());
-    let revocation = object(&[
-        ("certificate?", text()),
-        ("serial", text()),
-        ("reason", json!({ "enum": reasons })),
-        ("state", word(&["revoked", "owed", "failed"])),
-        ("message?", text()),
-    ]);
-    vec![("items", list_of(item)), ("revocations?", list_of(revocation))]
-}
-
-fn account() -> Value {
-    let identity = object(&[
-        ("directoryURL", text()),
-        ("kind", word(&["Issuer", "ClusterIssuer"])),
-        ("namespace", text()),
-        ("secretName", text()),
-    ]);
-    let deeds = ["register", "find", "updateContacts", "nothing", "deactivate", "deactivated"];
-    let account = object(&[
-        ("identity", identity),
-        ("deed", described(word(&deeds), "What comes next.")),
-        ("publicKey", text()),
-        ("url?", text()),
-        ("contacts?", list_of(text())),
-        ("termsOfService?", text()),
-    ]);
-    kind(OURS, "Account", &[("account", account)])
-}
-
-/// Where these outputs are versioned.
+/// Where each kind is versioned.
 const OURS: &str = "certctl.io/v1";
+const CERT_MANAGER: &str = "cert-manager.io/v1";
+const ACME: &str = "acme.cert-manager.io/v1";

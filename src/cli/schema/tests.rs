@@ -1,6 +1,9 @@
 use std::path::{Path, PathBuf};
 
-use super::*;
+use serde_json::{Value, json};
+
+use super::manifest::{any, of};
+use crate::cli::explain::field::Kind;
 
 /// Holds a value against a schema, as far as these schemas go.
 fn faults(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {

@@ -1,11 +1,15 @@
 //! `certctl status issuer|order|challenge|request`: one line per object.
 
-use serde_json::Value;
-
 use super::issuance::{challenge_name, reason, state};
+use super::noun::Noun;
+use super::objects;
+use super::scene::Scene;
 use super::table::{Cell, render_in};
 use super::waiting::{identifier, type_word};
-use super::{Noun, Scene, objects};
+
+use crate::cli::args::Format;
+use crate::cli::document;
+use crate::cli::error::CliError;
 use crate::cli::output::Paint;
 use crate::cli::time::{self, length};
 use crate::resource::{
@@ -94,15 +98,6 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// cert-manager's object.
-    pub(super) fn to_value(self) -> Value {
-        match self {
-            Self::Request(request) => objects::request(request),
-            Self::Order(order) => objects::order(order),
-            Self::Challenge(order, index, challenge) => objects::challenge(order, index, challenge),
-        }
-    }
-
     fn row(self, wide: bool, scene: &Scene) -> Vec<Cell> {
         let mut row = vec![Cell::from(self.namespace()), Cell::from(self.name())];
         match self {
@@ -117,6 +112,33 @@ impl<'a> Object<'a> {
 fn challenges_of(order: &Order) -> impl Iterator<Item = Object<'_>> {
     let challenges = order.challenges.iter().enumerate();
     challenges.map(move |(index, challenge)| Object::Challenge(order, index, challenge))
+}
+
+/// cert-manager's objects.
+pub(super) fn documents(
+    noun: Noun,
+    found: &[Object<'_>],
+    by_name: bool,
+    format: Format,
+) -> Result<String, CliError> {
+    let (mut requests, mut orders, mut challenges) = (Vec::new(), Vec::new(), Vec::new());
+    for object in found {
+        match *object {
+            Object::Request(request) => requests.push(document::Object(objects::request(request))),
+            Object::Order(order) => orders.push(document::Object(objects::order(order))),
+            Object::Challenge(order, index, challenge) => {
+                let object = objects::challenge(order, index, challenge);
+                challenges.push(document::Object(object));
+            }
+        }
+    }
+    match noun {
+        Noun::Order => document::list(&orders, by_name, format),
+        Noun::Challenge => document::list(&challenges, by_name, format),
+        Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => {
+            document::list(&requests, by_name, format)
+        }
+    }
 }
 
 /// Requests, orders or challenges; `wide` adds URLs and keys.

@@ -7,7 +7,8 @@
 mod detail;
 mod issuance;
 mod lists;
-mod objects;
+mod noun;
+pub(in crate::cli) mod objects;
 mod overview;
 mod page;
 mod prometheus;
@@ -19,68 +20,18 @@ pub(crate) mod verb;
 mod verdict;
 mod waiting;
 
-use std::ffi::{OsStr, OsString};
-
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use super::args::Format;
+use super::document::{self, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::yaml;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};
-pub(in crate::cli) use objects::request_manifest;
+pub use noun::Noun;
 pub use scene::Scene;
 pub use table::Room;
 pub use verdict::Verdict;
-
-/// The kinds of objects that have a status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// cert-manager's kinds.
-pub enum Noun {
-    Certificate,
-    Issuer,
-    CertificateRequest,
-    Order,
-    Challenge,
-}
-
-impl Noun {
-    /// Takes a leading kind from the words of `status`; without one they are certificates. To see
-    /// a certificate whose name is a kind, write `certificate order` or `default/order`.
-    pub fn split(words: &[OsString]) -> (Self, &[OsString]) {
-        if let [first, rest @ ..] = words
-            && let Some(noun) = Self::parse(first)
-        {
-            return (noun, rest);
-        }
-        (Self::Certificate, words)
-    }
-
-    fn parse(word: &OsStr) -> Option<Self> {
-        match word.to_str()? {
-            "certificate" | "certificates" | "cert" | "certs" | "crt" => Some(Self::Certificate),
-            "issuer" | "issuers" | "clusterissuer" | "clusterissuers" => Some(Self::Issuer),
-            "request" | "requests" | "certificaterequest" | "certificaterequests" | "cr" => {
-                Some(Self::CertificateRequest)
-            }
-            "order" | "orders" => Some(Self::Order),
-            "challenge" | "challenges" => Some(Self::Challenge),
-            _ => None,
-        }
-    }
-
-    fn kind(self) -> &'static str {
-        match self {
-            Self::Certificate => "Certificate",
-            Self::Issuer => "Issuer",
-            Self::CertificateRequest => "CertificateRequest",
-            Self::Order => "Order",
-            Self::Challenge => "Challenge",
-        }
-    }
-}
 
 /// The status of certificates. `names` tells whether they were asked for by name: then people get
 /// a page for each, else the table.
@@ -98,7 +49,7 @@ pub fn certificates(
         Format::Text | Format::Wide => Ok(overview::overview(views, wide, scene)),
         Format::Json | Format::Yaml => {
             let objects = views.iter().map(|view| objects::certificate(view, scene.now));
-            machine(Noun::Certificate, &objects.collect::<Vec<_>>(), names, scene.format)
+            document::list(&objects.map(Object).collect::<Vec<_>>(), names, scene.format)
         }
         Format::Name => {
             Ok(lines(views.iter().map(|view| format!("certificate/{}", view.key.name))))
@@ -135,8 +86,8 @@ pub fn issuers(
             Ok(lists::issuers(&found, scene.format == Format::Wide, scene))
         }
         Format::Json | Format::Yaml => {
-            let objects: Vec<Value> = found.into_iter().map(objects::issuer).collect();
-            machine(Noun::Issuer, &objects, names.len() == 1, scene.format)
+            let objects: Vec<_> = found.into_iter().map(objects::issuer).collect();
+            document::list(&objects, names.len() == 1, scene.format)
         }
         Format::Name => {
             let line = |view: &&IssuerView| {
@@ -169,8 +120,7 @@ pub fn objects_of(
             Ok(lists::objects(noun, &found, scene.format == Format::Wide, scene))
         }
         Format::Json | Format::Yaml => {
-            let objects: Vec<Value> = found.iter().map(|object| object.to_value()).collect();
-            machine(noun, &objects, names.len() == 1, scene.format)
+            lists::documents(noun, &found, names.len() == 1, scene.format)
         }
         Format::Name => {
             let kind = noun.kind().to_lowercase();
@@ -210,20 +160,4 @@ fn no_metrics(noun: Noun) -> CliError {
 
 fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.fold(String::new(), |text, line| text + &line + "\n")
-}
-
-/// Objects for programs: a list, but the one object itself when one was asked for by name.
-fn machine(noun: Noun, items: &[Value], by_name: bool, format: Format) -> Result<String, CliError> {
-    if format == Format::Yaml {
-        return yaml::stream(items);
-    }
-    if let ([item], true) = (items, by_name) {
-        return Ok(format!("{item:#}\n"));
-    }
-    let list = json!({
-        "apiVersion": "certctl.io/v1",
-        "kind": format!("{}List", noun.kind()),
-        "items": items,
-    });
-    Ok(format!("{list:#}\n"))
 }

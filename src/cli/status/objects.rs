@@ -2,26 +2,110 @@
 //!
 //! Contract: each object validates against cert-manager's v1 schemas. What certctl knows beyond
 //! them stands in annotations under `status.certctl.io/`. A state that the schema has no word for
-//! is written as `errored`, and its own word goes into the reason.
+//! is written as `errored`, and its own word goes into the reason. Their schemas are made from these
+//! types; those of specs and of metadata from the table of the manifests' fields.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::issuance::{challenge_name, plain_reason};
 use super::verdict::Verdict;
-use crate::cli::time::rfc3339;
+use crate::cli::document::Object;
+use crate::cli::explain::field::Kind;
+use crate::cli::schema::manifest::mapping;
 use crate::resource::{
     AuthorizationState, CertificateRequest, CertificateSpec, CertificateStatus, Challenge,
-    Condition, Identifier, Metadata, NamespacedName, Order, OrderState, Solver,
+    Condition, ConditionStatus, ConditionType, Identifier, IssuerKind, Metadata, NamespacedName,
+    Order, OrderState, Rfc3339, Solver, Usage, rfc3339,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
+/// What certctl adds to a Certificate as annotations under `status.certctl.io/`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct Notes {
+    /// What it comes to, in a word or two, such as READY or PENDING DEPLOY.
+    verdict: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_attempt: Option<Rfc3339>,
+    /// The folder that servers read.
+    secret_path: String,
+    /// What is wrong with the links by which servers reach the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    links: Option<String>,
+    /// "true" while a certificate of certctl's own stands in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temporary: Option<&'static str>,
+    /// Lower-case hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    serial_number: Option<String>,
+    /// Of the leaf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint_sha256: Option<String>,
+    /// The revision that `certctl rollback` replaced by an earlier one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rolled_back_from: Option<String>,
+    /// The order under way, or the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<String>,
+    /// The root cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_failure: Option<String>,
+}
+
+/// See [`certificate`].
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct CertificateObject {
+    #[schemars(schema_with = "certificate_metadata")]
+    metadata: Value,
+    #[schemars(schema_with = "certificate_spec")]
+    spec: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<CertificateState>,
+}
+
+/// cert-manager's CertificateStatus.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CertificateState {
+    conditions: Vec<ConditionObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_issuance_attempts: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_failure_time: Option<Rfc3339>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_before: Option<Rfc3339>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_after: Option<Rfc3339>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    renewal_time: Option<Rfc3339>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_private_key_secret_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ConditionObject {
+    #[serde(rename = "type")]
+    kind: ConditionType,
+    status: ConditionStatus,
+    reason: String,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_transition_time: Option<Rfc3339>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    observed_generation: Option<i64>,
+}
+
 /// A Certificate; without a manifest its spec is that of the newest request, and without one of
 /// those it says no more than which Secret it owns.
-pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Value {
+pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> CertificateObject {
     let secret_name = view.record.as_ref().map(|record| record.secret_name.clone());
     let bare_spec = CertificateSpec {
         secret_name: secret_name.unwrap_or_default(),
@@ -34,150 +118,319 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Value {
         namespace: view.key.namespace.clone(),
         ..Metadata::default()
     };
-    let mut metadata = own.unwrap_or(&bare).clone();
-    let mut note = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            metadata.annotations.insert(format!("status.certctl.io/{name}"), value);
-        }
-    };
     let leaf = view.readable_leaf();
-    note("verdict", Some(Verdict::of(view, now).word().to_owned()));
-    note("next-attempt", view.next_attempt.map(rfc3339));
-    note("secret-path", Some(view.secret_path.to_string_lossy().into_owned()));
-    note("links", view.links.as_ref().map(|repair| repair.what.clone()));
-    note("temporary", view.is_temporary().then(|| "true".to_owned()));
-    note("serial-number", leaf.map(|leaf| leaf.serial.clone()));
-    note("fingerprint-sha256", leaf.map(|leaf| leaf.fingerprint.clone()));
-    let back = view.went_back();
-    note("rolled-back-from", back.map(|back| back.from.to_string()));
-    note("order", view.order().map(|order| order.name.clone()));
-    let failure = view.record.as_ref().and_then(|record| record.last_failure.as_ref());
-    note("last-failure", failure.map(|failure| failure.to_string()));
     let record = view.record.as_ref();
+    let failure = record.and_then(|record| record.last_failure.as_ref());
+    let notes = Notes {
+        verdict: Verdict::of(view, now).word().to_owned(),
+        next_attempt: view.next_attempt.map(Rfc3339),
+        secret_path: view.secret_path.to_string_lossy().into_owned(),
+        links: view.links.as_ref().map(|repair| repair.what.clone()),
+        temporary: view.is_temporary().then_some("true"),
+        serial_number: leaf.map(|leaf| leaf.serial.clone()),
+        fingerprint_sha256: leaf.map(|leaf| leaf.fingerprint.clone()),
+        rolled_back_from: view.went_back().map(|back| back.from.to_string()),
+        order: view.order().map(|order| order.name.clone()),
+        last_failure: failure.map(ToString::to_string),
+    };
+    let mut metadata = own.unwrap_or(&bare).clone();
+    for (name, note) in plain(&notes).as_object().into_iter().flatten() {
+        let note = note.as_str().unwrap_or_default().to_owned();
+        metadata.annotations.insert(note_name(name), note);
+    }
     let mut metadata = meta(&metadata, record.map(|record| record.creation_timestamp));
     if let (Some(map), Some(record)) = (metadata.as_object_mut(), record) {
         map.insert("generation".into(), record.generation.into());
     }
-    let mut object = Map::new();
-    object.insert("apiVersion".into(), CERT_MANAGER.into());
-    object.insert("kind".into(), "Certificate".into());
-    object.insert("metadata".into(), metadata);
-    object.insert("spec".into(), plain(spec));
-    if let Some(record) = record {
-        object.insert("status".into(), certificate_status(&record.status));
+    CertificateObject {
+        metadata,
+        spec: plain(spec),
+        status: record.map(|record| certificate_status(&record.status)),
     }
-    object.into()
 }
 
-fn certificate_status(status: &CertificateStatus) -> Value {
-    without_nulls(json!({
-        "conditions": conditions(&status.conditions, true),
-        "revision": status.revision,
-        "failedIssuanceAttempts": status.failed_issuance_attempts,
-        "lastFailureTime": status.last_failure_time.map(rfc3339),
-        "notBefore": status.not_before.map(rfc3339),
-        "notAfter": status.not_after.map(rfc3339),
-        "renewalTime": status.renewal_time.map(rfc3339),
-        "nextPrivateKeySecretName": status.next_private_key_secret_name,
-    }))
+fn certificate_status(status: &CertificateStatus) -> CertificateState {
+    CertificateState {
+        conditions: conditions(&status.conditions, true),
+        revision: status.revision,
+        failed_issuance_attempts: status.failed_issuance_attempts,
+        last_failure_time: status.last_failure_time.map(Rfc3339),
+        not_before: status.not_before.map(Rfc3339),
+        not_after: status.not_after.map(Rfc3339),
+        renewal_time: status.renewal_time.map(Rfc3339),
+        next_private_key_secret_name: status.next_private_key_secret_name.clone(),
+    }
+}
+
+fn note_name(name: &str) -> String {
+    format!("status.certctl.io/{name}")
+}
+
+/// That of manifests, with the annotations that certctl adds.
+fn certificate_metadata(generator: &mut SchemaGenerator) -> Schema {
+    let mut metadata = mapping(Kind::Certificate, "metadata");
+    let notes = Notes::json_schema(generator);
+    let notes = notes.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let known = metadata.pointer_mut("/properties/annotations/properties");
+    if let Some(known) = known.and_then(Value::as_object_mut) {
+        let text = |mut note: Value| {
+            if let Some(note) = note.as_object_mut() {
+                note.insert("type".into(), "string".into());
+            }
+            note
+        };
+        known.extend(notes.into_iter().map(|(name, note)| (note_name(&name), text(note))));
+    }
+    of_manifest(metadata)
+}
+
+fn plain_metadata(_: &mut SchemaGenerator) -> Schema {
+    of_manifest(mapping(Kind::Certificate, "metadata"))
+}
+
+fn certificate_spec(_: &mut SchemaGenerator) -> Schema {
+    of_manifest(mapping(Kind::Certificate, "spec"))
+}
+
+fn issuer_ref(_: &mut SchemaGenerator) -> Schema {
+    of_manifest(mapping(Kind::Certificate, "spec.issuerRef"))
+}
+
+fn issuer_metadata(_: &mut SchemaGenerator) -> Schema {
+    of_manifest(mapping(Kind::Issuer, "metadata"))
+}
+
+fn issuer_spec(_: &mut SchemaGenerator) -> Schema {
+    of_manifest(mapping(Kind::Issuer, "spec"))
+}
+
+fn solver_schema(_: &mut SchemaGenerator) -> Schema {
+    of_manifest(mapping(Kind::Issuer, "spec.acme.solvers"))
+}
+
+fn of_manifest(schema: Value) -> Schema {
+    Schema::try_from(schema).unwrap_or_default()
 }
 
 /// A CertificateRequest.
-pub(super) fn request(request: &CertificateRequest) -> Value {
-    let spec = &request.spec;
-    json!({
-        "apiVersion": CERT_MANAGER,
-        "kind": "CertificateRequest",
-        "metadata": meta(&request.metadata, Some(request.creation_timestamp)),
-        "spec": without_nulls(json!({
-            "request": STANDARD.encode(&spec.request),
-            "duration": spec.duration.map(|duration| duration.to_string()),
-            "isCA": spec.is_ca.then_some(true),
-            "usages": spec.usages,
-            "issuerRef": spec.issuer_ref,
-        })),
-        "status": without_nulls(json!({
-            "conditions": conditions(&request.conditions, false),
-            "certificate": request.certificate.as_ref().map(|pem| STANDARD.encode(pem)),
-            "failureTime": request.failure_time.map(rfc3339),
-        })),
-    })
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct RequestObject {
+    #[schemars(schema_with = "plain_metadata")]
+    metadata: Value,
+    spec: RequestSpec,
+    /// Missing in a manifest that is yet to be granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<RequestState>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RequestSpec {
+    /// The CSR: base64 of PEM.
+    request: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration: Option<String>,
+    #[serde(rename = "isCA", skip_serializing_if = "Option::is_none")]
+    is_ca: Option<bool>,
+    usages: Vec<Usage>,
+    #[schemars(schema_with = "issuer_ref")]
+    issuer_ref: Value,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RequestState {
+    conditions: Vec<ConditionObject>,
+    /// The chain: base64 of PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure_time: Option<Rfc3339>,
+}
+
+/// A CertificateRequest.
+pub(super) fn request(request: &CertificateRequest) -> RequestObject {
+    RequestObject {
+        metadata: meta(&request.metadata, Some(request.creation_timestamp)),
+        status: Some(RequestState {
+            conditions: conditions(&request.conditions, false),
+            certificate: request.certificate.as_ref().map(|pem| STANDARD.encode(pem)),
+            failure_time: request.failure_time.map(Rfc3339),
+        }),
+        ..request_manifest(request)
+    }
 }
 
 /// The same as a manifest, for others to grant.
-pub(in crate::cli) fn request_manifest(of: &CertificateRequest) -> Value {
-    let mut object = request(of);
-    if let Some(map) = object.as_object_mut() {
-        map.remove("status");
+pub(in crate::cli) fn request_manifest(request: &CertificateRequest) -> RequestObject {
+    let spec = &request.spec;
+    RequestObject {
+        metadata: meta(&request.metadata, None),
+        spec: RequestSpec {
+            request: STANDARD.encode(&spec.request),
+            duration: spec.duration.map(|duration| duration.to_string()),
+            is_ca: spec.is_ca.then_some(true),
+            usages: spec.usages.clone(),
+            issuer_ref: plain(&spec.issuer_ref),
+        },
+        status: None,
     }
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("creationTimestamp");
-    }
-    object
 }
 
 /// An Order.
-pub(super) fn order(order: &Order) -> Value {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct OrderObject {
+    metadata: OwnedMetadata,
+    spec: OrderSpec,
+    status: OrderStatus,
+}
+
+/// The metadata of what belongs to a certificate.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct OwnedMetadata {
+    name: String,
+    namespace: String,
+    creation_timestamp: Rfc3339,
+    annotations: OwnedAnnotations,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct OwnedAnnotations {
+    #[serde(rename = "cert-manager.io/certificate-name")]
+    certificate_name: String,
+    #[serde(rename = "cert-manager.io/certificate-revision")]
+    certificate_revision: String,
+    /// What the last self-check of the challenge saw, in JSON.
+    #[serde(rename = "status.certctl.io/check", skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
+    /// What the last self-check of each challenge saw, in JSON.
+    #[serde(rename = "status.certctl.io/checks", skip_serializing_if = "Option::is_none")]
+    checks: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct OrderSpec {
+    /// The CSR: base64 of DER.
+    request: String,
+    #[schemars(schema_with = "issuer_ref")]
+    issuer_ref: Value,
+    dns_names: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ip_addresses: Vec<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    profile: String,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct OrderStatus {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(rename = "finalizeURL", skip_serializing_if = "Option::is_none")]
+    finalize_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<State>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    authorizations: Vec<AuthorizationItem>,
+    /// The chain: base64 of PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure_time: Option<Rfc3339>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AuthorizationItem {
+    url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identifier: Option<String>,
+    wildcard: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial_state: Option<State>,
+    challenges: Vec<OfferedItem>,
+}
+
+/// A challenge that the CA offers.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct OfferedItem {
+    #[serde(rename = "type")]
+    kind: String,
+    url: String,
+    token: String,
+}
+
+/// The states of an order or a challenge that cert-manager's schema has.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Pending,
+    Ready,
+    Processing,
+    Valid,
+    Invalid,
+    Expired,
+    Errored,
+}
+
+/// An Order.
+pub(super) fn order(order: &Order) -> OrderObject {
     let spec = &order.spec;
-    let dns: Vec<&Identifier> =
-        spec.identifiers.iter().filter(|id| matches!(id, Identifier::Dns(_))).collect();
-    let ip: Vec<&Identifier> =
-        spec.identifiers.iter().filter(|id| matches!(id, Identifier::Ip(_))).collect();
-    let words = |ids: &[&Identifier]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let authorizations: Vec<Value> = order
-        .authorizations
-        .iter()
-        .map(|authorization| {
-            let offered = authorization.challenges.iter().map(|challenge| {
-                json!({ "type": challenge.kind.as_str(), "url": challenge.url, "token": challenge.token })
-            });
-            without_nulls(json!({
-                "url": authorization.url,
-                "identifier": authorization.identifier.as_ref().map(ToString::to_string),
-                "wildcard": authorization.wildcard,
-                "initialState": authorization.initial_state.as_ref().and_then(state_word),
-                "challenges": offered.collect::<Vec<_>>(),
-            }))
-        })
-        .collect();
+    let words = |is_wanted: fn(&&Identifier) -> bool| {
+        spec.identifiers.iter().filter(is_wanted).map(ToString::to_string).collect()
+    };
+    let authorizations = order.authorizations.iter().map(|authorization| {
+        let offered = authorization.challenges.iter().map(|challenge| OfferedItem {
+            kind: challenge.kind.as_str().to_owned(),
+            url: challenge.url.clone(),
+            token: challenge.token.clone(),
+        });
+        AuthorizationItem {
+            url: authorization.url.clone(),
+            identifier: authorization.identifier.as_ref().map(ToString::to_string),
+            wildcard: authorization.wildcard,
+            initial_state: authorization.initial_state.as_ref().and_then(state_word),
+            challenges: offered.collect(),
+        }
+    });
     let (state, foreign) = match &order.state {
         OrderState::Unknown => (None, None),
         OrderState::Other(word) => (None, Some(word.as_str())),
-        OrderState::Pending
-        | OrderState::Ready
-        | OrderState::Processing
-        | OrderState::Valid
-        | OrderState::Invalid
-        | OrderState::Expired
-        | OrderState::Errored => (Some(order.state.as_str()), None),
+        OrderState::Pending => (Some(State::Pending), None),
+        OrderState::Ready => (Some(State::Ready), None),
+        OrderState::Processing => (Some(State::Processing), None),
+        OrderState::Valid => (Some(State::Valid), None),
+        OrderState::Invalid => (Some(State::Invalid), None),
+        OrderState::Expired => (Some(State::Expired), None),
+        OrderState::Errored => (Some(State::Errored), None),
     };
     let checks = order.challenges.iter().filter(|challenge| challenge.check.is_some());
     let checks: Vec<Value> = checks.map(checked).collect();
-    let mut object = json!({
-        "apiVersion": ACME,
-        "kind": "Order",
-        "metadata": owned(&order.name, &spec.certificate, spec.revision, order.creation_timestamp),
-        "spec": without_nulls(json!({
-            "request": STANDARD.encode(&spec.request),
-            "issuerRef": spec.issuer_ref,
-            "dnsNames": words(&dns),
-            "ipAddresses": (!ip.is_empty()).then(|| words(&ip)),
-            "profile": Some(&spec.profile).filter(|profile| !profile.is_empty()),
-        })),
-        "status": without_nulls(json!({
-            "url": order.url(),
-            "finalizeURL": order.phase.urls().map(|urls| &urls.finalize_url),
-            "state": state,
-            "reason": reason_or(&order.reason, foreign),
-            "authorizations": authorizations,
-            "certificate": order.certificate().map(|pem| STANDARD.encode(pem)),
-            "failureTime": order.failure_time().map(rfc3339),
-        })),
-    });
-    if !checks.is_empty() {
-        annotate(&mut object, "checks", &Value::from(checks));
+    let mut metadata =
+        owned(&order.name, &spec.certificate, spec.revision, order.creation_timestamp);
+    metadata.annotations.checks = (!checks.is_empty()).then(|| Value::from(checks).to_string());
+    OrderObject {
+        metadata,
+        spec: OrderSpec {
+            request: STANDARD.encode(&spec.request),
+            issuer_ref: plain(&spec.issuer_ref),
+            dns_names: words(|id| matches!(id, Identifier::Dns(_))),
+            ip_addresses: words(|id| matches!(id, Identifier::Ip(_))),
+            profile: spec.profile.clone(),
+        },
+        status: OrderStatus {
+            url: order.url().map(str::to_owned),
+            finalize_url: order.phase.urls().map(|urls| urls.finalize_url.clone()),
+            state,
+            reason: reason_or(&order.reason, foreign),
+            authorizations: authorizations.collect(),
+            certificate: order.certificate().map(|pem| STANDARD.encode(pem)),
+            failure_time: order.failure_time().map(Rfc3339),
+        },
     }
-    object
 }
 
 /// What the last self-check of a challenge saw, and which challenge that is.
@@ -191,16 +444,47 @@ fn checked(challenge: &Challenge) -> Value {
     })
 }
 
-/// Adds what cert-manager's schema has no field for, as JSON in an annotation.
-fn annotate(object: &mut Value, name: &str, value: &Value) {
-    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-    if let Some(annotations) = annotations {
-        annotations.insert(format!("status.certctl.io/{name}"), value.to_string().into());
-    }
+/// A Challenge.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct ChallengeObject {
+    metadata: OwnedMetadata,
+    spec: ChallengeSpec,
+    status: ChallengeStatus,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChallengeSpec {
+    #[serde(rename = "authorizationURL")]
+    authorization_url: String,
+    dns_name: String,
+    #[schemars(schema_with = "issuer_ref")]
+    issuer_ref: Value,
+    key: String,
+    #[schemars(schema_with = "solver_schema")]
+    solver: Value,
+    token: String,
+    #[serde(rename = "type")]
+    kind: String,
+    url: String,
+    wildcard: bool,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChallengeStatus {
+    presented: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presented_at: Option<Rfc3339>,
+    processing: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<State>,
 }
 
 /// A Challenge: number `index` of its order.
-pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> Value {
+pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> ChallengeObject {
     let spec = &challenge.spec;
     let name = challenge_name(order, index);
     let foreign = match &challenge.state {
@@ -215,39 +499,72 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> V
         | AuthorizationState::Expired
         | AuthorizationState::Errored => None,
     };
-    let mut object = json!({
-        "apiVersion": ACME,
-        "kind": "Challenge",
-        "metadata": owned(
-            &name, &order.spec.certificate, order.spec.revision, order.creation_timestamp
-        ),
-        "spec": {
-            "authorizationURL": spec.authorization_url,
-            "dnsName": spec.identifier.to_string(),
-            "issuerRef": order.spec.issuer_ref,
-            "key": spec.key,
-            "solver": solver(&spec.solver),
-            "token": spec.token,
-            "type": spec.kind.as_str().to_uppercase(),
-            "url": spec.url,
-            "wildcard": spec.wildcard,
+    let mut metadata =
+        owned(&name, &order.spec.certificate, order.spec.revision, order.creation_timestamp);
+    metadata.annotations.check = challenge.check.as_ref().map(|check| plain(check).to_string());
+    ChallengeObject {
+        metadata,
+        spec: ChallengeSpec {
+            authorization_url: spec.authorization_url.clone(),
+            dns_name: spec.identifier.to_string(),
+            issuer_ref: plain(&order.spec.issuer_ref),
+            key: spec.key.clone(),
+            solver: solver(&spec.solver),
+            token: spec.token.to_string(),
+            kind: spec.kind.as_str().to_uppercase(),
+            url: spec.url.clone(),
+            wildcard: spec.wildcard,
         },
-        "status": without_nulls(json!({
-            "presented": challenge.is_presented(),
-            "presentedAt": challenge.presented_at.map(rfc3339),
-            "processing": challenge.is_processing(),
-            "reason": reason_or(&plain_reason(challenge), foreign),
-            "state": state_word(&challenge.state),
-        })),
-    });
-    if challenge.check.is_some() {
-        annotate(&mut object, "check", &json!(challenge.check));
+        status: ChallengeStatus {
+            presented: challenge.is_presented(),
+            presented_at: challenge.presented_at.map(Rfc3339),
+            processing: challenge.is_processing(),
+            reason: reason_or(&plain_reason(challenge), foreign),
+            state: state_word(&challenge.state),
+        },
     }
-    object
+}
+
+/// An Issuer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct IssuerObject {
+    #[schemars(schema_with = "issuer_metadata")]
+    metadata: Value,
+    #[schemars(schema_with = "issuer_spec")]
+    spec: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<IssuerStatus>,
+}
+
+/// A ClusterIssuer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(in crate::cli) struct ClusterIssuerObject(IssuerObject);
+
+/// An object of one of the two kinds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(in crate::cli) enum IssuerKinds {
+    Issuer(Object<IssuerObject>),
+    ClusterIssuer(Object<ClusterIssuerObject>),
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct IssuerStatus {
+    acme: IssuerAccount,
+    conditions: Vec<ConditionObject>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct IssuerAccount {
+    uri: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_registered_email: Option<String>,
 }
 
 /// An Issuer or ClusterIssuer.
-pub(super) fn issuer(IssuerView { issuer, account }: &IssuerView) -> Value {
+pub(super) fn issuer(IssuerView { issuer, account }: &IssuerView) -> IssuerKinds {
     let mut acme = plain(&issuer.acme);
     if let Some(map) = acme.as_object_mut() {
         if let Some(bundle) = &issuer.acme.ca_bundle {
@@ -256,28 +573,35 @@ pub(super) fn issuer(IssuerView { issuer, account }: &IssuerView) -> Value {
         let solvers: Vec<Value> = issuer.acme.solvers.iter().map(solver).collect();
         map.insert("solvers".into(), solvers.into());
     }
-    let mut object = json!({
-        "apiVersion": CERT_MANAGER,
-        "kind": issuer.kind.to_string(),
-        "metadata": meta(&issuer.metadata, None),
-        "spec": { "acme": acme },
-    });
-    let url = account.as_ref().and_then(|account| account.url.as_ref());
-    if let (Some(map), Some(url)) = (object.as_object_mut(), url) {
-        let contacts = account.as_ref().map_or(&[][..], |account| account.contacts.as_slice());
-        let email = contacts.iter().find_map(|contact| contact.strip_prefix("mailto:"));
-        let status = json!({
-            "acme": without_nulls(json!({ "uri": url, "lastRegisteredEmail": email })),
-            "conditions": [{
-                "type": "Ready",
-                "status": "True",
-                "reason": REGISTERED.0,
-                "message": REGISTERED.1,
+    let status = account.as_ref().and_then(|account| {
+        let contacts = account.contacts.iter();
+        let email = contacts.filter_map(|contact| contact.strip_prefix("mailto:")).next();
+        Some(IssuerStatus {
+            acme: IssuerAccount {
+                uri: account.url.clone()?,
+                last_registered_email: email.map(str::to_owned),
+            },
+            conditions: vec![ConditionObject {
+                kind: ConditionType::Ready,
+                status: ConditionStatus::True,
+                reason: REGISTERED.0.to_owned(),
+                message: REGISTERED.1.to_owned(),
+                last_transition_time: None,
+                observed_generation: None,
             }],
-        });
-        map.insert("status".into(), status);
+        })
+    });
+    let object = IssuerObject {
+        metadata: meta(&issuer.metadata, None),
+        spec: json!({ "acme": acme }),
+        status,
+    };
+    match issuer.kind {
+        IssuerKind::Issuer => IssuerKinds::Issuer(Object(object)),
+        IssuerKind::ClusterIssuer => {
+            IssuerKinds::ClusterIssuer(Object(ClusterIssuerObject(object)))
+        }
     }
-    object
 }
 
 /// A solver as cert-manager writes it: the provider's key stands beside the other dns01 fields.
@@ -291,16 +615,23 @@ fn solver(solver: &Solver) -> Value {
     value
 }
 
-fn owned(name: &str, certificate: &NamespacedName, revision: u32, created: Timestamp) -> Value {
-    json!({
-        "name": name,
-        "namespace": certificate.namespace,
-        "creationTimestamp": rfc3339(created),
-        "annotations": {
-            "cert-manager.io/certificate-name": certificate.name,
-            "cert-manager.io/certificate-revision": revision.to_string(),
+fn owned(
+    name: &str,
+    certificate: &NamespacedName,
+    revision: u32,
+    created: Timestamp,
+) -> OwnedMetadata {
+    OwnedMetadata {
+        name: name.to_owned(),
+        namespace: certificate.namespace.clone(),
+        creation_timestamp: Rfc3339(created),
+        annotations: OwnedAnnotations {
+            certificate_name: certificate.name.clone(),
+            certificate_revision: revision.to_string(),
+            check: None,
+            checks: None,
         },
-    })
+    }
 }
 
 fn meta(metadata: &Metadata, created: Option<Timestamp>) -> Value {
@@ -312,31 +643,30 @@ fn meta(metadata: &Metadata, created: Option<Timestamp>) -> Value {
 }
 
 /// Conditions; only those of a Certificate have an observedGeneration.
-fn conditions(conditions: &[Condition], with_generation: bool) -> Vec<Value> {
-    let object = |condition: &Condition| {
-        without_nulls(json!({
-            "type": format!("{:?}", condition.kind),
-            "status": format!("{:?}", condition.status),
-            "reason": condition.reason.as_str(),
-            "message": condition.message,
-            "lastTransitionTime": rfc3339(condition.last_transition_time),
-            "observedGeneration": condition.observed_generation.filter(|_| with_generation),
-        }))
+fn conditions(conditions: &[Condition], with_generation: bool) -> Vec<ConditionObject> {
+    let object = |condition: &Condition| ConditionObject {
+        kind: condition.kind,
+        status: condition.status,
+        reason: condition.reason.as_str(),
+        message: condition.message.clone(),
+        last_transition_time: Some(Rfc3339(condition.last_transition_time)),
+        observed_generation: condition.observed_generation.filter(|_| with_generation),
     };
     conditions.iter().map(object).collect()
 }
 
 /// The schema's word for a state; `None` while there is none.
-fn state_word(state: &AuthorizationState) -> Option<&str> {
+fn state_word(state: &AuthorizationState) -> Option<State> {
     match state {
         AuthorizationState::Unknown | AuthorizationState::Other(_) => None,
-        AuthorizationState::Deactivated | AuthorizationState::Revoked => Some("errored"),
-        AuthorizationState::Pending
-        | AuthorizationState::Processing
-        | AuthorizationState::Valid
-        | AuthorizationState::Invalid
-        | AuthorizationState::Expired
-        | AuthorizationState::Errored => Some(state.as_str()),
+        AuthorizationState::Deactivated
+        | AuthorizationState::Revoked
+        | AuthorizationState::Errored => Some(State::Errored),
+        AuthorizationState::Pending => Some(State::Pending),
+        AuthorizationState::Processing => Some(State::Processing),
+        AuthorizationState::Valid => Some(State::Valid),
+        AuthorizationState::Invalid => Some(State::Invalid),
+        AuthorizationState::Expired => Some(State::Expired),
     }
 }
 
@@ -353,15 +683,6 @@ fn plain(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or(Value::Null)
 }
 
-fn without_nulls(mut value: Value) -> Value {
-    if let Some(map) = value.as_object_mut() {
-        map.retain(|_, field| !field.is_null());
-    }
-    value
-}
-
 /// Reason and message of an Issuer that is ready, as cert-manager words them.
 pub(super) const REGISTERED: (&str, &str) =
     ("ACMEAccountRegistered", "The ACME account was registered with the ACME server");
-const CERT_MANAGER: &str = "cert-manager.io/v1";
-const ACME: &str = "acme.cert-manager.io/v1";

@@ -2,7 +2,10 @@ mod fixture;
 
 use fixture::{NOW, at, failed, issuer, issuing, ready};
 
+use std::ffi::OsString;
+
 use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::resource::{

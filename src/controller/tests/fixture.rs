@@ -77,6 +77,7 @@ pub(super) fn fresh() -> Snapshot {
         retired: Vec::new(),
         order_count: 0,
         input_digest: "input".to_owned(),
+        sets: Vec::new(),
         banned_keys: crate::resource::BannedKeys::default(),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         run: Run::default(),

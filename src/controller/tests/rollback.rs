@@ -43,7 +43,7 @@ fn record_of(record: &Record) -> CertificateRecord {
 fn back() -> Snapshot {
     let mut snapshot = live();
     snapshot.record.status.revision = Some(4);
-    let asked = rollback::asked(&snapshot, asked(&snapshot), now());
+    let asked = rollback::asked(&snapshot, asked(&snapshot));
     snapshot.record = record_of(&rollback::done(&record_of(&asked), now()));
     snapshot
 }
@@ -111,7 +111,7 @@ fn asking_ends_an_issuance_and_changes_nothing_else() {
     let reason = Reason::ManuallyTriggered;
     snapshot.record = trigger::issuing(&snapshot.record, reason, "asked", now());
     let wanted = asked(&snapshot);
-    let found = record_of(&rollback::asked(&snapshot, wanted.clone(), now()));
+    let found = record_of(&rollback::asked(&snapshot, wanted.clone()));
     let expected = CertificateRecord { rollback: Some(wanted), ..live().record };
     assert_eq!(found, expected);
     assert_eq!(found.status.condition(ConditionType::Issuing), None);

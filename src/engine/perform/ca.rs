@@ -6,7 +6,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use zeroize::Zeroizing;
 
-use super::{IssuerAccess, World, trouble};
+use super::issuer::IssuerAccess;
+use super::trouble;
+use super::world::World;
 use crate::acme::{
     AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, NewOrder,
     OrderView, Session,
@@ -19,7 +21,10 @@ use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
 use crate::manifest::SecretError;
 use crate::pki;
-use crate::resource::{OfferedChallenge, Order, PublicKeyDigest, SecretKeySelector};
+use crate::resource::{
+    AccountDeed, Cause, OfferedChallenge, Order, PublicKeyDigest, RevocationReason,
+    SecretKeySelector,
+};
 use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -58,6 +63,43 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let url = order.url().unwrap_or_default();
         let finalize_url = order.phase.urls().map_or("", |urls| &urls.finalize_url);
         order_seen(session.finalize(url, finalize_url, &csr).await)
+    }
+
+    /// Revokes a certificate for the account of the snapshot's issuer, or signed with its own key.
+    /// One that is revoked already is no error.
+    pub(super) async fn revoke(
+        &self,
+        snapshot: &Snapshot,
+        certificate: &str,
+        reason: RevocationReason,
+        key: Option<Secret>,
+    ) -> Result<Outcome, EffectError> {
+        let chain = pki::Chain::from_pem(certificate).map_err(|error| {
+            EffectError::new(Cause::State {
+                message: format!("the certificate that is kept for it is damaged: {error}"),
+            })
+        })?;
+        let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
+        let done = if let Some(key) = key {
+            let key = pki::PrivateKey::from_pem(&key.0).map_err(trouble::precondition)?;
+            self.client(snapshot)?.revoke_by_key(&key, der, reason.code()).await
+        } else {
+            let key = self.account_key(snapshot).await?;
+            let url = registered(snapshot)?;
+            self.client(snapshot)?.revoke(&key, url, der, reason.code()).await
+        };
+        done.map(|()| Outcome::Done).map_err(|error| trouble::ca(&error))
+    }
+
+    /// Gives the account of the snapshot's issuer up for good.
+    pub(super) async fn deactivate_account(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Outcome, EffectError> {
+        let key = self.account_key(snapshot).await?;
+        let url = registered(snapshot)?;
+        let done = self.client(snapshot)?.deactivate(&key, url).await;
+        done.map(|_| Outcome::Done).map_err(|error| trouble::ca(&error))
     }
 
     pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, EffectError> {
@@ -114,8 +156,16 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let acme = &snapshot.issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&account::identity(snapshot));
-        let kept =
-            Records::new(self.store).account_key(&id).await.map_err(|e| trouble::state(&e))?;
+        let records = Records::new(self.store);
+        let kept = records.account_key(&id).await.map_err(|e| trouble::state(&e))?;
+        let known = records.account(&id).await.map_err(|e| trouble::state(&e))?;
+        let gone = known.map(|known| known.value).filter(|a| a.deed == AccountDeed::Deactivated);
+        // A run that was killed right after a deactivation has left the key.
+        let kept = kept.filter(|bytes| {
+            let key =
+                std::str::from_utf8(bytes).ok().and_then(|pem| AccountKey::from_pem(pem).ok());
+            !gone.is_some_and(|gone| key.is_some_and(|key| digest_of_key(&key) == gone.public_key))
+        });
         let found = match self.access(snapshot).secret_and_file(&reference) {
             Ok((bytes, path)) => Some((bytes, path.display().to_string())),
             Err(SecretError::Missing { .. }) => {
@@ -145,7 +195,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 (key, pem)
             }
         };
-        let public_key = PublicKeyDigest(digest_of(key.thumbprint().as_bytes()));
+        let public_key = digest_of_key(&key);
         Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
     }
 
@@ -247,6 +297,17 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
 fn order_of(snapshot: &Snapshot) -> Result<&Order, EffectError> {
     snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))
+}
+
+fn digest_of_key(key: &AccountKey) -> PublicKeyDigest {
+    PublicKeyDigest(digest_of(key.thumbprint().as_bytes()))
+}
+
+fn registered(snapshot: &Snapshot) -> Result<&str, EffectError> {
+    let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
+    url.ok_or_else(|| {
+        trouble::precondition(format!("no account is known at {}", snapshot.issuer.acme.server))
+    })
 }
 
 /// The reference, with the field's own default for its key.

@@ -6,21 +6,21 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::password::password;
-use super::{World, trouble};
-use crate::controller::links::{self, KeptPair};
-use crate::controller::{EffectError, Outcome, Snapshot, formats};
+use super::trouble;
+use super::world::World;
+use crate::controller::{EffectError, Outcome, Snapshot, formats, links};
 use crate::engine::gather::{METADATA_FILE, SecretMetadata, salted_digest};
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::decoded;
 use crate::engine::ports::{Clock, Store};
 use crate::pki::{self, KeystoreContents};
-use crate::resource::{LeafFacts, NamespacedName, Order, PublishedKeystore, SecretFiles};
+use crate::resource::{KeptPair, LeafFacts, NamespacedName, PublishedKeystore, SecretFiles};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Puts key, chain and what is known about them live, in one step.
     pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = snapshot.current_order();
-        let pem = order.and_then(Order::certificate);
+        let pem = order.and_then(|order| order.certificate());
         let pem = pem.ok_or_else(|| trouble::local("there is no certificate to publish"))?;
         let chain = pki::Chain::from_pem(pem).map_err(trouble::local)?;
         let key = self.next_key(snapshot).await?;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::Verdict;
 
 /// What one pass of the DNS-01 self-check saw.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dns01Report {
     /// The domain that is to be proven, without `*.`.
@@ -34,7 +35,7 @@ pub struct Dns01Report {
 }
 
 /// The CNAMEs of `_acme-challenge.<domain>`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Aliases {
     /// The targets, in their order; the last one is where they lead.
@@ -47,7 +48,7 @@ pub struct Aliases {
 }
 
 /// What one name server said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NameServerReport {
     /// Its name, or its address or URL when it has none.
@@ -58,7 +59,7 @@ pub struct NameServerReport {
 }
 
 /// What one address of a name server said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AnswerReport {
     /// The address and port, or the URL; `None` when there was nowhere to ask.
@@ -69,7 +70,7 @@ pub struct AnswerReport {
 }
 
 /// What came of asking one address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum ServerAnswer {
     /// The name exists; with TXT records or without.

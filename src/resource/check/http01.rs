@@ -3,13 +3,14 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::Verdict;
 use crate::resource::Identifier;
 
 /// What one pass of the HTTP-01 self-check saw.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Http01Report {
     /// The name or address that is to be proven.
@@ -26,7 +27,7 @@ pub struct Http01Report {
 }
 
 /// What one address answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddressReport {
     /// The address that was asked first.
@@ -42,7 +43,7 @@ pub struct AddressReport {
 }
 
 /// What came of asking one address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum AddressAnswer {
     /// The key authorization, with status 200.

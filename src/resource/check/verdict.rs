@@ -1,9 +1,10 @@
 //! What follows from one pass of a self-check.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What follows from a pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Verdict {
     /// The CA may be told to look.

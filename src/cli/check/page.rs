@@ -1,0 +1,50 @@
+//! What the checks share: the formats, the page for people, and the exit code.
+
+use crate::cli::args::Format;
+use crate::cli::document::{self, Document};
+use crate::cli::error::CliError;
+use crate::cli::exit::{self, ExitCode};
+use crate::cli::output::escape;
+use crate::cli::shell::Shell;
+use crate::resource::FailureClass;
+
+/// The format, when it is one that `verb` has.
+pub(super) fn format_of(shell: &Shell, verb: &str) -> Result<Format, CliError> {
+    match shell.global.format() {
+        Format::Name | Format::Prometheus => {
+            let message = format!("{verb} has no such format");
+            Err(CliError::new(ExitCode::Usage, message).hinted("-o json"))
+        }
+        format @ (Format::Text | Format::Wide | Format::Json | Format::Yaml) => Ok(format),
+    }
+}
+
+/// What is printed: a page for people, a document for programs.
+pub(super) fn written<T: Document>(
+    format: Format,
+    page: String,
+    document: &T,
+) -> Result<String, CliError> {
+    match format {
+        Format::Json | Format::Yaml => document::text(document, format),
+        Format::Text | Format::Wide | Format::Name | Format::Prometheus => Ok(page),
+    }
+}
+
+/// The exit code for what was found to be off.
+pub(super) fn code_of(troubles: Vec<FailureClass>) -> ExitCode {
+    exit::of_run(troubles.into_iter().map(exit::Ending::Failed), false)
+}
+
+/// A line for each label; further lines of a value stand below it.
+pub(super) fn lines(lines: &[(&str, String)]) -> String {
+    let mut text = String::new();
+    for (label, value) in lines {
+        let mut label = format!("{label}:");
+        for part in value.lines() {
+            text = format!("{text}{label:<12}{}\n", escape(part));
+            label.clear();
+        }
+    }
+    text
+}

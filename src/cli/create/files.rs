@@ -1,0 +1,67 @@
+//! Where `create` puts the key and the chain.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::CreateRequestArgs;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::store::atomic;
+
+/// Where key and chain go.
+pub(super) struct Files {
+    pub(super) key: PathBuf,
+    pub(super) certificate: PathBuf,
+}
+
+impl Files {
+    pub(super) fn of(args: &CreateRequestArgs) -> Result<Self, CliError> {
+        let or_named = |path: &Option<PathBuf>, end: &str| {
+            path.clone().unwrap_or_else(|| PathBuf::from(format!("{}.{end}", args.name)))
+        };
+        let key = or_named(&args.output_key_file, "key");
+        let certificate = or_named(&args.output_certificate_file, "crt");
+        if args.fetch_certificate && key == certificate {
+            let message = "key and certificate cannot go to the same file";
+            return Err(CliError::new(ExitCode::Usage, message));
+        }
+        let certificate_too = Some(&certificate).filter(|_| args.fetch_certificate);
+        for path in [Some(&key), certificate_too].into_iter().flatten() {
+            if path.symlink_metadata().is_ok() {
+                return Err(is_there(path));
+            }
+        }
+        Ok(Self { key, certificate })
+    }
+
+    /// Writes the key, for its owner alone.
+    pub(super) fn write_key(&self, pem: &[u8]) -> Result<(), CliError> {
+        write(&self.key, pem, 0o600)
+    }
+
+    /// Writes both, or neither.
+    pub(super) fn write_both(&self, key: &[u8], chain: &[u8]) -> Result<(), CliError> {
+        self.write_key(key)?;
+        write(&self.certificate, chain, 0o644).inspect_err(|_| self.remove_key())
+    }
+
+    /// Removes the key that was written just now.
+    pub(super) fn remove_key(&self) {
+        if let Err(error) = std::fs::remove_file(&self.key) {
+            tracing::warn!("{} is of no use and not removed: {error}", self.key.display());
+        }
+    }
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), CliError> {
+    match atomic::write_once(path, bytes, mode) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(is_there(path)),
+        Err(error) => Err(CliError::new(ExitCode::Output, error)),
+    }
+}
+
+fn is_there(path: &Path) -> CliError {
+    let message = format!("{} is there already, and is not overwritten", path.display());
+    CliError::new(ExitCode::Manifest, message)
+        .hinted("--output-key-file, --output-certificate-file")
+}

@@ -1,0 +1,108 @@
+//! What a verb prints for programs: an object with `apiVersion` and `kind`, as JSON or YAML.
+//!
+//! Contract: nothing else is printed as JSON or YAML with -o. A type is a [`Document`] by its row in
+//! the list of `schema::output`, which makes the schema from the type: what is printed and what
+//! `certctl schema output` says cannot differ.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::args::Format;
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::yaml;
+
+/// What is printed as an object of a kind of its own.
+pub(crate) trait Document: Serialize + JsonSchema {
+    /// `kind`.
+    const KIND: &'static str;
+    /// `apiVersion`.
+    const API_VERSION: &'static str;
+    /// What it is, for the schema.
+    const ABOUT: &'static str;
+}
+
+/// A document with its `apiVersion` and `kind`.
+#[derive(Clone, Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+/// A list of which only the items are of interest.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Items<'a, T> {
+    pub(crate) items: &'a [T],
+}
+
+/// As YAML where that is asked for, else as JSON.
+pub(crate) fn text<T: Document>(document: &T, format: Format) -> Result<String, CliError> {
+    encoded(&Object(document), format)
+}
+
+/// A list; as YAML a stream of its items, and the one item itself where it was asked for by name.
+pub(crate) fn list<T: Serialize>(
+    items: &[T],
+    by_name: bool,
+    format: Format,
+) -> Result<String, CliError>
+where
+    for<'a> Items<'a, T>: Document,
+{
+    match (format, items) {
+        (Format::Yaml, items) => {
+            let texts = items.iter().map(|item| encoded(item, format));
+            Ok(texts.collect::<Result<Vec<_>, _>>()?.join("---\n"))
+        }
+        (_, [item]) if by_name => encoded(item, format),
+        (_, items) => text(&Items { items }, format),
+    }
+}
+
+fn encoded(object: &impl Serialize, format: Format) -> Result<String, CliError> {
+    // Made into a value first, so that keys stand in the order of the alphabet.
+    let value =
+        serde_json::to_value(object).map_err(|error| CliError::new(ExitCode::Failed, error))?;
+    if format == Format::Yaml { yaml::document(&value) } else { Ok(format!("{value:#}\n")) }
+}
+
+impl<T: Document> Document for &T {
+    const KIND: &'static str = T::KIND;
+    const API_VERSION: &'static str = T::API_VERSION;
+    const ABOUT: &'static str = T::ABOUT;
+}
+
+impl<T: Document> Serialize for Object<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut value = serde_json::to_value(&self.0).map_err(S::Error::custom)?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert(API_VERSION.to_owned(), T::API_VERSION.into());
+            fields.insert(KIND.to_owned(), T::KIND.into());
+        }
+        value.serialize(serializer)
+    }
+}
+
+impl<T: Document> JsonSchema for Object<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::KIND.into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            fields.insert(API_VERSION.to_owned(), json!({ "const": T::API_VERSION }));
+            fields.insert(KIND.to_owned(), json!({ "const": T::KIND }));
+        }
+        if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+            required.extend([API_VERSION.into(), KIND.into()]);
+        }
+        schema.insert("title".to_owned(), T::KIND.into());
+        schema.insert("description".to_owned(), T::ABOUT.into());
+        schema
+    }
+}
+
+const API_VERSION: &str = "apiVersion";
+const KIND: &str = "kind";
