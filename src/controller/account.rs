@@ -19,7 +19,9 @@ use super::{
     Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
     order,
 };
-use crate::resource::{Account, AccountDeed, AccountIdentity, Cause, Deed, Doing, Failure, Reason};
+use crate::resource::{
+    Account, AccountDeed, AccountIdentity, Cause, Doing, Failure, OrderPhase, Reason,
+};
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -30,12 +32,12 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Wait { until: Some(until), wake: Wake::Time, why: Deferral::RetryAfter };
     }
     let order = snapshot.current_order().filter(|order| !order::is_replaced(snapshot, order, now));
-    let deed = order.map_or(Deed::Create, |order| order.deed);
-    let solving = matches!(deed, Deed::Create | Deed::Authorize | Deed::Solve);
+    let phase = order.map_or(&OrderPhase::Creating, |order| &order.phase);
+    let solving = *phase == OrderPhase::Creating || phase.is_being_authorized();
     if !snapshot.run.prepared || (solving && !snapshot.run.prepared_to_solve) {
         return Step::Act(vec![Effect::Prepare { solving }]);
     }
-    if deed != Deed::Create {
+    if *phase != OrderPhase::Creating {
         return Step::Settled;
     }
     next(snapshot)
@@ -211,7 +213,7 @@ pub(super) fn absorb_loss(
         return record.warning(now, Reason::ErrVerifyACMEAccount, message);
     }
     // Several effects of one order hear the same.
-    let order = snapshot.current_order().filter(|order| order.deed != Deed::Nothing);
+    let order = snapshot.current_order().filter(|order| order.phase.is_open());
     let Some(order) = order else { return Record::default() };
     let url = &order.spec.account_url;
     if is_first {

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Change, Record, Snapshot};
 use crate::resource::{
     AuthorizationState, CertificateRecord, CleanUp, Condition, ConditionStatus, ConditionType,
-    Deed, Failure, FailureClass, OrderState, Phase, Reason, Waiting, rfc3339,
+    FailedOrder, Failure, FailureClass, OrderPhase, OrderState, Phase, Reason, Waiting, rfc3339,
 };
 
 /// The first delay.
@@ -119,7 +119,7 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
 /// The order as it is kept after a failure: final, with everything it put out owed.
 fn failed_order(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Option<Change> {
     let mut order = snapshot.current_order()?.clone();
-    if order.deed == Deed::Nothing && order.failure_time.is_some() {
+    if order.failure_time().is_some() {
         return None;
     }
     if !order.state.is_failure() {
@@ -127,8 +127,7 @@ fn failed_order(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Optio
         let refused = order.challenges.iter().any(|c| c.state == AuthorizationState::Invalid);
         order.state = if refused { OrderState::Invalid } else { OrderState::Errored };
     }
-    order.deed = Deed::Nothing;
-    order.failure_time = Some(now);
+    order.phase = OrderPhase::Failed(FailedOrder { at: Some(now), ..order.phase.failed() });
     if order.reason.is_empty() {
         order.reason = failure.to_string();
     }

@@ -22,7 +22,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::Slot;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake};
-use crate::resource::{Challenge, ChallengeType, CleanUp, Deed, GoDuration, Order, Phase, Reason};
+use crate::resource::{
+    Challenge, ChallengeType, CleanUp, GoDuration, Order, OrderPhase, Phase, Reason,
+};
 
 pub use absorb::{absorb, absorb_clean_up};
 pub(super) use absorb::{
@@ -34,7 +36,8 @@ const LOOK: SignedDuration = SignedDuration::from_secs(1);
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    let Some(order) = snapshot.current_order().filter(|order| order.deed == Deed::Solve) else {
+    let is_solving = |order: &&Order| matches!(order.phase, OrderPhase::Solving(_));
+    let Some(order) = snapshot.current_order().filter(is_solving) else {
         return Step::Settled;
     };
     let moves = |c: &Challenge| {
@@ -112,7 +115,7 @@ fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Optio
     attempt.looked.max(attempt.accepted())?.checked_add(LOOK).ok()
 }
 
-/// One record for everything that moves without a deed: queued challenges that were granted a
+/// One record for everything that moves without an effect: queued challenges that were granted a
 /// slot, those whose turn is over, and those whose wait instead of a self-check is over.
 fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
     let mut order = order.clone();

@@ -26,14 +26,12 @@ use super::policy::{TEMPORARY, first_violation};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use super::{formats, readiness};
 use crate::resource::{
-    Condition, ConditionStatus, ConditionType, Deed, LeafFacts, PublishedPair, Reason,
+    Condition, ConditionStatus, ConditionType, LeafFacts, PublishedPair, Reason,
 };
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
-    let issued = snapshot
-        .current_order()
-        .is_some_and(|order| order.deed == Deed::Nothing && order.certificate.is_some());
+    let issued = snapshot.current_order().is_some_and(|order| order.certificate().is_some());
     if snapshot.is_issuing() && issued { Step::Act(vec![Effect::Publish]) } else { Step::Settled }
 }
 
@@ -43,7 +41,7 @@ pub fn decide_temporary(snapshot: &Snapshot, now: Timestamp) -> Step {
     let asked = annotations.get(ISSUE_TEMPORARY).is_some_and(|value| value == "true");
     let ready = snapshot.next_request.is_some() && matches!(snapshot.next_key, Some(Ok(_)));
     let order = snapshot.current_order();
-    let issued = order.is_some_and(|order| order.certificate.is_some());
+    let issued = order.is_some_and(|order| order.certificate().is_some());
     if !asked || !snapshot.is_issuing() || !ready || issued {
         return Step::Settled;
     }
@@ -71,7 +69,7 @@ pub fn absorb(
         return Err(IllegalOutcome::new("no request", &Outcome::Published(leaf)));
     };
     let mut request = request.clone();
-    request.certificate.clone_from(&order.certificate);
+    request.certificate = order.certificate().map(str::to_owned);
     request.conditions = vec![Condition {
         kind: ConditionType::Ready,
         status: ConditionStatus::True,

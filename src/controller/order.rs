@@ -1,17 +1,17 @@
 //! create → authorize → solve → finalize → await → download.
 //!
-//! | deed | step | outcome → next deed |
+//! | phase | step | outcome → next phase |
 //! | --- | --- | --- |
-//! | no order for the request | record a new one | Create |
-//! | Create | newOrder | pending → Authorize; ready → Finalize; … |
+//! | no order for the request, or a replaced one | record a new one | Creating |
+//! | Creating | newOrder | pending → Authorizing; ready → Finalizing; … |
 //! | any, found from an earlier run | read the order first | as the CA says |
-//! | Authorize | read each authorization not read yet | all read → Solve |
-//! | Solve, challenges at work | settled: the challenges' room acts | |
-//! | Solve, all accepted | read the order, 5 ms after the last hit, then ×2; when it stays pending, authorizations beside it | ready → Finalize |
-//! | Solve, order invalid | read the authorizations, to learn why | failed |
-//! | Finalize | POST the CSR | processing → Await; valid → Download; refused → Await |
-//! | Await | read the order | valid → Download; ready → Finalize |
-//! | Download | fetch, choose, verify | Nothing, with the certificate |
+//! | Authorizing | read each authorization not read yet | all read → Solving |
+//! | Solving, challenges at work | settled: the challenges' controller acts | |
+//! | Solving, all accepted | read the order, 5 ms after the last hit, then ×2; when it stays pending, authorizations beside it | ready → Finalizing; invalid → Refused |
+//! | Refused | read the authorizations, to learn why | Failed |
+//! | Finalizing | POST the CSR | processing → Awaiting; valid → Downloading; refused → Awaiting |
+//! | Awaiting | read the order | valid → Downloading; ready → Finalizing |
+//! | Downloading | fetch, choose, verify | Issued |
 //!
 //! An order found expired or gone between runs is replaced at once and not counted; so is, once,
 //! one that the CA found unanswered because a run was cut off, and one whose account the CA has
@@ -25,13 +25,13 @@ use std::net::IpAddr;
 
 use jiff::Timestamp;
 
-use end::{failure_of, retired, verdict};
+use end::{failure_of, replaced, verdict};
 
 use super::run::FINALIZE_TRIES;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    Cause, Challenge, Deed, DnsName, Doing, Failure, FailureClass, Identifier, Order, OrderSpec,
-    OrderState, Phase, Reason, SolverKind, pick_solver,
+    Cause, Challenge, DnsName, Doing, Failure, FailureClass, Identifier, Order, OrderPhase,
+    OrderSpec, OrderState, OrderUrls, Phase, Reason, SolverKind, pick_solver,
 };
 
 pub use absorb::absorb;
@@ -51,8 +51,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if !snapshot.is_issuing() || snapshot.next_request.is_none() {
         return Step::Settled;
     }
-    if let Some(stale) = snapshot.stale_order().filter(|order| order.deed != Deed::Nothing) {
-        return Step::Record(Record::of(Change::Order(Box::new(retired(stale)))));
+    if let Some(stale) = snapshot.stale_order().filter(|order| order.phase.is_open()) {
+        return Step::Record(Record::of(Change::Order(Box::new(replaced(stale)))));
     }
     let Some(order) = snapshot.current_order() else {
         return new_order(snapshot, now);
@@ -67,24 +67,29 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         let order = given_up(order, &why, now);
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
-    if order.state.is_failure() && order.deed == Deed::Nothing {
-        return after_failure(snapshot, order, now);
-    }
-    let known = snapshot.run.order_is_known;
-    match order.deed {
-        Deed::Create => Step::Act(vec![Effect::CreateOrder]),
-        Deed::Authorize | Deed::Solve | Deed::Finalize | Deed::Await | Deed::Download if !known => {
+    match &order.phase {
+        OrderPhase::Creating => Step::Act(vec![Effect::CreateOrder]),
+        OrderPhase::Authorizing(_)
+        | OrderPhase::Solving(_)
+        | OrderPhase::Refused { .. }
+        | OrderPhase::Finalizing(_)
+        | OrderPhase::Awaiting(_)
+        | OrderPhase::Downloading { .. }
+            if !snapshot.run.order_is_known =>
+        {
             Step::Act(vec![Effect::ReadOrder])
         }
-        Deed::Authorize => authorize(order),
-        Deed::Solve => solve(snapshot, order, now),
-        Deed::Finalize if snapshot.run.finalize_tries >= FINALIZE_TRIES => {
+        OrderPhase::Authorizing(urls) => authorize(order, urls),
+        OrderPhase::Solving(_) | OrderPhase::Refused { .. } => solve(snapshot, order, now),
+        OrderPhase::Finalizing(_) if snapshot.run.finalize_tries >= FINALIZE_TRIES => {
             Step::Fail(refused_csr(snapshot))
         }
-        Deed::Finalize => Step::Act(vec![Effect::Finalize]),
-        Deed::Await => look(snapshot, now, Wake::Time, Vec::new()),
-        Deed::Download => download(snapshot, now),
-        Deed::Nothing => Step::Settled,
+        OrderPhase::Finalizing(_) => Step::Act(vec![Effect::Finalize]),
+        OrderPhase::Awaiting(_) => look(snapshot, now, Wake::Time, Vec::new()),
+        OrderPhase::Downloading { .. } => download(snapshot, now),
+        OrderPhase::Issued { .. } => Step::Settled,
+        OrderPhase::Replaced { .. } => new_order(snapshot, now),
+        OrderPhase::Failed(_) => after_failure(snapshot, order, now),
     }
 }
 
@@ -101,6 +106,7 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
     let number = snapshot.order_count.saturating_add(1);
     let order = Order {
         name: format!("{}-{}-{number}", metadata.name, request.revision),
+        number,
         creation_timestamp: now,
         spec: OrderSpec {
             certificate: metadata.key(),
@@ -113,19 +119,12 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
             profile: snapshot.issuer.acme.profile.clone(),
             not_after: requested_end(snapshot, now),
         },
-        deed: Deed::Create,
+        phase: OrderPhase::Creating,
         state: OrderState::Unknown,
-        url: None,
-        finalize_url: None,
-        certificate_url: None,
+        reason: String::new(),
         expires: None,
         authorizations: Vec::new(),
         challenges: Vec::new(),
-        certificate: None,
-        reason: String::new(),
-        problem: None,
-        failure: None,
-        failure_time: None,
         is_replacement: snapshot.current_order().is_some_and(|o| o.state == OrderState::Expired),
     };
     let mut record = snapshot.record.clone();
@@ -173,7 +172,7 @@ fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
 /// solver by now: another type, or a DNS provider with other settings. What HTTP-01 solvers say is
 /// for clusters.
 fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
-    if snapshot.run.ordered || order.deed != Deed::Solve {
+    if snapshot.run.ordered || !matches!(order.phase, OrderPhase::Solving(_)) {
         return None;
     }
     let labels = &snapshot.certificate.metadata.labels;
@@ -212,7 +211,7 @@ fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
         |c: &Challenge| c.state.is_failure() && snapshot.run.attempt(&c.spec.url).is_cut_off;
     served_here
         && !order.is_replacement
-        && order.failure_time.is_none()
+        && order.failure_time().is_none()
         && order.challenges.iter().any(refused)
 }
 
@@ -222,21 +221,21 @@ pub(super) fn is_replaced(snapshot: &Snapshot, order: &Order, now: Timestamp) ->
     // The order is written before the count: a run killed between the two has counted nothing.
     let counted = snapshot.record.status.last_failure_time;
     // A failure yet to come is one of a wrong clock; its count was put right.
-    let is_counted = order.failure_time.is_some_and(|at| counted >= Some(at) || at > now);
+    let is_counted = order.failure_time().is_some_and(|at| counted >= Some(at) || at > now);
     let watched = snapshot.run.ordered || snapshot.run.order_was_seen;
-    let given_up = order.failure_time.is_some();
+    let given_up = order.failure_time().is_some();
     let expired_unwatched = order.state == OrderState::Expired && (given_up || !watched);
-    let is_over = order.state.is_failure() && order.deed == Deed::Nothing;
-    is_over && (is_counted || expired_unwatched)
+    let is_replaced = matches!(order.phase, OrderPhase::Replaced { .. });
+    is_replaced || (order.failed().is_some() && (is_counted || expired_unwatched))
 }
 
-fn authorize(order: &Order) -> Step {
+fn authorize(order: &Order, urls: &OrderUrls) -> Step {
     let unread =
         order.authorizations.iter().filter(|authorization| authorization.identifier.is_none());
     let unread: Vec<_> = unread.map(|a| Effect::ReadAuthorization { url: a.url.clone() }).collect();
     if unread.is_empty() {
         // The CA names none: there is nothing to solve, and the order is looked at.
-        let order = Order { deed: Deed::Solve, ..order.clone() };
+        let order = Order { phase: OrderPhase::Solving(urls.clone()), ..order.clone() };
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
     Step::Act(unread)
@@ -247,7 +246,7 @@ fn solve(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
         return Step::Fail(verdict(challenge));
     }
     let undecided = || order.challenges.iter().filter(|c| c.phase != Phase::Final);
-    if order.state == OrderState::Invalid {
+    if matches!(order.phase, OrderPhase::Refused { .. }) {
         let why = authorizations_of(undecided());
         return if why.is_empty() { Step::Fail(failure_of(order)) } else { Step::Act(why) };
     }

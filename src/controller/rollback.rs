@@ -20,8 +20,8 @@ use thiserror::Error;
 use super::run::Wish;
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, order, revocation};
 use crate::resource::{
-    Cause, CertificateRecord, ConditionType, Deed, Doing, Failure, Issuer, LeafFacts,
-    NamespacedName, PublishedPair, Reason, Rollback, annotation, rfc3339,
+    Cause, CertificateRecord, ConditionType, Doing, Failure, Issuer, LeafFacts, NamespacedName,
+    PublishedPair, Reason, Rollback, annotation, rfc3339,
 };
 
 /// Why no revision goes live again.
@@ -224,7 +224,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
 pub(super) fn asked(snapshot: &Snapshot, rollback: Rollback) -> Record {
     let now = rollback.asked_at;
     let mut changes = Vec::new();
-    let open = snapshot.order.as_ref().filter(|order| order.deed != Deed::Nothing);
+    let open = snapshot.order.as_ref().filter(|order| order.phase.is_open());
     if snapshot.is_issuing()
         && let Some(open) = open
     {

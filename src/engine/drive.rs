@@ -34,7 +34,7 @@ use crate::controller::{
     Change, Deferral, Effect, Record, RevocationWish, Slot, Snapshot, Step, Wake, Wish, challenge,
     first_step, step_of,
 };
-use crate::resource::{Deed, Order, Phase};
+use crate::resource::{Order, OrderPhase, Phase};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -366,13 +366,20 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// A slot was granted, or the order needs none: from now on the run's patience is limited.
     fn is_past_the_queue(&self) -> bool {
         let snapshot = &self.session.snapshot;
-        let needs_none = |order: &Order| match order.deed {
-            Deed::Create | Deed::Authorize | Deed::Nothing => false,
-            Deed::Solve => order.challenges.iter().all(|c| {
+        let needs_none = |order: &Order| match order.phase {
+            OrderPhase::Creating
+            | OrderPhase::Authorizing(_)
+            | OrderPhase::Issued { .. }
+            | OrderPhase::Replaced { .. }
+            | OrderPhase::Failed(_) => false,
+            OrderPhase::Solving(_) => order.challenges.iter().all(|c| {
                 let waits = matches!(c.phase, Phase::Queued | Phase::Requeued);
                 !waits && snapshot.run.attempt(&c.spec.url).slot != Slot::Missing
             }),
-            Deed::Finalize | Deed::Await | Deed::Download => true,
+            OrderPhase::Refused { .. }
+            | OrderPhase::Finalizing(_)
+            | OrderPhase::Awaiting(_)
+            | OrderPhase::Downloading { .. } => true,
         };
         snapshot.run.with_slot().next().is_some()
             || snapshot.current_order().is_some_and(needs_none)
@@ -396,5 +403,6 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 /// Deeds for another order that are still under way are of no use any more, nor is what they bring.
 fn begins_an_order(record: &Record) -> bool {
     let mut changes = record.changes.iter();
-    changes.any(|change| matches!(change, Change::Order(order) if order.deed == Deed::Create))
+    changes
+        .any(|change| matches!(change, Change::Order(order) if order.phase == OrderPhase::Creating))
 }

@@ -49,8 +49,8 @@ impl Evidence {
         match ending {
             Ending::Failed { .. } => {
                 let failed_now = |order: &&Order| {
-                    order.failure_time.is_some()
-                        && order.failure_time == record.status.last_failure_time
+                    order.failure_time().is_some()
+                        && order.failure_time() == record.status.last_failure_time
                 };
                 let order = snapshot.order.as_ref().filter(failed_now);
                 let order = order.filter(|_| snapshot.run.trouble.is_none());

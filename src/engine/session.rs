@@ -363,7 +363,7 @@ impl<'a, S: Store> Session<'a, S> {
                 self.stored.remove(&key);
             }
             Change::Order(order) => {
-                let (of, number) = (order.spec.revision, number_of(&order));
+                let (of, number) = (order.spec.revision, order.number);
                 let old = self.stored_orders.get(&(of, number));
                 let revision = self.records().put_order(&name, of, number, &order, old).await?;
                 self.stored_orders
@@ -451,15 +451,10 @@ fn remember_order(snapshot: &mut Snapshot, order: &Order) {
         Some(current) if current.name == order.name => *current = order.clone(),
         current => {
             let displaced = current.replace(order.clone());
-            snapshot.order_count = snapshot.order_count.max(number_of(order));
+            snapshot.order_count = snapshot.order_count.max(order.number);
             snapshot.retired.extend(displaced.filter(Order::owes_clean_up));
         }
     }
-}
-
-/// An order's number is the last part of its name.
-fn number_of(order: &Order) -> u32 {
-    order.name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// The record with today's manifest in it: another spec is another generation.

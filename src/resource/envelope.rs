@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Account, BannedKeys, CertificateRecord, CertificateRequest, CertificateSpec, Order, Queue,
-    SecretFiles, SecretMetadata, escape,
+    Account, BannedKeys, CertificateRecord, CertificateRequest, CertificateSpec, Order, OrderState,
+    Queue, SecretFiles, SecretMetadata, escape,
 };
 
 /// A noun that is stored as JSON.
@@ -115,10 +115,75 @@ impl Document for CertificateRequest {
 }
 
 /// 2: a challenge has the report of its last self-check, and how often the CA was told to look; a
-/// problem has the algorithms that the CA accepts.
+/// problem has the algorithms that the CA accepts; an order has its number, and its phase with what
+/// belongs to that.
 impl Document for Order {
     const KIND: &'static str = "Order";
     const VERSION: u64 = 2;
+
+    fn upgrade(from: u64, document: &mut Value) {
+        if from < 2
+            && let Some(order) = document.as_object_mut()
+        {
+            let name = order.get("name").and_then(Value::as_str).unwrap_or_default();
+            let number = name.rsplit('-').next().and_then(|number| number.parse::<u32>().ok());
+            order.insert("number".to_owned(), json!(number));
+            let phase = order_phase(order);
+            order.insert("phase".to_owned(), phase);
+        }
+    }
+}
+
+/// The phase of an order of format 1, which kept next step, state, URLs and the rest side by side.
+fn order_phase(order: &mut Map<String, Value>) -> Value {
+    let mut take = |field: &str| order.remove(field).filter(|value| !value.is_null());
+    let (step, url, finalize_url) = (take("deed"), take("url"), take("finalizeURL"));
+    let (certificate_url, certificate) = (take("certificateURL"), take("certificate"));
+    let (problem, at) = (take("problem"), take("failureTime"));
+    let state = order.get("state").cloned().unwrap_or_default();
+    let state: OrderState = state.as_str().unwrap_or_default().to_owned().into();
+    let finalize_url = finalize_url.unwrap_or_else(|| json!(""));
+    let urls = url.map(|url| json!({ "url": url, "finalizeURL": finalize_url }));
+    let mut fields = Map::new();
+    let mut keep = |field: &str, value: Option<Value>| {
+        fields.extend(value.map(|value| (field.to_owned(), value)));
+    };
+    let with_urls = |phase: &str| json!({ phase: urls });
+    match step.as_ref().and_then(Value::as_str).unwrap_or_default() {
+        "create" => json!("creating"),
+        "authorize" => with_urls("authorizing"),
+        "solve" if state == OrderState::Invalid => {
+            keep("urls", urls);
+            keep("problem", problem);
+            json!({ "refused": fields })
+        }
+        "solve" => with_urls("solving"),
+        "finalize" => with_urls("finalizing"),
+        // An order that says valid and names no certificate is read again.
+        "download" if certificate_url.is_some() => {
+            keep("urls", urls);
+            keep("certificateURL", certificate_url);
+            json!({ "downloading": fields })
+        }
+        "await" | "download" => with_urls("awaiting"),
+        "nothing" if state.is_failure() => {
+            keep("urls", urls);
+            keep("problem", problem);
+            keep("at", at);
+            json!({ "failed": fields })
+        }
+        "nothing" if certificate.is_some() => {
+            keep("urls", urls);
+            keep("certificateURL", Some(certificate_url.unwrap_or_else(|| json!(""))));
+            keep("certificate", certificate);
+            json!({ "issued": fields })
+        }
+        "nothing" => {
+            keep("urls", urls);
+            json!({ "replaced": fields })
+        }
+        _ => Value::Null,
+    }
 }
 
 impl Document for Account {
@@ -235,6 +300,7 @@ mod tests {
     use std::fmt::Debug;
 
     use super::*;
+    use crate::resource::OrderPhase;
     use crate::store::samples;
 
     fn check_damages<T: Document + Clone + PartialEq + Debug>(document: &T) {
@@ -336,8 +402,11 @@ mod tests {
     #[test]
     fn an_older_version_is_read_and_damage_in_it_is_damage() {
         let order = samples::order();
-        let now = String::from_utf8(seal(&order).unwrap()).unwrap();
-        let old = now.replacen("\"version\": 2", "\"version\": 1", 1);
+        let fields = json!({
+            "deed": "solve", "url": "https://ca.example/order/1",
+            "finalizeURL": "https://ca.example/order/1/finalize",
+        });
+        let old = of_format_1(&fields);
         assert_eq!(open::<Order>(old.as_bytes()), Ok((order, 1)));
         for (from, to) in [
             ("\"document\": {", "\"document\": {\"extra\": 1,"),
@@ -350,6 +419,77 @@ mod tests {
                 matches!(open::<Order>(damage.as_bytes()), Err(Unreadable::Damaged(_))),
                 "{to}"
             );
+        }
+    }
+
+    /// The sample of an order, as format 1 has it with these fields.
+    fn of_format_1(fields: &Value) -> String {
+        let mut envelope: Value =
+            serde_json::from_slice(&seal(&samples::order()).unwrap()).unwrap();
+        envelope["version"] = json!(1);
+        let order = envelope["document"].as_object_mut().unwrap();
+        assert!(order.remove("phase").is_some() && order.remove("number").is_some());
+        order.extend(fields.as_object().unwrap().clone());
+        serde_json::to_string_pretty(&envelope).unwrap()
+    }
+
+    #[test]
+    fn an_order_of_format_1_is_in_one_phase() {
+        let urls = json!({ "url": "u", "finalizeURL": "f" });
+        let at = "2026-01-02T03:04:05Z";
+        let problem = json!({ "type": "urn:ietf:params:acme:error:dns" });
+        let cases = [
+            (json!({ "deed": "create", "state": "" }), json!("creating")),
+            (
+                json!({ "deed": "authorize", "url": "u", "finalizeURL": "f" }),
+                json!({ "authorizing": urls }),
+            ),
+            (
+                json!({ "deed": "solve", "state": "invalid", "url": "u", "finalizeURL": "f", "problem": problem }),
+                json!({ "refused": { "urls": urls, "problem": problem } }),
+            ),
+            (
+                json!({ "deed": "finalize", "url": "u", "finalizeURL": "f" }),
+                json!({ "finalizing": urls }),
+            ),
+            (
+                json!({ "deed": "await", "url": "u", "finalizeURL": "f" }),
+                json!({ "awaiting": urls }),
+            ),
+            (
+                json!({ "deed": "download", "url": "u", "finalizeURL": "f" }),
+                json!({ "awaiting": urls }),
+            ),
+            (
+                json!({ "deed": "download", "url": "u", "finalizeURL": "f", "certificateURL": "c" }),
+                json!({ "downloading": { "urls": urls, "certificateURL": "c" } }),
+            ),
+            (
+                json!({
+                    "deed": "nothing", "state": "valid", "url": "u", "finalizeURL": "f",
+                    "certificateURL": "c", "certificate": "pem",
+                }),
+                json!({ "issued": { "urls": urls, "certificateURL": "c", "certificate": "pem" } }),
+            ),
+            (
+                json!({
+                    "deed": "nothing", "state": "errored", "url": "u", "finalizeURL": "f",
+                    "problem": problem, "failureTime": at,
+                }),
+                json!({ "failed": { "urls": urls, "problem": problem, "at": at } }),
+            ),
+            (json!({ "deed": "nothing", "state": "errored" }), json!({ "failed": {} })),
+            (
+                json!({ "deed": "nothing", "url": "u", "finalizeURL": "f" }),
+                json!({ "replaced": { "urls": urls } }),
+            ),
+        ];
+        for (fields, phase) in cases {
+            let found = open::<Order>(of_format_1(&fields).as_bytes());
+            let (order, version) = found.unwrap_or_else(|error| panic!("{fields}: {error:?}"));
+            assert_eq!((version, order.number), (1, 1));
+            let expected: OrderPhase = serde_json::from_value(phase).unwrap();
+            assert_eq!(order.phase, expected, "{fields}");
         }
     }
 

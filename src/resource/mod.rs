@@ -81,7 +81,8 @@ pub use leaf::LeafFacts;
 pub use metadata::{Metadata, Origin};
 pub use name::{DnsName, Identifier, NameError, NamespacedName, is_dns_label, is_dns_subdomain};
 pub use order::{
-    Authorization, AuthorizationState, Deed, OfferedChallenge, Order, OrderSpec, OrderState,
+    Authorization, AuthorizationState, FailedOrder, OfferedChallenge, Order, OrderPhase, OrderSpec,
+    OrderState, OrderUrls,
 };
 pub use problem::{Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};

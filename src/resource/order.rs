@@ -13,25 +13,22 @@ use super::{Challenge, ChallengeType, Failure, Identifier, IssuerRef, Namespaced
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Order {
-    /// `<certificate>-<revision>-<n>`.
+    /// `<certificate>-<revision>-<number>`.
     pub name: String,
+    /// Which of the orders for its revision it is, from 1 on.
+    pub number: u32,
     /// When it was made here.
     pub creation_timestamp: Timestamp,
-    /// What is ordered.
     pub spec: OrderSpec,
-    /// The deed that comes next.
-    pub deed: Deed,
-    /// The state at the CA, as last seen.
+    /// Whether it took the place of another one that was not counted as a failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_replacement: bool,
+    pub phase: OrderPhase,
+    /// The CA's word for it, as last seen.
     pub state: OrderState,
-    /// The order's URL at the CA.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// Where the CSR goes.
-    #[serde(default, rename = "finalizeURL", skip_serializing_if = "Option::is_none")]
-    pub finalize_url: Option<String>,
-    /// Where the certificate is.
-    #[serde(default, rename = "certificateURL", skip_serializing_if = "Option::is_none")]
-    pub certificate_url: Option<String>,
+    /// Why it is in this state, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
     /// When the CA forgets the order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
@@ -41,30 +38,208 @@ pub struct Order {
     /// One challenge per name that must still be proven.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub challenges: Vec<Challenge>,
-    /// The issued chain in PEM, leaf first.
+}
+
+/// How far an order is, with what that needs. An open phase names the effect that comes next, and
+/// is on disk before that begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum OrderPhase {
+    /// POST newOrder.
+    Creating,
+    /// Read the authorizations.
+    Authorizing(OrderUrls),
+    /// Work on the challenges, and read the order when they are done.
+    Solving(OrderUrls),
+    /// Ask the authorizations why the CA calls the order invalid.
+    Refused {
+        urls: OrderUrls,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<Problem>,
+    },
+    /// POST the CSR.
+    Finalizing(OrderUrls),
+    /// Read the order until it has a certificate.
+    Awaiting(OrderUrls),
+    /// Fetch the chain.
+    Downloading {
+        urls: OrderUrls,
+        #[serde(rename = "certificateURL")]
+        certificate_url: String,
+    },
+    Issued {
+        urls: OrderUrls,
+        #[serde(rename = "certificateURL")]
+        certificate_url: String,
+        /// The chain in PEM, leaf first.
+        certificate: String,
+    },
+    /// Another request took the place of its own.
+    Replaced {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        urls: Option<OrderUrls>,
+    },
+    Failed(FailedOrder),
+}
+
+/// Where an order is at the CA.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OrderUrls {
+    pub url: String,
+    /// Where the CSR goes.
+    #[serde(rename = "finalizeURL")]
+    pub finalize_url: String,
+}
+
+/// An order that ended without a certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FailedOrder {
+    /// `None` when it never was at the CA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub certificate: Option<String>,
-    /// Why it is in this state, for people.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
+    pub urls: Option<OrderUrls>,
+    /// When its failure was recorded; `None` until that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// The CA's problem document, when it sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
     /// What it failed by on this side, when that was not the CA's verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
-    /// When it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_time: Option<Timestamp>,
-    /// Whether it took the place of another one that was not counted as a failure.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_replacement: bool,
+}
+
+impl OrderPhase {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Creating => "creating",
+            Self::Authorizing(_) => "authorizing",
+            Self::Solving(_) => "solving",
+            Self::Refused { .. } => "refused",
+            Self::Finalizing(_) => "finalizing",
+            Self::Awaiting(_) => "awaiting",
+            Self::Downloading { .. } => "downloading",
+            Self::Issued { .. } => "issued",
+            Self::Replaced { .. } => "replaced",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// Whether something is still to be done at the CA.
+    pub fn is_open(&self) -> bool {
+        !matches!(self, Self::Issued { .. } | Self::Replaced { .. } | Self::Failed(_))
+    }
+
+    /// Whether the names are still to be proven, or the CA to be asked why they are not.
+    pub fn is_being_authorized(&self) -> bool {
+        matches!(self, Self::Authorizing(_) | Self::Solving(_) | Self::Refused { .. })
+    }
+
+    pub fn urls(&self) -> Option<&OrderUrls> {
+        match self {
+            Self::Creating => None,
+            Self::Authorizing(urls)
+            | Self::Solving(urls)
+            | Self::Refused { urls, .. }
+            | Self::Finalizing(urls)
+            | Self::Awaiting(urls)
+            | Self::Downloading { urls, .. }
+            | Self::Issued { urls, .. } => Some(urls),
+            Self::Replaced { urls } | Self::Failed(FailedOrder { urls, .. }) => urls.as_ref(),
+        }
+    }
+
+    pub fn certificate_url(&self) -> Option<&str> {
+        match self {
+            Self::Downloading { certificate_url, .. } | Self::Issued { certificate_url, .. } => {
+                Some(certificate_url)
+            }
+            Self::Creating
+            | Self::Authorizing(_)
+            | Self::Solving(_)
+            | Self::Refused { .. }
+            | Self::Finalizing(_)
+            | Self::Awaiting(_)
+            | Self::Replaced { .. }
+            | Self::Failed(_) => None,
+        }
+    }
+
+    /// What is kept of it when the order ends here without a certificate.
+    pub fn failed(&self) -> FailedOrder {
+        match self {
+            Self::Failed(failed) => failed.clone(),
+            Self::Refused { urls, problem } => FailedOrder {
+                urls: Some(urls.clone()),
+                problem: problem.clone(),
+                ..FailedOrder::default()
+            },
+            Self::Creating
+            | Self::Authorizing(_)
+            | Self::Solving(_)
+            | Self::Finalizing(_)
+            | Self::Awaiting(_)
+            | Self::Downloading { .. }
+            | Self::Issued { .. }
+            | Self::Replaced { .. } => {
+                FailedOrder { urls: self.urls().cloned(), ..FailedOrder::default() }
+            }
+        }
+    }
 }
 
 impl Order {
     /// The challenges that still owe a clean-up.
     pub fn owes_clean_up(&self) -> bool {
         self.challenges.iter().any(Challenge::owes_clean_up)
+    }
+
+    /// Its URL at the CA.
+    pub fn url(&self) -> Option<&str> {
+        self.phase.urls().map(|urls| urls.url.as_str())
+    }
+
+    /// The issued chain in PEM, leaf first.
+    pub fn certificate(&self) -> Option<&str> {
+        match &self.phase {
+            OrderPhase::Issued { certificate, .. } => Some(certificate),
+            OrderPhase::Creating
+            | OrderPhase::Authorizing(_)
+            | OrderPhase::Solving(_)
+            | OrderPhase::Refused { .. }
+            | OrderPhase::Finalizing(_)
+            | OrderPhase::Awaiting(_)
+            | OrderPhase::Downloading { .. }
+            | OrderPhase::Replaced { .. }
+            | OrderPhase::Failed(_) => None,
+        }
+    }
+
+    /// What it failed by, once it has.
+    pub fn failed(&self) -> Option<&FailedOrder> {
+        match &self.phase {
+            OrderPhase::Failed(failed) => Some(failed),
+            OrderPhase::Creating
+            | OrderPhase::Authorizing(_)
+            | OrderPhase::Solving(_)
+            | OrderPhase::Refused { .. }
+            | OrderPhase::Finalizing(_)
+            | OrderPhase::Awaiting(_)
+            | OrderPhase::Downloading { .. }
+            | OrderPhase::Issued { .. }
+            | OrderPhase::Replaced { .. } => None,
+        }
+    }
+
+    /// When its failure was recorded.
+    pub fn failure_time(&self) -> Option<Timestamp> {
+        self.failed()?.at
+    }
+
+    /// The CA's problem document, when it sent one.
+    pub fn problem(&self) -> Option<&Problem> {
+        self.failed()?.problem.as_ref()
     }
 }
 
@@ -94,26 +269,6 @@ pub struct OrderSpec {
     /// Wished end of validity (`enableDurationFeature`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_after: Option<Timestamp>,
-}
-
-/// The deed that comes next for an order. It is on disk before the deed is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Deed {
-    /// POST newOrder.
-    Create,
-    /// Read the authorizations.
-    Authorize,
-    /// Work on the challenges, and read the order when they are done.
-    Solve,
-    /// POST the CSR.
-    Finalize,
-    /// Read the order until it has a certificate.
-    Await,
-    /// Fetch the chain.
-    Download,
-    /// Nothing: the order is final.
-    Nothing,
 }
 
 /// The state of an order at the CA, plus cert-manager's `expired` and `errored`.

@@ -23,10 +23,10 @@ pub(super) fn changed_in_request(
 pub(super) fn changed_in_order(old: &Order, new: &Order) -> Option<String> {
     let fields = [
         ("spec", old.spec != new.spec),
-        ("url", is_lost(old.url.as_ref(), new.url.as_ref())),
-        ("finalizeURL", is_lost(old.finalize_url.as_ref(), new.finalize_url.as_ref())),
-        ("certificateURL", is_lost(old.certificate_url.as_ref(), new.certificate_url.as_ref())),
-        ("certificate", is_lost(old.certificate.as_ref(), new.certificate.as_ref())),
+        ("url", is_lost(old.url(), new.url())),
+        ("finalizeURL", is_lost(finalize_url(old), finalize_url(new))),
+        ("certificateURL", is_another(old.phase.certificate_url(), new.phase.certificate_url())),
+        ("certificate", new.failed().is_none() && is_lost(old.certificate(), new.certificate())),
         ("authorizations", new.authorizations.len() < old.authorizations.len()),
         ("challenges", new.challenges.len() < old.challenges.len()),
     ];
@@ -57,8 +57,17 @@ fn changed_in_authorization(old: &Authorization, new: &Authorization) -> Option<
 }
 
 /// Whether a value that was set is gone or another one.
-fn is_lost<T: PartialEq>(old: Option<&T>, new: Option<&T>) -> bool {
+fn is_lost<T: PartialEq + ?Sized>(old: Option<&T>, new: Option<&T>) -> bool {
     old.is_some() && old != new
+}
+
+/// A certificate's URL goes with an order that fails, or that the CA takes back.
+fn is_another(old: Option<&str>, new: Option<&str>) -> bool {
+    new.is_some() && is_lost(old, new)
+}
+
+fn finalize_url(order: &Order) -> Option<&String> {
+    order.phase.urls().map(|urls| &urls.finalize_url)
 }
 
 fn first<const N: usize>(fields: [(&str, bool); N]) -> Option<String> {
@@ -70,18 +79,22 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::resource::{AuthorizationState, CleanUp, Deed, OrderState, Phase};
+    use crate::resource::{AuthorizationState, CleanUp, OrderPhase, OrderState, OrderUrls, Phase};
     use crate::store::samples;
 
     type Change<T> = (&'static str, fn(&mut T), Option<&'static str>);
 
+    fn urls() -> OrderUrls {
+        OrderUrls { url: "u".into(), finalize_url: "f".into() }
+    }
+
+    fn issued(urls: OrderUrls, certificate_url: &str, certificate: &str) -> OrderPhase {
+        let certificate_url = certificate_url.into();
+        OrderPhase::Issued { urls, certificate_url, certificate: certificate.into() }
+    }
+
     fn full() -> Order {
-        Order {
-            finalize_url: Some("f".into()),
-            certificate_url: Some("c".into()),
-            certificate: Some("pem".into()),
-            ..samples::order()
-        }
+        Order { phase: issued(urls(), "c", "pem"), ..samples::order() }
     }
 
     #[test]
@@ -89,11 +102,21 @@ mod tests {
         let cases: &[Change<Order>] = &[
             ("nothing", |_| (), None),
             ("spec", |o| o.spec.profile = "short".into(), Some("spec")),
-            ("url", |o| o.url = Some("x".into()), Some("url")),
-            ("no url", |o| o.url = None, Some("url")),
-            ("finalize", |o| o.finalize_url = None, Some("finalizeURL")),
-            ("where", |o| o.certificate_url = Some("x".into()), Some("certificateURL")),
-            ("chain", |o| o.certificate = Some("x".into()), Some("certificate")),
+            (
+                "url",
+                |o| o.phase = issued(OrderUrls { url: "x".into(), ..urls() }, "c", "pem"),
+                Some("url"),
+            ),
+            ("no url", |o| o.phase = OrderPhase::Creating, Some("url")),
+            (
+                "finalize",
+                |o| o.phase = issued(OrderUrls { finalize_url: "x".into(), ..urls() }, "c", "pem"),
+                Some("finalizeURL"),
+            ),
+            ("where", |o| o.phase = issued(urls(), "x", "pem"), Some("certificateURL")),
+            ("chain", |o| o.phase = issued(urls(), "c", "x"), Some("certificate")),
+            ("given up", |o| o.phase = OrderPhase::Failed(o.phase.failed()), None),
+            ("no chain", |o| o.phase = OrderPhase::Awaiting(urls()), Some("certificate")),
             ("no authorizations", |o| o.authorizations.clear(), Some("authorizations")),
             ("no challenges", |o| o.challenges.clear(), Some("challenges")),
             (
@@ -125,7 +148,6 @@ mod tests {
             (
                 "progress",
                 |o| {
-                    o.deed = Deed::Finalize;
                     o.state = OrderState::Ready;
                     o.challenges[0].phase = Phase::Final;
                     o.challenges[0].state = AuthorizationState::Valid;
@@ -146,7 +168,7 @@ mod tests {
     #[test]
     fn what_is_not_set_in_an_order_can_be_set_once() {
         let mut old = full();
-        (old.url, old.finalize_url, old.certificate_url, old.certificate) = Default::default();
+        old.phase = OrderPhase::Creating;
         let authorization = &mut old.authorizations[0];
         authorization.identifier = None;
         authorization.initial_state = None;

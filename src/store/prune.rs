@@ -5,7 +5,7 @@
 //! revision, for a user of cron needs the evidence. Never removed: an order that owes a clean-up,
 //! that is current, or that is not final yet.
 
-use crate::resource::{CertificateRecord, Deed, NamespacedName, Order};
+use crate::resource::{CertificateRecord, NamespacedName, Order};
 use crate::store::port::Key;
 
 /// How many failed orders are kept.
@@ -28,7 +28,7 @@ pub(super) fn superfluous(
     let is_superfluous = |id: &(u32, u32), order: &Order| {
         let is_current = record.status.order_ref.as_ref() == Some(&order.name);
         let is_past = has_failed(order) || past.contains(&id.0) || !requests.contains(&id.0);
-        let is_final = order.deed == Deed::Nothing || order.state.is_failure();
+        let is_final = !order.phase.is_open() || order.state.is_failure();
         is_past && is_final && !is_current && !order.owes_clean_up() && !evidence.contains(id)
     };
     let old_orders = orders
@@ -54,12 +54,15 @@ fn has_failed(order: &Order) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{CleanUp, OrderState};
+    use crate::resource::{CleanUp, OrderPhase, OrderState};
     use crate::store::samples;
 
     fn order(id: (u32, u32), state: OrderState) -> ((u32, u32), Order) {
-        let deed = if state == OrderState::Pending { Deed::Solve } else { Deed::Nothing };
-        (id, Order { name: format!("web-{}-{}", id.0, id.1), deed, state, ..samples::order() })
+        let mut order = samples::order();
+        if state != OrderState::Pending {
+            order.phase = OrderPhase::Failed(order.phase.failed());
+        }
+        (id, Order { name: format!("web-{}-{}", id.0, id.1), state, ..order })
     }
 
     fn removed(limit: usize, requests: &[u32], orders: &[((u32, u32), Order)]) -> Vec<Key> {

@@ -294,6 +294,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
+    use crate::resource::OrderPhase;
     use crate::store::port::Lock;
     use crate::store::{OpenMode, StateDirectory, samples};
 
@@ -415,7 +416,7 @@ mod tests {
         let second = Kept { value: later.clone(), revision, is_outdated: false };
         let outdated = records.put_order(&web(), 7, 1, &samples::order(), Some(&first)).await;
         assert!(matches!(outdated, Err(StoreError::Conflict { .. })));
-        let other = Order { url: None, ..later.clone() };
+        let other = Order { phase: OrderPhase::Creating, ..later.clone() };
         let error = records.put_order(&web(), 7, 1, &other, Some(&second)).await.unwrap_err();
         assert!(matches!(&error, StoreError::Immutable { field, .. } if field == "url"));
         let found = records.all_orders(&web()).await.unwrap().pop().unwrap();

@@ -19,9 +19,12 @@ pub(crate) fn order() -> Order {
             "accountURL": "https://ca.example/acct/1",
             "identifiers": [{"dns": "web.example"}]
         },
-        "deed": "solve",
+        "number": 1,
+        "phase": { "solving": {
+            "url": "https://ca.example/order/1",
+            "finalizeURL": "https://ca.example/order/1/finalize"
+        } },
         "state": "pending",
-        "url": "https://ca.example/order/1",
         "authorizations": [authorization()],
         "challenges": [challenge()]
     }))

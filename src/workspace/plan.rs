@@ -19,7 +19,7 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{Foreseen, foresee};
 use crate::resource::{
-    CertificateRecord, CertificateSpec, ConditionType, Deed, IssuerKind, LeafFacts, NamespacedName,
+    CertificateRecord, CertificateSpec, ConditionType, IssuerKind, LeafFacts, NamespacedName,
     Order, Reason, SolverKind,
 };
 
@@ -340,7 +340,7 @@ fn continued(foreseen: &Foreseen) -> Option<&Order> {
         Step::Settled | Step::Record(_) | Step::Wait { .. } => (false, false),
     };
     let order = foreseen.then.current_order().filter(|_| !anew);
-    order.filter(|order| publishes || order.deed != Deed::Nothing)
+    order.filter(|order| publishes || order.phase.is_open())
 }
 
 /// Reason and message of the Issuing condition.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use certctl::controller::{AuthorizationSeen, ChallengeSeen, Deferral, Effect, Outcome, Slot};
 use certctl::resource::{
     Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CheckReport,
-    CleanUp, Deed, Dns01Target, GoDuration, Http01Report, Identifier, OrderState, Phase, Verdict,
+    CleanUp, Dns01Target, GoDuration, Http01Report, Identifier, OrderPhase, OrderState, OrderUrls,
+    Phase, Verdict,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -245,9 +246,9 @@ fn on_stage(given: &Value) -> Stage {
         stage.snapshot.run.attempt_mut(CHALLENGE).is_unsure = true;
     }
     let mut order = stage::order(&stage.snapshot);
-    order.url = Some("https://ca.test/order/1".to_owned());
+    let url = "https://ca.test/order/1".to_owned();
     order.state = OrderState::Pending;
-    order.deed = Deed::Solve;
+    order.phase = OrderPhase::Solving(OrderUrls { url, finalize_url: String::new() });
     order.authorizations = vec![Authorization {
         url: AUTHORIZATION.to_owned(),
         identifier: Some(name()),
@@ -258,7 +259,7 @@ fn on_stage(given: &Value) -> Stage {
     order.challenges = vec![challenge];
     if given["deleted"] == true {
         // Its order was replaced, and nothing else is wanted.
-        order.deed = Deed::Nothing;
+        order.phase = OrderPhase::Replaced { urls: order.phase.urls().cloned() };
         stage.snapshot.record.status.conditions.clear();
         stage.snapshot.run.published = true;
         stage.snapshot.retired.push(order);

@@ -7,8 +7,8 @@ use certctl::controller::{
     AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, order,
 };
 use certctl::resource::{
-    Authorization, AuthorizationState, CaFault, Cause, Challenge, ChallengeSpec, CleanUp, Deed,
-    Identifier, OfferedChallenge, Order, OrderState, Phase,
+    Authorization, AuthorizationState, CaFault, Cause, Challenge, ChallengeSpec, CleanUp,
+    Identifier, OfferedChallenge, Order, OrderPhase, OrderState, OrderUrls, Phase,
 };
 use serde_json::{Value, json};
 
@@ -50,8 +50,8 @@ pub(crate) fn state(case: &Case) -> Value {
         "identifiers": identifiers,
         "state": order.state.as_str(),
         "reason": order.reason,
-        "failureTime": order.failure_time.map(|time| if time == stage.now { "now" } else { "?" }),
-        "certificateStored": stored && order.certificate.is_some(),
+        "failureTime": order.failure_time().map(|time| if time == stage.now { "now" } else { "?" }),
+        "certificateStored": stored && order.certificate().is_some(),
         "challengesCreated": order.challenges.len() - before,
         "requeueSeconds": requeue,
         "retried": matches!(&end, End::Fail(failure) if !failure.counts()),
@@ -109,10 +109,7 @@ fn on_stage(given: &Value, challenges: &Value) -> Stage {
     }
     let mut stage = stage::issuing(snapshot);
     let mut order = stage::order(&stage.snapshot);
-    order.url = given["url"].as_str().map(|_| ORDER.to_owned());
-    order.finalize_url = given["finalizeURL"].as_str().map(|_| format!("{ORDER}/finalize"));
     order.state = text(&given["state"]).into();
-    order.certificate = given["certificate"].as_str().map(|_| "chain".to_owned());
     let unread = |index: usize| Authorization {
         url: format!("{ORDER}/authorization/{index}"),
         identifier: None,
@@ -122,17 +119,27 @@ fn on_stage(given: &Value, challenges: &Value) -> Stage {
     };
     order.authorizations = (0..authorizations.len()).map(unread).collect();
     let states = challenges.as_array().cloned().unwrap_or_default();
-    order.deed = match &order.state {
-        OrderState::Unknown if order.url.is_none() => Deed::Create,
+    let urls = OrderUrls { url: ORDER.to_owned(), finalize_url: format!("{ORDER}/finalize") };
+    let certificate_url = format!("{ORDER}/certificate");
+    order.phase = match &order.state {
+        OrderState::Unknown if given["url"].is_null() => OrderPhase::Creating,
         OrderState::Unknown | OrderState::Pending | OrderState::Other(_) if states.is_empty() => {
-            Deed::Authorize
+            OrderPhase::Authorizing(urls)
         }
-        OrderState::Unknown | OrderState::Pending | OrderState::Other(_) => Deed::Solve,
-        OrderState::Ready => Deed::Finalize,
-        OrderState::Processing => Deed::Await,
-        OrderState::Valid if order.certificate.is_none() => Deed::Download,
-        OrderState::Valid | OrderState::Invalid | OrderState::Expired | OrderState::Errored => {
-            Deed::Nothing
+        OrderState::Unknown | OrderState::Pending | OrderState::Other(_) => {
+            OrderPhase::Solving(urls)
+        }
+        OrderState::Ready => OrderPhase::Finalizing(urls),
+        OrderState::Processing => OrderPhase::Awaiting(urls),
+        OrderState::Valid if given["certificate"].is_null() => {
+            OrderPhase::Downloading { urls, certificate_url }
+        }
+        OrderState::Valid => {
+            let certificate = "chain".to_owned();
+            OrderPhase::Issued { urls, certificate_url, certificate }
+        }
+        OrderState::Invalid | OrderState::Expired | OrderState::Errored => {
+            OrderPhase::Failed(OrderPhase::Solving(urls).failed())
         }
     };
     for (index, state) in states.iter().enumerate() {

@@ -275,20 +275,14 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
             profile: String::new(),
             not_after: None,
         },
-        deed: certctl::resource::Deed::Create,
+        number: 1,
+        phase: certctl::resource::OrderPhase::Creating,
         state: OrderState::Unknown,
-        url: None,
-        finalize_url: None,
-        certificate_url: None,
+        reason: String::new(),
         expires: None,
         authorizations: Vec::new(),
         challenges: Vec::new(),
         is_replacement: false,
-        certificate: None,
-        reason: String::new(),
-        problem: None,
-        failure: None,
-        failure_time: None,
     }
 }
 

@@ -236,7 +236,7 @@ fn killed(scene: &Scene, point: &Point) -> bool {
     let run = kill_at(&scene.world, scene.words, point);
     scene.check_live();
     let known = scene.world.state().orders("web");
-    let is_new = |order: &&Order| order.spec.revision == scene.revision && order.url.is_some();
+    let is_new = |order: &&Order| order.spec.revision == scene.revision && order.url().is_some();
     let made = scene.made(RequestKind::NewOrder) - orders;
     let unknown = made.saturating_sub(known.iter().filter(is_new).count());
     // The CA may look for the answer when nobody gives it any more.

@@ -159,7 +159,7 @@ fn one_that_is_killed_is_told_of_and_gone_on_with() {
             .state()
             .orders(one_off)
             .iter()
-            .any(|order| order.deed == certctl::resource::Deed::Finalize)
+            .any(|order| matches!(order.phase, certctl::resource::OrderPhase::Finalizing(_)))
     });
     // Whoever is at work was not cut off.
     world.issue().says_nothing();

@@ -277,7 +277,7 @@ impl Scene {
     pub(crate) fn unrecorded_orders(&self, skipped: usize) -> usize {
         let known = self.orders();
         let ca = self.ca.borrow();
-        let is_known = |url: &String| known.iter().any(|order| order.url.as_ref() == Some(url));
+        let is_known = |url: &String| known.iter().any(|order| order.url() == Some(url));
         ca.orders.iter().skip(skipped).filter(|order| !is_known(&order.url)).count()
     }
 

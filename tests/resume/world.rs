@@ -12,7 +12,7 @@ use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
-    AccountDeed, CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Deed, Dns01Target,
+    AccountDeed, CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Dns01Target,
     Http01Report, KeyAlgorithm, LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest, Verdict,
 };
 use certctl::store::Records;
@@ -128,7 +128,7 @@ impl World {
                 Ok(Outcome::CleanedUp)
             }
             Effect::Publish => {
-                let pem = snapshot.current_order().unwrap().certificate.clone().unwrap();
+                let pem = snapshot.current_order().unwrap().certificate().unwrap().to_owned();
                 let leaf = self.publish(snapshot, &pem, snapshot.next_revision()).await;
                 self.disk.log_issuance(&leaf.serial).await.unwrap();
                 Ok(Outcome::Published(Box::new(leaf)))
@@ -198,7 +198,7 @@ impl World {
             _ => PublicKeyDigest(String::new()),
         };
         let order = || snapshot.current_order().unwrap();
-        let url = || order().url.clone().unwrap();
+        let url = || order().url().unwrap().to_owned();
         match effect {
             Effect::FindAccount => {
                 Ok(ca.accounts.get(&digest).cloned().map_or(Outcome::NoAccount, found))
@@ -290,9 +290,9 @@ impl World {
     async fn check_intent(&self, snapshot: &Snapshot, effect: &Effect) {
         self.check_wish(snapshot, effect).await;
         let expected = match effect {
-            Effect::CreateOrder => Deed::Create,
-            Effect::Finalize => Deed::Finalize,
-            Effect::Present { .. } | Effect::Accept { .. } => Deed::Solve,
+            Effect::CreateOrder => "creating",
+            Effect::Finalize => "finalizing",
+            Effect::Present { .. } | Effect::Accept { .. } => "solving",
             _ => return,
         };
         let name = snapshot.certificate.metadata.key();
@@ -300,7 +300,7 @@ impl World {
         let wanted = &snapshot.current_order().unwrap().name;
         let orders = orders.into_iter().map(|(_, order)| order.unwrap().value);
         let written: Order = orders.into_iter().find(|order| order.name == *wanted).unwrap();
-        assert_eq!(written.deed, expected, "{effect:?}");
+        assert_eq!(written.phase.word(), expected, "{effect:?}");
         let phase = |url: &str| {
             let found = written.challenges.iter().find(|c| c.spec.url == url).unwrap();
             (found.phase, found.clean_up)

@@ -70,7 +70,7 @@ impl State {
 
     /// The URLs of those orders at the CA.
     pub(crate) fn order_urls(&self, name: &str) -> Vec<String> {
-        self.orders(name).into_iter().filter_map(|order| order.url).collect()
+        self.orders(name).iter().filter_map(|order| order.url().map(str::to_owned)).collect()
     }
 
     /// The live leaf of a certificate of the default namespace, after a look at whether the key

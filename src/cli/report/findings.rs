@@ -52,7 +52,7 @@ pub(crate) fn of_failure(
 pub(crate) fn problem_of(order: &Order) -> Option<&Problem> {
     let refused = order.challenges.iter().filter(|challenge| challenge.state.is_failure());
     let of_challenge = refused.filter_map(|challenge| challenge.problem.as_ref()).next();
-    of_challenge.or(order.problem.as_ref())
+    of_challenge.or(order.problem())
 }
 
 /// What an order that is under way waits for.

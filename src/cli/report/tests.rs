@@ -67,13 +67,17 @@ fn order(challenges: &[Value], rest: &Value) -> Order {
             "directoryURL": "https://ca.test/directory", "accountURL": "https://ca.test/acct/7",
             "identifiers": [{ "dns": "www.example.com" }],
         },
-        "deed": "nothing", "state": "invalid", "expires": "2026-11-28T01:09:12Z",
+        "number": 1, "phase": { "failed": {} }, "state": "invalid", "expires": "2026-11-28T01:09:12Z",
         "authorizations": [], "challenges": challenges,
     });
     for (field, value) in rest.as_object().unwrap() {
         order[field] = value.clone();
     }
     from(order)
+}
+
+fn solving() -> Value {
+    json!({ "solving": { "url": "https://ca.test/order/1", "finalizeURL": "" } })
 }
 
 fn ended(ending: Ending, evidence: Evidence) -> Ended {
@@ -122,15 +126,16 @@ fn of_the_first(evidence: &Evidence) -> Failure {
 fn order_failed(failure: Failure) -> (Failure, Evidence) {
     let reason = failure.to_string();
     let rest = json!({
-        "state": "errored", "reason": reason, "problem": failure.cause.problem(), "failure": failure,
+        "state": "errored", "reason": reason,
+        "phase": { "failed": { "problem": failure.cause.problem(), "failure": failure } },
     });
     let order = order(&[], &rest);
     let cause = Cause::Order(OrderFailure {
         name: order.name.clone(),
-        url: order.url.clone(),
+        url: order.url().map(str::to_owned),
         state: order.state.clone(),
-        problem: order.problem.clone().map(Box::new),
-        failure: order.failure.clone(),
+        problem: order.problem().cloned().map(Box::new),
+        failure: order.phase.failed().failure,
         reason,
     });
     (Failure::of(Doing::Nothing, cause), with(order))
@@ -248,7 +253,7 @@ fn dns_table() -> Ended {
     });
     let order = order(
         &[challenge("dns-01", "www.example.com", &waits)],
-        &json!({ "state": "pending", "deed": "solve" }),
+        &json!({ "state": "pending", "phase": solving() }),
     );
     pending(order, false)
 }
@@ -276,7 +281,7 @@ fn forty_waits() -> Ended {
         "z.example.com",
         &json!({ "phase": "queued", "state": "pending" }),
     ));
-    pending(order(&all, &json!({ "state": "pending", "deed": "solve" })), true)
+    pending(order(&all, &json!({ "state": "pending", "phase": solving() })), true)
 }
 
 fn deferred(urgent: Option<FailureClass>) -> Ended {

@@ -80,7 +80,7 @@ pub(super) fn order(page: &mut Page, view: &CertificateView, scene: &Scene) {
     page.heading("Order");
     page.line(1, "Name", &order.name);
     page.raw(1, &format!("State: {}, Reason: {}", state(order), or_none(&escape(&order.reason))));
-    if let Some(url) = &order.url {
+    if let Some(url) = order.url() {
         page.line(1, "URL", escape(url));
     }
     page.line(1, "Created", scene.time(order.creation_timestamp));
@@ -105,7 +105,7 @@ pub(super) fn order(page: &mut Page, view: &CertificateView, scene: &Scene) {
             );
         }
     }
-    if let Some(at) = order.failure_time {
+    if let Some(at) = order.failure_time() {
         page.line(1, "FailureTime", scene.time(at));
     }
 }

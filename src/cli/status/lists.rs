@@ -189,7 +189,7 @@ fn order_cells(order: &Order, wide: bool, scene: &Scene) -> Vec<Cell> {
     if wide {
         let expires = order.expires.map(|at| time::local(at, &scene.zone));
         cells.push(Cell::from(expires.unwrap_or_default()));
-        cells.push(Cell::from(order.url.as_deref().unwrap_or_default()));
+        cells.push(Cell::from(order.url().unwrap_or_default()));
     }
     cells
 }

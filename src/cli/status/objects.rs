@@ -422,13 +422,13 @@ pub(super) fn order(order: &Order) -> OrderObject {
             profile: spec.profile.clone(),
         },
         status: OrderStatus {
-            url: order.url.clone(),
-            finalize_url: order.finalize_url.clone(),
+            url: order.url().map(str::to_owned),
+            finalize_url: order.phase.urls().map(|urls| urls.finalize_url.clone()),
             state,
             reason: reason_or(&order.reason, foreign),
             authorizations: authorizations.collect(),
-            certificate: order.certificate.as_ref().map(|pem| STANDARD.encode(pem)),
-            failure_time: order.failure_time.map(Rfc3339),
+            certificate: order.certificate().map(|pem| STANDARD.encode(pem)),
+            failure_time: order.failure_time().map(Rfc3339),
         },
     }
 }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::resource::{
-    AuthorizationState, Cause, Doing, Failure, FailureClass, Phase, Problem, Revocation,
-    RevocationReason,
+    AuthorizationState, Cause, Doing, FailedOrder, Failure, FailureClass, OrderPhase, Phase,
+    Problem, Revocation, RevocationReason,
 };
 use crate::workspace::view::Mistake;
 
@@ -55,7 +55,8 @@ fn refused() -> CertificateView {
     let mut view = failed();
     view.orders = issuing().orders;
     let order = &mut view.orders[0];
-    order.failure_time = view.record.as_ref().unwrap().status.last_failure_time;
+    let at = view.record.as_ref().unwrap().status.last_failure_time;
+    order.phase = OrderPhase::Failed(FailedOrder { at, ..order.phase.failed() });
     let [refused, undecided] = order.challenges.as_mut_slice() else { panic!() };
     refused.phase = Phase::Final;
     refused.state = AuthorizationState::Invalid;

@@ -262,7 +262,7 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
 /// The order that the last attempt failed with, if one did.
 fn failed_order(view: &CertificateView) -> Option<&Order> {
     let failed_at = view.record.as_ref()?.status.last_failure_time?;
-    view.orders.iter().rfind(|order| order.failure_time == Some(failed_at))
+    view.orders.iter().rfind(|order| order.failure_time() == Some(failed_at))
 }
 
 /// The kind of the CA's problem that the last attempt failed by, such as `dns`.

@@ -9,7 +9,8 @@ use super::scene::Scene;
 use super::verdict::Verdict;
 use crate::cli::output::escape;
 use crate::resource::{
-    Challenge, ChallengeType, CnameStrategy, Deed, Dns01, Dns01Provider, Order, Phase, SolverKind,
+    Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, OrderPhase, Phase,
+    SolverKind,
 };
 use crate::workspace::view::CertificateView;
 
@@ -76,18 +77,18 @@ pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Sce
 
 /// What an order waits for.
 fn order_waits_for(order: &Order) -> Vec<String> {
-    let at_ca = match order.deed {
-        Deed::Solve => {
+    let at_ca = match order.phase {
+        OrderPhase::Solving(_) | OrderPhase::Refused { .. } => {
             let open: Vec<String> =
                 order.challenges.iter().filter_map(challenge_waits_for).collect();
             return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
         }
-        Deed::Create => "the CA: the order is to be made",
-        Deed::Authorize => "the CA: its authorizations are to be read",
-        Deed::Finalize => "the CA: the request is to be sent",
-        Deed::Await => "the CA: it is issuing",
-        Deed::Download => "the CA: the certificate is to be fetched",
-        Deed::Nothing => NEXT_RUN,
+        OrderPhase::Creating => "the CA: the order is to be made",
+        OrderPhase::Authorizing(_) => "the CA: its authorizations are to be read",
+        OrderPhase::Finalizing(_) => "the CA: the request is to be sent",
+        OrderPhase::Awaiting(_) => "the CA: it is issuing",
+        OrderPhase::Downloading { .. } => "the CA: the certificate is to be fetched",
+        OrderPhase::Issued { .. } | OrderPhase::Replaced { .. } | OrderPhase::Failed(_) => NEXT_RUN,
     };
     vec![at_ca.to_owned()]
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::end::{fail, finish};
+use super::end::{end_challenges, fail};
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
     Change, Effect, EffectError, IllegalOutcome, OrderSeen, Outcome, Poll, Record, Run, Snapshot,
     challenge,
 };
 use crate::resource::{
-    Authorization, CauseKind, Challenge, Deed, Order, OrderState, Phase, Reason,
+    Authorization, CauseKind, Challenge, FailedOrder, Order, OrderPhase, OrderState, OrderUrls,
+    Phase, Reason,
 };
 
 /// How often the certificate is asked for again when the CA does not have it yet.
@@ -32,7 +33,7 @@ pub fn absorb(
             run_after_look(&mut snapshot.run, effect, &seen, now);
             if ran_out(snapshot, effect, &order, &seen, now) {
                 seen.state = OrderState::Expired;
-                finish(&mut order);
+                end_challenges(&mut order);
             }
             let newly_valid = settle_authorizations(&mut order, &seen);
             follow(&mut order, *seen, effect);
@@ -43,10 +44,13 @@ pub fn absorb(
             }
             Ok(record)
         }
-        (Effect::Download, Outcome::Certificate { pem, .. }) => {
-            order.certificate = Some(pem);
+        (Effect::Download, Outcome::Certificate { pem, leaf }) => {
+            let OrderPhase::Downloading { urls, certificate_url } = order.phase else {
+                let outcome = Outcome::Certificate { pem, leaf };
+                return Err(IllegalOutcome::new(order.phase.word(), &outcome));
+            };
+            order.phase = OrderPhase::Issued { urls, certificate_url, certificate: pem };
             order.state = OrderState::Valid;
-            order.deed = Deed::Nothing;
             Ok(Record::of(Change::Order(Box::new(order))).normal(
                 now,
                 Reason::Complete,
@@ -54,7 +58,7 @@ pub fn absorb(
             ))
         }
         (_, Outcome::Failed(error)) => Ok(refusal(&mut snapshot.run, order, effect, &error, now)),
-        (_, other) => Err(IllegalOutcome::new(format!("{:?}", order.deed), &other)),
+        (_, other) => Err(IllegalOutcome::new(order.phase.word(), &other)),
     }
 }
 
@@ -124,7 +128,7 @@ fn ran_out(
     let run = &snapshot.run;
     let was_asked = |c: &Challenge| matches!(c.phase, Phase::Accepting | Phase::Accepted);
     *effect == Effect::ReadOrder
-        && matches!(order.deed, Deed::Authorize | Deed::Solve)
+        && order.phase.is_being_authorized()
         && !order.challenges.iter().any(was_asked)
         && seen.state == OrderState::Invalid
         && !run.ordered
@@ -146,7 +150,7 @@ fn settle_authorizations(order: &mut Order, seen: &OrderSeen) -> Vec<String> {
     verified
 }
 
-/// Takes over what the CA says, and names the deed that follows from it.
+/// Takes over what the CA says, and names the phase that follows from it.
 fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
     let OrderSeen {
         url,
@@ -158,42 +162,44 @@ fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
         problem,
         ..
     } = seen;
-    order.url.get_or_insert(url);
-    order.finalize_url.get_or_insert(finalize_url);
-    if order.certificate_url.is_none() {
-        order.certificate_url = certificate_url;
-    }
+    let urls = order.phase.urls().cloned().unwrap_or(OrderUrls { url, finalize_url });
     order.expires = expires.or(order.expires);
     if order.authorizations.is_empty() {
         order.authorizations = authorizations.into_iter().map(unread).collect();
     }
-    order.deed = match &state {
-        OrderState::Pending | OrderState::Unknown | OrderState::Other(_) => match order.deed {
-            Deed::Create => Deed::Authorize,
-            // A server that does not say ready in time is asked again.
-            Deed::Finalize if matches!(effect, Effect::Finalize) => Deed::Await,
-            Deed::Authorize
-            | Deed::Solve
-            | Deed::Finalize
-            | Deed::Await
-            | Deed::Download
-            | Deed::Nothing => order.deed,
-        },
-        OrderState::Ready => Deed::Finalize,
-        OrderState::Processing => Deed::Await,
-        OrderState::Valid => Deed::Download,
-        // The challenges' own errors are read before it is final.
-        OrderState::Invalid if order.deed == Deed::Solve => Deed::Solve,
-        OrderState::Invalid | OrderState::Expired | OrderState::Errored => Deed::Nothing,
-    };
     if state.is_failure() {
         order.reason = match &problem {
             Some(problem) => problem.to_string(),
             None => format!("the CA says the order is {}", state.as_str()),
         };
-        order.problem = problem;
     }
-    // An order is invalid for good only once its challenges have been asked why.
+    let known = order.phase.certificate_url().map(str::to_owned);
+    order.phase = match (&state, &order.phase) {
+        (
+            OrderState::Pending | OrderState::Unknown | OrderState::Other(_),
+            OrderPhase::Creating,
+        ) => OrderPhase::Authorizing(urls),
+        // A server that does not say ready in time is asked again.
+        (
+            OrderState::Pending | OrderState::Unknown | OrderState::Other(_),
+            OrderPhase::Finalizing(_),
+        ) if *effect == Effect::Finalize => OrderPhase::Awaiting(urls),
+        (OrderState::Pending | OrderState::Unknown | OrderState::Other(_), phase) => phase.clone(),
+        (OrderState::Ready, _) => OrderPhase::Finalizing(urls),
+        (OrderState::Processing, _) => OrderPhase::Awaiting(urls),
+        (OrderState::Valid, _) => match known.or(certificate_url) {
+            Some(certificate_url) => OrderPhase::Downloading { urls, certificate_url },
+            None => OrderPhase::Awaiting(urls),
+        },
+        // The challenges' own errors are read before it is final.
+        (OrderState::Invalid, OrderPhase::Solving(_) | OrderPhase::Refused { .. }) => {
+            OrderPhase::Refused { urls, problem }
+        }
+        (OrderState::Invalid | OrderState::Expired | OrderState::Errored, _) => {
+            let urls = Some(urls);
+            OrderPhase::Failed(FailedOrder { urls, problem, ..FailedOrder::default() })
+        }
+    };
     order.state = state;
 }
 
@@ -207,7 +213,7 @@ fn unread(url: String) -> Authorization {
     }
 }
 
-/// A refusal: look at the server where the deed may have been done already, else the end.
+/// A refusal: look at the server where the effect may have taken place already, else the end.
 pub(super) fn refusal(
     run: &mut Run,
     mut order: Order,
@@ -221,12 +227,10 @@ pub(super) fn refusal(
     match (effect, error.kind()) {
         (Effect::ReadOrder, CauseKind::Gone) => order.state = OrderState::Expired,
         (Effect::Finalize, CauseKind::Transient | CauseKind::Gone) => {
-            order.deed = Deed::Await;
-            return Record::of(Change::Order(Box::new(order)));
+            return looked_at_again(order);
         }
         (Effect::Finalize, CauseKind::Refused) if not_ready || conflict => {
-            order.deed = Deed::Await;
-            return Record::of(Change::Order(Box::new(order)));
+            return looked_at_again(order);
         }
         // The certificate is not there yet, the reply may be lost, or the server is away: nothing
         // is known, nothing changes.
@@ -244,10 +248,17 @@ pub(super) fn refusal(
             | CauseKind::Gone,
         ) => order.state = OrderState::Errored,
     }
-    fail(&mut order, error.failure(effect.doing()));
     if let Effect::ReadAuthorization { url } = effect {
         challenge::authorization_refused(&mut order, url, error);
     }
-    finish(&mut order);
+    fail(&mut order, error.failure(effect.doing()));
+    Record::of(Change::Order(Box::new(order)))
+}
+
+/// Whether the CA has taken the CSR is read from the CA.
+fn looked_at_again(mut order: Order) -> Record {
+    if let OrderPhase::Finalizing(urls) = order.phase {
+        order.phase = OrderPhase::Awaiting(urls);
+    }
     Record::of(Change::Order(Box::new(order)))
 }

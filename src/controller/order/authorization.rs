@@ -10,8 +10,8 @@ use crate::controller::{
     AuthorizationSeen, Change, Effect, IllegalOutcome, Outcome, Record, Run, Snapshot, challenge,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeSpec, CleanUp, Deed, Order, OrderState, Phase, Reason,
-    pick_solver,
+    AuthorizationState, Challenge, ChallengeSpec, CleanUp, Order, OrderPhase, OrderState, Phase,
+    Reason, pick_solver,
 };
 
 /// What an authorization that was read means: for an order that is being authorized, and for a
@@ -28,13 +28,13 @@ pub fn absorb_authorization(
     if let Outcome::Authorization(seen) = &outcome {
         attempts_after(&mut snapshot.run, &order, url, seen, now);
     }
-    match (order.deed, outcome) {
-        (Deed::Authorize, Outcome::Authorization(seen)) => {
+    match (&order.phase, outcome) {
+        (OrderPhase::Authorizing(urls), Outcome::Authorization(seen)) => {
+            let urls = urls.clone();
             let mut record = authorization_read(snapshot, &mut order, url, &seen, now);
-            if order.authorizations.iter().all(|a| a.identifier.is_some())
-                && order.deed == Deed::Authorize
-            {
-                order.deed = Deed::Solve;
+            let all_read = order.authorizations.iter().all(|a| a.identifier.is_some());
+            if all_read && order.phase.is_open() {
+                order.phase = OrderPhase::Solving(urls);
             }
             record.changes.push(Change::Order(Box::new(order)));
             Ok(record)
@@ -42,8 +42,8 @@ pub fn absorb_authorization(
         (_, Outcome::Authorization(seen)) => {
             let record = challenge::authorization_seen(&snapshot.run, &mut order, url, &seen, now);
             let all_final = order.challenges.iter().all(|c| c.phase == Phase::Final);
-            if order.state == OrderState::Invalid && all_final {
-                order.deed = Deed::Nothing;
+            if matches!(order.phase, OrderPhase::Refused { .. }) && all_final {
+                order.phase = OrderPhase::Failed(order.phase.failed());
             }
             Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
         }
@@ -51,7 +51,7 @@ pub fn absorb_authorization(
             let effect = Effect::ReadAuthorization { url: url.to_owned() };
             Ok(refusal(&mut snapshot.run, order, &effect, &error, now))
         }
-        (deed, other) => Err(IllegalOutcome::new(format!("{deed:?}"), &other)),
+        (phase, other) => Err(IllegalOutcome::new(phase.word(), &other)),
     }
 }
 
@@ -107,7 +107,8 @@ fn authorization_read(
         Err(why) => {
             order.state = OrderState::Errored;
             order.reason = format!("{name}: {why}");
-            finish(order);
+            let failed = order.phase.failed();
+            finish(order, failed);
             Record::default().warning(now, Reason::Solver, order.reason.clone())
         }
     }

@@ -3,47 +3,51 @@
 use jiff::Timestamp;
 
 use crate::resource::{
-    Cause, Challenge, ChallengeFailure, Deed, Doing, Failure, Order, OrderFailure, OrderState,
-    Phase,
+    Cause, Challenge, ChallengeFailure, Doing, FailedOrder, Failure, Order, OrderFailure,
+    OrderPhase, OrderState, Phase,
 };
 
-/// An order that is not wanted any more: final, with everything it put out owed.
-pub(in crate::controller) fn retired(order: &Order) -> Order {
-    let mut order = order.clone();
-    "replaced by a newer request".clone_into(&mut order.reason);
-    finish(&mut order);
+/// An order whose request is not wanted any more: everything it put out is owed.
+pub(super) fn replaced(order: &Order) -> Order {
+    let phase = OrderPhase::Replaced { urls: order.phase.urls().cloned() };
+    let reason = "replaced by a newer request".to_owned();
+    let mut order = Order { phase, reason, ..order.clone() };
+    end_challenges(&mut order);
     order
 }
 
 /// The same for an order whose request stays: another order for it takes its place, uncounted, as
 /// it does for one that expired.
 pub fn given_up(order: &Order, why: &str, now: Timestamp) -> Order {
-    let mut order = retired(order);
-    order.state = OrderState::Expired;
-    order.failure_time = Some(now);
-    why.clone_into(&mut order.reason);
+    let mut order = Order { state: OrderState::Expired, reason: why.to_owned(), ..order.clone() };
+    let failed = FailedOrder { at: Some(now), ..order.phase.failed() };
+    finish(&mut order, failed);
     order
 }
 
 /// An order that ends by a failure which is not the CA's verdict on it.
 pub(in crate::controller) fn failed(order: &Order, failure: Failure) -> Order {
-    let mut order = order.clone();
+    let mut order = Order { state: OrderState::Errored, ..order.clone() };
     fail(&mut order, failure);
-    order.state = OrderState::Errored;
-    finish(&mut order);
     order
 }
 
-/// Keeps what an order failed by.
+/// Ends an order by a failure, and keeps that.
 pub(super) fn fail(order: &mut Order, failure: Failure) {
     order.reason = failure.to_string();
-    order.problem = failure.cause.problem().cloned();
-    order.failure = Some(Box::new(failure));
+    let problem = failure.cause.problem().cloned();
+    let failure = Some(Box::new(failure));
+    let failed = FailedOrder { problem, failure, ..order.phase.failed() };
+    finish(order, failed);
 }
 
 /// Nothing more is done for this order; what it has put out is owed.
-pub(super) fn finish(order: &mut Order) {
-    order.deed = Deed::Nothing;
+pub(super) fn finish(order: &mut Order, failed: FailedOrder) {
+    order.phase = OrderPhase::Failed(failed);
+    end_challenges(order);
+}
+
+pub(super) fn end_challenges(order: &mut Order) {
     for challenge in &mut order.challenges {
         challenge.phase = Phase::Final;
     }
@@ -54,12 +58,13 @@ pub(in crate::controller) fn failure_of(order: &Order) -> Failure {
     if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
         return verdict(challenge);
     }
+    let failed = order.phase.failed();
     let cause = Cause::Order(OrderFailure {
         name: order.name.clone(),
-        url: order.url.clone(),
+        url: order.url().map(str::to_owned),
         state: order.state.clone(),
-        problem: order.problem.clone().map(Box::new),
-        failure: order.failure.clone(),
+        problem: failed.problem.map(Box::new),
+        failure: failed.failure,
         reason: order.reason.clone(),
     });
     Failure::of(Doing::Nothing, cause)

@@ -3,12 +3,12 @@
 use zeroize::Zeroizing;
 
 use super::fixture::{
-    ACCOUNT, account, after, fresh, hours, live, now, ordered, ready_to_order, solving,
+    ACCOUNT, account, after, fresh, hours, in_phase, live, now, ordered, ready_to_order, solving,
 };
 use crate::controller::{
     Change, Deferral, Effect, Outcome, Secret, Snapshot, Step, absorb, account as room,
 };
-use crate::resource::{Account, AccountDeed, Deed, OrderState, PublicKeyDigest};
+use crate::resource::{Account, AccountDeed, OrderState, PublicKeyDigest};
 
 fn with(deed: AccountDeed, is_fresh: bool) -> Snapshot {
     let mut snapshot = ready_to_order();
@@ -63,8 +63,8 @@ fn what_is_needed_here_is_looked_at_before_any_request() {
     };
     assert_eq!(unprepared(ready_to_order()), prepare(true));
     assert_eq!(unprepared(solving(&[])), prepare(true));
-    assert_eq!(unprepared(ordered(Deed::Await, OrderState::Processing)), prepare(false));
-    assert_eq!(room::decide(&ordered(Deed::Await, OrderState::Processing), now()), Step::Settled);
+    assert_eq!(unprepared(ordered("awaiting", OrderState::Processing)), prepare(false));
+    assert_eq!(room::decide(&ordered("awaiting", OrderState::Processing), now()), Step::Settled);
 }
 
 #[test]
@@ -106,14 +106,14 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
 #[test]
 fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
     // It had waited for the CA, and so nothing was prepared for challenges.
-    let mut snapshot = ordered(Deed::Await, OrderState::Processing);
+    let mut snapshot = ordered("awaiting", OrderState::Processing);
     snapshot.run = crate::controller::Run::default();
     let effect = Effect::Prepare { solving: false };
     assert_eq!(room::decide(&snapshot, now()), act(effect.clone()));
     absorb(&mut snapshot, &effect, Outcome::Prepared, now()).unwrap();
     // Then it is found to be gone.
     let order = snapshot.order.as_mut().unwrap();
-    order.deed = Deed::Nothing;
+    order.phase = in_phase("failed");
     order.state = OrderState::Expired;
     let effect = Effect::Prepare { solving: true };
     assert_eq!(room::decide(&snapshot, now()), act(effect.clone()));
@@ -125,7 +125,7 @@ fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
 
 /// The CA has forgotten the account, and this run has heard of it with its order.
 fn bereft() -> Snapshot {
-    let mut snapshot = ordered(Deed::Create, OrderState::Unknown);
+    let mut snapshot = ordered("creating", OrderState::Unknown);
     snapshot.run.account_is_lost = true;
     let order = snapshot.order.take().unwrap();
     snapshot.order = Some(crate::controller::order::given_up(&order, "lost", now()));

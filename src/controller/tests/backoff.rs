@@ -4,8 +4,8 @@ use super::fixture::{after, error, hours, live, now, solving, written_order, wri
 use crate::controller::backoff::{self, delay, is_urgent, next_attempt, record_failure};
 use crate::controller::{readiness, trigger};
 use crate::resource::{
-    Cause, CauseKind, CertificateStatus, CleanUp, ConditionStatus, ConditionType, Deed, Doing,
-    Failure, FailureClass, OrderState, Phase, Reason,
+    Cause, CauseKind, CertificateStatus, CleanUp, ConditionStatus, ConditionType, Doing, Failure,
+    FailureClass, OrderState, Phase, Reason,
 };
 
 fn failure(class: FailureClass) -> Failure {
@@ -78,8 +78,8 @@ fn a_counted_failure_closes_the_issuance_in_one_record() {
     assert!(issuing.message.contains("2026-01-03T11:04:05Z"), "{}", issuing.message);
 
     let order = written_order(&record);
-    assert_eq!((order.deed, &order.state), (Deed::Nothing, &OrderState::Errored));
-    assert_eq!((order.failure_time, order.reason.as_str()), (Some(now()), "b.example: no"));
+    assert_eq!((order.phase.word(), &order.state), ("failed", &OrderState::Errored));
+    assert_eq!((order.failure_time(), order.reason.as_str()), (Some(now()), "b.example: no"));
     let left: Vec<_> = order.challenges.iter().map(|c| (c.phase, c.clean_up)).collect();
     let owed = (Phase::Final, CleanUp::Owed);
     assert_eq!(left, [owed, owed, (Phase::Final, CleanUp::NotOwed)]);

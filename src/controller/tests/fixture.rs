@@ -13,11 +13,12 @@ use crate::controller::{
 use crate::resource::{
     Account, AccountDeed, Acme, Authorization, AuthorizationState, CaFault, Cause, CauseKind,
     Certificate, CertificateRecord, CertificateRequest, CertificateRequestSpec, CertificateSpec,
-    CertificateStatus, Challenge, ChallengeSpec, ChallengeType, CheckReport, CleanUp, Deed,
-    DnsName, Http01, Http01Report, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm,
-    KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order, OrderSpec, OrderState, Origin, Phase,
-    PrivateKeySpec, Problem, ProgramFailure, ProviderFailure, ProviderFault, PublicKeyDigest,
-    Reason, SecretKeySelector, Settings, Solver, SolverKind, Verdict,
+    CertificateStatus, Challenge, ChallengeSpec, ChallengeType, CheckReport, CleanUp, DnsName,
+    FailedOrder, Http01, Http01Report, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm,
+    KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order, OrderPhase, OrderSpec, OrderState,
+    OrderUrls, Origin, Phase, PrivateKeySpec, Problem, ProgramFailure, ProviderFailure,
+    ProviderFault, PublicKeyDigest, Reason, SecretKeySelector, Settings, Solver, SolverKind,
+    Verdict,
 };
 
 pub(super) const SERVER: &str = "https://ca.test/directory";
@@ -116,24 +117,43 @@ pub(super) fn ready_to_order() -> Snapshot {
     snapshot
 }
 
-/// With an order that names this deed, made or read in this run.
-pub(super) fn ordered(deed: Deed, state: OrderState) -> Snapshot {
+/// With an order in this phase, made or read in this run.
+pub(super) fn ordered(phase: &str, state: OrderState) -> Snapshot {
     let mut snapshot = ready_to_order();
-    let has_url = deed != Deed::Create;
-    let mut order = order(&snapshot);
-    order.url = has_url.then(|| order_url().to_owned());
-    order.finalize_url = has_url.then(|| format!("{}/finalize", order_url()));
-    order.deed = deed;
-    order.state = state;
+    let order = Order { phase: in_phase(phase), state, ..order(&snapshot) };
+    snapshot.run.order_is_known = order.url().is_some();
     snapshot.order_count = 1;
     snapshot.order = Some(order);
-    snapshot.run.order_is_known = has_url;
     snapshot
+}
+
+/// Failed, and counted at that time.
+pub(super) fn failed_at(at: Timestamp) -> OrderPhase {
+    let failed = in_phase("failed").failed();
+    OrderPhase::Failed(FailedOrder { at: Some(at), ..failed })
+}
+
+pub(super) fn in_phase(phase: &str) -> OrderPhase {
+    let finalize_url = format!("{}/finalize", order_url());
+    let urls = OrderUrls { url: order_url().to_owned(), finalize_url };
+    let certificate_url = format!("{}/certificate", order_url());
+    match phase {
+        "creating" => OrderPhase::Creating,
+        "authorizing" => OrderPhase::Authorizing(urls),
+        "solving" => OrderPhase::Solving(urls),
+        "refused" => OrderPhase::Refused { urls, problem: None },
+        "finalizing" => OrderPhase::Finalizing(urls),
+        "awaiting" => OrderPhase::Awaiting(urls),
+        "downloading" => OrderPhase::Downloading { urls, certificate_url },
+        "issued" => OrderPhase::Issued { urls, certificate_url, certificate: "PEM".to_owned() },
+        "failed" => OrderPhase::Failed(FailedOrder { urls: Some(urls), ..FailedOrder::default() }),
+        other => panic!("no phase is called {other}"),
+    }
 }
 
 /// With an order whose challenges are in these phases.
 pub(super) fn solving(phases: &[Phase]) -> Snapshot {
-    let mut snapshot = ordered(Deed::Solve, OrderState::Pending);
+    let mut snapshot = ordered("solving", OrderState::Pending);
     let order = snapshot.order.as_mut().unwrap();
     for (index, phase) in phases.iter().enumerate() {
         order.authorizations.push(read_authorization(index));
@@ -227,6 +247,7 @@ pub(super) fn order(snapshot: &Snapshot) -> Order {
     let request = snapshot.next_request.as_ref().unwrap();
     Order {
         name: "web-1-1".to_owned(),
+        number: 1,
         creation_timestamp: now(),
         spec: OrderSpec {
             certificate: snapshot.certificate.metadata.key(),
@@ -239,19 +260,12 @@ pub(super) fn order(snapshot: &Snapshot) -> Order {
             profile: String::new(),
             not_after: None,
         },
-        deed: Deed::Create,
+        phase: OrderPhase::Creating,
         state: OrderState::Unknown,
-        url: None,
-        finalize_url: None,
-        certificate_url: None,
+        reason: String::new(),
         expires: None,
         authorizations: Vec::new(),
         challenges: Vec::new(),
-        certificate: None,
-        reason: String::new(),
-        problem: None,
-        failure: None,
-        failure_time: None,
         is_replacement: false,
     }
 }

@@ -1,21 +1,19 @@
 //! The last room's table, and what a success leaves behind.
 
 use super::fixture::{
-    after, error, hours, leaf, live, now, ordered, request, solving, written_record,
+    after, error, hours, in_phase, leaf, live, now, ordered, request, solving, written_record,
 };
 use crate::controller::{Change, Effect, Outcome, Record, Snapshot, Step, issuing, trigger};
 use crate::resource::{
-    Cause, CauseKind, CertificateStatus, Condition, ConditionStatus, ConditionType, Deed, Doing,
-    Failure, FailureClass, OrderState, Phase, Reason,
+    Cause, CauseKind, CertificateStatus, Condition, ConditionStatus, ConditionType, Doing, Failure,
+    FailureClass, OrderState, Phase, Reason,
 };
 
 type Edit = fn(&mut Snapshot);
 
 /// With an order whose certificate was fetched.
 fn fetched() -> Snapshot {
-    let mut snapshot = ordered(Deed::Nothing, OrderState::Valid);
-    snapshot.order.as_mut().unwrap().certificate = Some("PEM".to_owned());
-    snapshot
+    ordered("issued", OrderState::Valid)
 }
 
 fn published(snapshot: &Snapshot) -> Record {
@@ -28,8 +26,8 @@ fn only_a_certificate_of_the_current_request_is_put_in_place() {
     assert_eq!(issuing::decide(&fetched(), now()), Step::Act(vec![Effect::Publish]));
     let cases: &[(&str, Edit)] = &[
         ("no order", |s| s.order = None),
-        ("no certificate", |s| s.order.as_mut().unwrap().certificate = None),
-        ("more to do", |s| s.order.as_mut().unwrap().deed = Deed::Download),
+        ("no certificate", |s| s.order.as_mut().unwrap().phase = in_phase("awaiting")),
+        ("more to do", |s| s.order.as_mut().unwrap().phase = in_phase("downloading")),
         ("no request", |s| s.next_request = None),
         ("another request", |s| s.next_request.as_mut().unwrap().spec.request = "x".to_owned()),
         ("another server", |s| s.issuer.acme.server = "https://other.test/".to_owned()),

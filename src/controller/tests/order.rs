@@ -3,15 +3,15 @@
 use jiff::SignedDuration;
 
 use super::fixture::{
-    SERVER, authorization_url, challenge_url, now, ordered, ready_to_order, solving,
-    unread_authorization, written_order,
+    SERVER, authorization_url, challenge_url, failed_at, in_phase, now, ordered, ready_to_order,
+    solving, unread_authorization, written_order,
 };
 use crate::controller::{
     ChallengeSeen, Change, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
     absorb, next_step, order as room,
 };
 use crate::resource::{
-    AuthorizationState, Cause, CauseKind, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
+    AuthorizationState, Cause, CauseKind, FailureClass, GoDuration, Order, OrderState, Phase,
 };
 
 fn failed_with(snapshot: &Snapshot) -> (FailureClass, String) {
@@ -34,12 +34,12 @@ fn change(mut snapshot: Snapshot, change: impl FnOnce(&mut Order)) -> Snapshot {
 }
 
 #[test]
-fn each_deed_has_its_effect() {
+fn each_phase_has_its_effect() {
     let cases = [
-        (ordered(Deed::Create, OrderState::Unknown), vec![Effect::CreateOrder]),
-        (ordered(Deed::Finalize, OrderState::Ready), vec![Effect::Finalize]),
-        (ordered(Deed::Await, OrderState::Processing), vec![Effect::ReadOrder]),
-        (ordered(Deed::Download, OrderState::Valid), vec![Effect::Download]),
+        (ordered("creating", OrderState::Unknown), vec![Effect::CreateOrder]),
+        (ordered("finalizing", OrderState::Ready), vec![Effect::Finalize]),
+        (ordered("awaiting", OrderState::Processing), vec![Effect::ReadOrder]),
+        (ordered("downloading", OrderState::Valid), vec![Effect::Download]),
         (solving(&[Phase::Accepted]), vec![Effect::ReadOrder]),
     ];
     for (snapshot, expected) in cases {
@@ -47,7 +47,7 @@ fn each_deed_has_its_effect() {
         // One of an earlier run is read first.
         let mut resumed = snapshot;
         resumed.run.order_is_known = false;
-        let is_new = resumed.order.as_ref().unwrap().deed == Deed::Create;
+        let is_new = resumed.order.as_ref().unwrap().phase.word() == "creating";
         let first = if is_new { Effect::CreateOrder } else { Effect::ReadOrder };
         assert_eq!(acts(&resumed), [first]);
     }
@@ -57,7 +57,7 @@ fn each_deed_has_its_effect() {
 }
 
 fn ready_and_done() -> Snapshot {
-    ordered(Deed::Nothing, OrderState::Valid)
+    ordered("issued", OrderState::Valid)
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_new_order_says_what_it_is_for() {
     snapshot.order_count = 2;
     let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
     let made = written_order(&record);
-    assert_eq!((made.name.as_str(), made.deed), ("web-1-3", Deed::Create));
+    assert_eq!((made.name.as_str(), made.phase.word()), ("web-1-3", "creating"));
     let names: Vec<_> = made.spec.identifiers.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["a.example", "b.example", "::1"]);
     assert_eq!(made.spec.not_after, Some(now() + SignedDuration::from_hours(24)));
@@ -84,15 +84,15 @@ fn a_new_order_says_what_it_is_for() {
 
 #[test]
 fn a_failed_order_is_counted_once_and_then_replaced() {
-    let mut failed = change(ordered(Deed::Nothing, OrderState::Errored), |order| {
+    let mut failed = change(ordered("failed", OrderState::Errored), |order| {
         order.reason = "no".to_owned();
     });
     assert_eq!(failed_with(&failed).0, FailureClass::Ca);
-    failed.order.as_mut().unwrap().failure_time = Some(now());
+    failed.order.as_mut().unwrap().phase = failed_at(now());
     assert_eq!(failed_with(&failed).0, FailureClass::Ca, "written, but not counted yet");
     failed.record.status.last_failure_time = Some(now());
     assert!(matches!(room::decide(&failed, now()), Step::Record(_)), "counted");
-    failed.order.as_mut().unwrap().failure_time = Some(now() + SignedDuration::from_hours(9600));
+    failed.order.as_mut().unwrap().phase = failed_at(now() + SignedDuration::from_hours(9600));
     assert!(matches!(room::decide(&failed, now()), Step::Record(_)), "of a wrong clock");
 }
 
@@ -130,7 +130,10 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     snapshot.order = Some(written_order(&record).clone());
     let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
     let new = written_order(&record);
-    assert_eq!((new.name.as_str(), new.deed, new.is_replacement), ("web-1-2", Deed::Create, true));
+    assert_eq!(
+        (new.name.as_str(), new.phase.word(), new.is_replacement),
+        ("web-1-2", "creating", true)
+    );
 }
 
 #[test]
@@ -147,6 +150,7 @@ fn an_order_that_was_given_up_is_replaced_and_not_counted() {
 fn an_invalid_order_is_asked_which_name_was_refused() {
     let mut snapshot = change(solving(&[Phase::Accepted, Phase::Final, Phase::Accepted]), |o| {
         o.state = OrderState::Invalid;
+        o.phase = in_phase("refused");
         o.challenges[1].state = AuthorizationState::Valid;
     });
     let read = |n| Effect::ReadAuthorization { url: authorization_url(n) };
@@ -216,7 +220,7 @@ fn authorizations_are_read_beside_an_order_that_stays_pending() {
 #[test]
 fn a_ca_that_asks_for_patience_gets_a_minute_of_it() {
     for (asked, waited) in [(2, 2), (60, 60), (3600, 60)] {
-        let mut snapshot = ordered(Deed::Await, OrderState::Processing);
+        let mut snapshot = ordered("awaiting", OrderState::Processing);
         let mut seen = super::fixture::order_seen(OrderState::Processing);
         seen.retry_after = Some(SignedDuration::from_secs(asked));
         let outcome = Outcome::Order(Box::new(seen));
@@ -228,22 +232,22 @@ fn a_ca_that_asks_for_patience_gets_a_minute_of_it() {
 
 #[test]
 fn unread_authorizations_are_read_all_at_once_and_none_is_no_reason_to_wait() {
-    let reading = change(ordered(Deed::Authorize, OrderState::Pending), |order| {
+    let reading = change(ordered("authorizing", OrderState::Pending), |order| {
         order.authorizations = vec![unread_authorization(0), unread_authorization(1)];
     });
     let read = |n| Effect::ReadAuthorization { url: authorization_url(n) };
     assert_eq!(acts(&reading), [read(0), read(1)]);
 
-    let empty = ordered(Deed::Authorize, OrderState::Pending);
+    let empty = ordered("authorizing", OrderState::Pending);
     let Step::Record(record) = room::decide(&empty, now()) else { panic!() };
-    assert_eq!(written_order(&record).deed, Deed::Solve);
+    assert_eq!(written_order(&record).phase.word(), "solving");
 }
 
 #[test]
 fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_failed() {
     let gone = super::fixture::error(CauseKind::Gone);
     for watched in [false, true] {
-        let mut snapshot = ordered(Deed::Await, OrderState::Processing);
+        let mut snapshot = ordered("awaiting", OrderState::Processing);
         if watched {
             let seen = super::fixture::order_seen(OrderState::Processing);
             let outcome = Outcome::Order(Box::new(seen));
@@ -286,9 +290,9 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
             continue;
         };
         assert!(replaced, "{what}: {step:?}");
-        assert_eq!(written_order(record).deed, Deed::Create, "{what}");
+        assert_eq!(written_order(record).phase.word(), "creating", "{what}");
         let old = snapshot.order.as_ref().unwrap();
-        assert_eq!((&old.state, old.deed), (&OrderState::Expired, Deed::Nothing), "{what}");
+        assert_eq!((&old.state, old.phase.word()), (&OrderState::Expired, "failed"), "{what}");
         assert_eq!(old.challenges[0].phase, Phase::Final, "{what}");
     }
 }
@@ -307,11 +311,16 @@ fn an_order_for_something_else_is_retired_with_all_it_put_out() {
         edit(&mut snapshot);
         let Step::Record(record) = room::decide(&snapshot, now()) else { panic!("{what}") };
         let retired = written_order(&record);
-        assert_eq!(retired.deed, Deed::Nothing, "{what}");
+        assert_eq!(retired.phase.word(), "replaced", "{what}");
         assert!(retired.challenges.iter().all(|c| c.phase == Phase::Final && c.owes_clean_up()));
         snapshot.order = Some(retired.clone());
         let Step::Record(record) = room::decide(&snapshot, now()) else { panic!("{what}") };
-        assert_eq!(written_order(&record).deed, Deed::Create, "{what}");
+        assert_eq!(written_order(&record).phase.word(), "creating", "{what}");
+        // The edit is taken back: what was replaced stays so.
+        let order = snapshot.order.take();
+        let back = Snapshot { order, ..solving(&[]) };
+        let Step::Record(record) = room::decide(&back, now()) else { panic!("{what}") };
+        assert_eq!(written_order(&record).phase.word(), "creating", "{what}");
     }
 }
 
@@ -326,14 +335,14 @@ fn an_account_that_is_not_known_yet_is_asked_for_before_anything_at_the_ca() {
 fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
     for kind in [CauseKind::Precondition, CauseKind::State] {
         for effect in [Effect::Download, Effect::Finalize] {
-            let mut snapshot = ordered(Deed::Download, OrderState::Valid);
+            let mut snapshot = ordered("downloading", OrderState::Valid);
             let outcome = Outcome::Failed(super::fixture::error(kind));
             absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
             let (_, step) = next_step(&snapshot, now());
             assert!(matches!(step, Step::Fail(_)), "{kind:?} {effect:?}: {step:?}");
         }
     }
-    let mut snapshot = ordered(Deed::Download, OrderState::Valid);
+    let mut snapshot = ordered("downloading", OrderState::Valid);
     let gone = Outcome::Failed(super::fixture::error(CauseKind::Gone));
     for _ in 0..11 {
         absorb(&mut snapshot, &Effect::Download, gone.clone(), now()).unwrap();
@@ -345,7 +354,7 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
 
 #[test]
 fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
-    let mut snapshot = ordered(Deed::Finalize, OrderState::Ready);
+    let mut snapshot = ordered("finalizing", OrderState::Ready);
     let mut refusal = super::fixture::error(CauseKind::Refused);
     let Cause::Ca(ca) = &mut refusal.cause else { panic!("{refusal}") };
     ca.message = "orderNotReady: hold on".to_owned();

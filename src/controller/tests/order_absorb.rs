@@ -1,15 +1,15 @@
 //! What outcomes mean for an order.
 
 use super::fixture::{
-    authorization_seen, authorization_url, error, leaf, now, order_seen, ordered, problem, solving,
-    unread_authorization, written_order,
+    authorization_seen, authorization_url, error, in_phase, leaf, now, order_seen, ordered,
+    problem, solving, unread_authorization, written_order,
 };
 use crate::controller::{
     Effect, EffectError, Outcome, Record, Snapshot, Step, absorb, order as room,
 };
 use crate::resource::{
-    AuthorizationState, Cause, CauseKind, ChallengeType, Deed, DnsName, FailureClass, Identifier,
-    Order, OrderState, Phase, Reason, Selector,
+    AuthorizationState, Cause, CauseKind, ChallengeType, DnsName, FailureClass, Identifier, Order,
+    OrderState, Phase, Reason, Selector,
 };
 
 fn seen(snapshot: &Snapshot, effect: &Effect, state: OrderState) -> Order {
@@ -18,37 +18,38 @@ fn seen(snapshot: &Snapshot, effect: &Effect, state: OrderState) -> Order {
 }
 
 #[test]
-fn what_the_ca_says_names_the_next_deed() {
+fn what_the_ca_says_names_the_next_phase() {
     let other = || OrderState::Other("frozen".to_owned());
     let cases = [
-        (Deed::Create, Effect::CreateOrder, OrderState::Pending, Deed::Authorize),
-        (Deed::Create, Effect::CreateOrder, OrderState::Ready, Deed::Finalize),
-        (Deed::Create, Effect::CreateOrder, OrderState::Processing, Deed::Await),
-        (Deed::Create, Effect::CreateOrder, OrderState::Valid, Deed::Download),
-        (Deed::Create, Effect::CreateOrder, OrderState::Invalid, Deed::Nothing),
-        (Deed::Create, Effect::CreateOrder, other(), Deed::Authorize),
-        (Deed::Authorize, Effect::ReadOrder, OrderState::Pending, Deed::Authorize),
-        (Deed::Authorize, Effect::ReadOrder, OrderState::Invalid, Deed::Nothing),
-        (Deed::Solve, Effect::ReadOrder, OrderState::Pending, Deed::Solve),
-        (Deed::Solve, Effect::ReadOrder, other(), Deed::Solve),
-        (Deed::Solve, Effect::ReadOrder, OrderState::Ready, Deed::Finalize),
-        (Deed::Solve, Effect::ReadOrder, OrderState::Invalid, Deed::Solve),
-        (Deed::Finalize, Effect::Finalize, OrderState::Pending, Deed::Await),
-        (Deed::Finalize, Effect::Finalize, OrderState::Processing, Deed::Await),
-        (Deed::Finalize, Effect::Finalize, OrderState::Valid, Deed::Download),
-        (Deed::Finalize, Effect::Finalize, OrderState::Ready, Deed::Finalize),
-        (Deed::Finalize, Effect::ReadOrder, OrderState::Processing, Deed::Await),
-        (Deed::Await, Effect::ReadOrder, OrderState::Processing, Deed::Await),
-        (Deed::Await, Effect::ReadOrder, OrderState::Ready, Deed::Finalize),
-        (Deed::Await, Effect::ReadOrder, OrderState::Valid, Deed::Download),
-        (Deed::Await, Effect::ReadOrder, OrderState::Invalid, Deed::Nothing),
-        (Deed::Download, Effect::ReadOrder, OrderState::Valid, Deed::Download),
+        ("creating", Effect::CreateOrder, OrderState::Pending, "authorizing"),
+        ("creating", Effect::CreateOrder, OrderState::Ready, "finalizing"),
+        ("creating", Effect::CreateOrder, OrderState::Processing, "awaiting"),
+        ("creating", Effect::CreateOrder, OrderState::Valid, "downloading"),
+        ("creating", Effect::CreateOrder, OrderState::Invalid, "failed"),
+        ("creating", Effect::CreateOrder, other(), "authorizing"),
+        ("authorizing", Effect::ReadOrder, OrderState::Pending, "authorizing"),
+        ("authorizing", Effect::ReadOrder, OrderState::Invalid, "failed"),
+        ("solving", Effect::ReadOrder, OrderState::Pending, "solving"),
+        ("solving", Effect::ReadOrder, other(), "solving"),
+        ("solving", Effect::ReadOrder, OrderState::Ready, "finalizing"),
+        ("solving", Effect::ReadOrder, OrderState::Invalid, "refused"),
+        ("refused", Effect::ReadOrder, OrderState::Invalid, "refused"),
+        ("finalizing", Effect::Finalize, OrderState::Pending, "awaiting"),
+        ("finalizing", Effect::Finalize, OrderState::Processing, "awaiting"),
+        ("finalizing", Effect::Finalize, OrderState::Valid, "downloading"),
+        ("finalizing", Effect::Finalize, OrderState::Ready, "finalizing"),
+        ("finalizing", Effect::ReadOrder, OrderState::Processing, "awaiting"),
+        ("awaiting", Effect::ReadOrder, OrderState::Processing, "awaiting"),
+        ("awaiting", Effect::ReadOrder, OrderState::Ready, "finalizing"),
+        ("awaiting", Effect::ReadOrder, OrderState::Valid, "downloading"),
+        ("awaiting", Effect::ReadOrder, OrderState::Invalid, "failed"),
+        ("downloading", Effect::ReadOrder, OrderState::Valid, "downloading"),
     ];
-    for (deed, effect, state, next) in cases {
-        let found = seen(&ordered(deed, OrderState::Unknown), &effect, state.clone());
-        assert_eq!(found.deed, next, "{deed:?}, {state:?}");
+    for (phase, effect, state, next) in cases {
+        let found = seen(&ordered(phase, OrderState::Unknown), &effect, state.clone());
+        assert_eq!(found.phase.word(), next, "{phase}, {state:?}");
         assert_eq!(found.state, state);
-        assert_eq!(found.url.as_deref(), Some(super::fixture::order_url()));
+        assert_eq!(found.url(), Some(super::fixture::order_url()));
     }
 }
 
@@ -75,59 +76,59 @@ fn refusal(kind: CauseKind, problem_kind: &str, status: u16) -> EffectError {
 }
 
 #[test]
-fn a_refusal_is_final_unless_the_deed_may_have_been_done_already() {
+fn a_refusal_is_final_unless_the_effect_may_have_taken_place() {
     use CauseKind::{Gone, Local, Precondition, Refused, State, Transient, Unusable};
-    let after = |deed, effect: &Effect, error: EffectError| {
-        let mut snapshot = ordered(deed, OrderState::Ready);
+    let after = |phase, effect: &Effect, error: EffectError| {
+        let mut snapshot = ordered(phase, OrderState::Ready);
         let outcome = Outcome::Failed(error);
         let record = room::absorb(&mut snapshot, effect, outcome, now()).unwrap();
         (!record.changes.is_empty()).then(|| {
             let order = written_order(&record);
-            (order.deed, order.state.clone())
+            (order.phase.word(), order.state.clone())
         })
     };
-    let nothing = Some((Deed::Nothing, OrderState::Errored));
-    let look = Some((Deed::Await, OrderState::Ready));
-    let expired = Some((Deed::Nothing, OrderState::Expired));
+    let nothing = Some(("failed", OrderState::Errored));
+    let look = Some(("awaiting", OrderState::Ready));
+    let expired = Some(("failed", OrderState::Expired));
     let cases = [
-        (Deed::Create, Effect::CreateOrder, error(Refused), nothing.clone()),
-        (Deed::Create, Effect::CreateOrder, error(Unusable), nothing.clone()),
-        (Deed::Create, Effect::CreateOrder, error(Transient), None),
-        (Deed::Await, Effect::ReadOrder, error(Gone), expired),
-        (Deed::Await, Effect::ReadOrder, error(Refused), nothing.clone()),
-        (Deed::Await, Effect::ReadOrder, error(Transient), None),
-        (Deed::Finalize, Effect::Finalize, error(Transient), look.clone()),
-        (Deed::Finalize, Effect::Finalize, error(Gone), look.clone()),
-        (Deed::Finalize, Effect::Finalize, refusal(Refused, "orderNotReady", 400), look.clone()),
-        (Deed::Finalize, Effect::Finalize, refusal(Refused, "unauthorized", 403), look),
-        (Deed::Finalize, Effect::Finalize, refusal(Refused, "badCSR", 400), nothing.clone()),
-        (Deed::Finalize, Effect::Finalize, error(Local), nothing.clone()),
-        (Deed::Finalize, Effect::Finalize, error(State), None),
-        (Deed::Download, Effect::Download, error(Gone), None),
-        (Deed::Download, Effect::Download, error(Transient), None),
-        (Deed::Download, Effect::Download, error(Precondition), None),
-        (Deed::Download, Effect::Download, error(Unusable), nothing.clone()),
-        (Deed::Download, Effect::Download, error(Refused), nothing),
+        ("creating", Effect::CreateOrder, error(Refused), nothing.clone()),
+        ("creating", Effect::CreateOrder, error(Unusable), nothing.clone()),
+        ("creating", Effect::CreateOrder, error(Transient), None),
+        ("awaiting", Effect::ReadOrder, error(Gone), expired),
+        ("awaiting", Effect::ReadOrder, error(Refused), nothing.clone()),
+        ("awaiting", Effect::ReadOrder, error(Transient), None),
+        ("finalizing", Effect::Finalize, error(Transient), look.clone()),
+        ("finalizing", Effect::Finalize, error(Gone), look.clone()),
+        ("finalizing", Effect::Finalize, refusal(Refused, "orderNotReady", 400), look.clone()),
+        ("finalizing", Effect::Finalize, refusal(Refused, "unauthorized", 403), look),
+        ("finalizing", Effect::Finalize, refusal(Refused, "badCSR", 400), nothing.clone()),
+        ("finalizing", Effect::Finalize, error(Local), nothing.clone()),
+        ("finalizing", Effect::Finalize, error(State), None),
+        ("downloading", Effect::Download, error(Gone), None),
+        ("downloading", Effect::Download, error(Transient), None),
+        ("downloading", Effect::Download, error(Precondition), None),
+        ("downloading", Effect::Download, error(Unusable), nothing.clone()),
+        ("downloading", Effect::Download, error(Refused), nothing),
     ];
-    for (deed, effect, error, expected) in cases {
+    for (phase, effect, error, expected) in cases {
         let kind = error.kind();
-        assert_eq!(after(deed, &effect, error), expected, "{effect:?} {kind:?}");
+        assert_eq!(after(phase, &effect, error), expected, "{effect:?} {kind:?}");
     }
 }
 
 #[test]
 fn a_certificate_makes_the_order_complete() {
-    let snapshot = ordered(Deed::Download, OrderState::Valid);
+    let snapshot = ordered("downloading", OrderState::Valid);
     let leaf = Box::new(leaf("next"));
     let outcome = Outcome::Certificate { pem: "PEM".to_owned(), leaf };
     let record = absorb(&mut snapshot.clone(), &Effect::Download, outcome, now()).unwrap();
     let order = written_order(&record);
-    assert_eq!((order.deed, order.certificate.as_deref()), (Deed::Nothing, Some("PEM")));
+    assert_eq!((order.phase.word(), order.certificate()), ("issued", Some("PEM")));
     assert_eq!(record.events[0].reason, Reason::Complete);
 }
 
 fn authorizing() -> Snapshot {
-    let mut snapshot = ordered(Deed::Authorize, OrderState::Pending);
+    let mut snapshot = ordered("authorizing", OrderState::Pending);
     let order = snapshot.order.as_mut().unwrap();
     order.authorizations = vec![unread_authorization(0), unread_authorization(1)];
     snapshot
@@ -144,17 +145,17 @@ fn each_authorization_read_makes_its_challenge_unless_it_is_proven() {
     let mut snapshot = authorizing();
     let record = read(&snapshot, 1, AuthorizationState::Valid);
     let order = written_order(&record).clone();
-    assert_eq!((order.deed, order.challenges.len()), (Deed::Authorize, 0));
+    assert_eq!((order.phase.word(), order.challenges.len()), ("authorizing", 0));
     snapshot.order = Some(order);
     let record = read(&snapshot, 0, AuthorizationState::Pending);
     let order = written_order(&record);
-    assert_eq!((order.deed, order.challenges.len()), (Deed::Solve, 1));
+    assert_eq!((order.phase.word(), order.challenges.len()), ("solving", 1));
     let challenge = &order.challenges[0];
     assert_eq!((challenge.phase, &challenge.spec.kind), (Phase::Queued, &ChallengeType::Http01));
     assert_eq!(challenge.spec.key, "token-0.thumbprint");
     // Read twice, challenged once.
     let mut again = snapshot.clone();
-    again.order = Some(Order { deed: Deed::Authorize, ..order.clone() });
+    again.order = Some(Order { phase: in_phase("authorizing"), ..order.clone() });
     let record = read(&again, 0, AuthorizationState::Pending);
     assert_eq!(written_order(&record).challenges.len(), 1);
 }
@@ -164,7 +165,7 @@ fn an_authorization_that_cannot_be_solved_ends_the_order() {
     let ended = |snapshot: &Snapshot, state| {
         let record = read(snapshot, 0, state);
         let order = written_order(&record);
-        assert_eq!((order.deed, &order.state), (Deed::Nothing, &OrderState::Errored));
+        assert_eq!((order.phase.word(), &order.state), ("failed", &OrderState::Errored));
         order.reason.clone()
     };
     let mut foreign = authorizing();
@@ -185,13 +186,14 @@ fn an_authorization_that_cannot_be_solved_ends_the_order() {
 fn the_authorizations_of_an_invalid_order_say_who_is_to_blame() {
     let mut snapshot = solving(&[Phase::Accepted, Phase::Accepted]);
     snapshot.order.as_mut().unwrap().state = OrderState::Invalid;
+    snapshot.order.as_mut().unwrap().phase = in_phase("refused");
     let record = read(&snapshot, 0, AuthorizationState::Pending);
     let order = written_order(&record).clone();
-    assert_eq!((order.deed, order.challenges[0].phase), (Deed::Solve, Phase::Final));
+    assert_eq!((order.phase.word(), order.challenges[0].phase), ("refused", Phase::Final));
     snapshot.order = Some(order);
     let record = read(&snapshot, 1, AuthorizationState::Invalid);
     let order = written_order(&record);
-    assert_eq!(order.deed, Deed::Nothing);
+    assert_eq!(order.phase.word(), "failed");
     let refused = &order.challenges[1];
     assert_eq!((refused.phase, &refused.state), (Phase::Final, &AuthorizationState::Invalid));
     assert!(refused.reason.contains("unauthorized"), "{}", refused.reason);
@@ -201,7 +203,7 @@ fn the_authorizations_of_an_invalid_order_say_who_is_to_blame() {
 
 #[test]
 fn an_outcome_that_belongs_elsewhere_is_refused_and_keeps_nothing() {
-    let snapshot = ordered(Deed::Await, OrderState::Processing);
+    let snapshot = ordered("awaiting", OrderState::Processing);
     for outcome in [Outcome::Presented, Outcome::CleanedUp, Outcome::Prepared] {
         assert!(absorb(&mut snapshot.clone(), &Effect::ReadOrder, outcome, now()).is_err());
     }
@@ -228,8 +230,9 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         let outcome = Outcome::Failed(lost.clone());
         let record = absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
         let order = written_order(&record).clone();
-        let found = (order.deed, &order.state, order.failure_time, order.challenges[0].phase);
-        let gone = (Deed::Nothing, &OrderState::Expired, Some(now()), Phase::Final);
+        let found =
+            (order.phase.word(), &order.state, order.failure_time(), order.challenges[0].phase);
+        let gone = ("failed", &OrderState::Expired, Some(now()), Phase::Final);
         assert_eq!(found, gone, "{effect:?}");
         assert_eq!(record.events[0].reason, Reason::ErrVerifyACMEAccount);
         assert!(snapshot.run.account_is_lost && !snapshot.run.ordered, "{effect:?}");

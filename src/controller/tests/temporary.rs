@@ -8,8 +8,7 @@ use crate::controller::{
     Change, Effect, Outcome, Snapshot, Step, formats, issuing, next_step, readiness, trigger,
 };
 use crate::resource::{
-    CertificateStatus, ConditionStatus, Deed, EventType, LeafFacts, OrderState, PublicKeyDigest,
-    Reason,
+    CertificateStatus, ConditionStatus, EventType, LeafFacts, OrderState, PublicKeyDigest, Reason,
 };
 
 type Edit = fn(&mut Snapshot);
@@ -105,9 +104,8 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
         assert_eq!(issuing::decide_temporary(&snapshot, now()), Step::Settled, "{what}");
     }
     // The real one is there already.
-    let mut fetched = ordered(Deed::Nothing, OrderState::Valid);
+    let mut fetched = ordered("issued", OrderState::Valid);
     fetched.certificate = asked().certificate;
-    fetched.order.as_mut().unwrap().certificate = Some("PEM".to_owned());
     assert_eq!(issuing::decide_temporary(&fetched, now()), Step::Settled);
 }
 
@@ -154,7 +152,6 @@ fn the_next_key_of_another_attempt_leaves_it_as_it_is() {
     assert_eq!(issuing::decide_temporary(&snapshot, now()), Step::Settled);
     // What a success changes is changed for a pair that was temporary, too.
     snapshot.order = Some(order(&snapshot));
-    snapshot.order.as_mut().unwrap().certificate = Some("PEM".to_owned());
     let outcome = Outcome::Published(Box::new(leaf("later")));
     let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     let Some(Change::Certificate(record)) = record.changes.get(1) else { panic!("{record:?}") };

@@ -13,7 +13,9 @@ use crate::engine::news;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::{Engine, OVERDUE};
 use crate::engine::session::{Session, Task};
-use crate::resource::{Cause, Challenge, Deed, Doing, Failure, Order, Phase, Reason, Rollback};
+use crate::resource::{
+    Cause, Challenge, Doing, Failure, Order, OrderPhase, Phase, Reason, Rollback,
+};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Writes down that an issuance has failed.
@@ -67,7 +69,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     pub(super) fn may_wait_for_the_verdict(&self) -> bool {
         let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c.phase));
         let order = self.session.snapshot.current_order();
-        !self.extended && order.is_some_and(|order| order.deed != Deed::Solve || !undone(order))
+        !self.extended
+            && order.is_some_and(|order| {
+                !matches!(order.phase, OrderPhase::Solving(_)) || !undone(order)
+            })
     }
 
     /// Who keeps the DNS does not let an answer be put out, and waiting mends nothing.

@@ -31,7 +31,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn read_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
-        order_seen(session.order(order.url.as_deref().unwrap_or_default()).await)
+        order_seen(session.order(order.url().unwrap_or_default()).await)
     }
 
     pub(super) async fn read_authorization(
@@ -60,8 +60,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let csr = csr_der(&order.spec.request)?;
-        let url = order.url.as_deref().unwrap_or_default();
-        let finalize_url = order.finalize_url.as_deref().unwrap_or_default();
+        let url = order.url().unwrap_or_default();
+        let finalize_url = order.phase.urls().map_or("", |urls| &urls.finalize_url);
         order_seen(session.finalize(url, finalize_url, &csr).await)
     }
 
@@ -260,8 +260,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn download(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
-        let url = order.certificate_url.clone().unwrap_or_default();
-        let downloaded = session.certificate(&url).await.map_err(|e| trouble::ca(&e))?;
+        let url = order.phase.certificate_url().unwrap_or_default();
+        let downloaded = session.certificate(url).await.map_err(|e| trouble::ca(&e))?;
         let invalid = |error: &dyn std::fmt::Display| {
             trouble::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
         };

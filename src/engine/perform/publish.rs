@@ -22,7 +22,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// Puts key, chain and what is known about them live, in one step.
     pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = snapshot.current_order();
-        let pem = order.and_then(|order| order.certificate.as_ref());
+        let pem = order.and_then(|order| order.certificate());
         let pem = pem.ok_or_else(|| trouble::local("there is no certificate to publish"))?;
         let chain = pki::Chain::from_pem(pem).map_err(trouble::local)?;
         let key = self.next_key(snapshot).await?;

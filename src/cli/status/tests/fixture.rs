@@ -126,9 +126,18 @@ fn request(name: &str, revision: u32, names: &[&str], condition: &Value) -> Cert
     }))
 }
 
-fn order(name: &str, state: &str, deed: &str, challenges: &Value) -> Order {
+fn order(name: &str, state: &str, phase: &str, challenges: &Value) -> Order {
+    let urls = json!({
+        "url": "https://acme.example/order/1",
+        "finalizeURL": "https://acme.example/order/1/finalize",
+    });
+    let phase = match phase {
+        "failed" => json!({ "failed": { "urls": urls } }),
+        phase => json!({ phase: urls }),
+    };
     from(json!({
         "name": format!("{name}-1-1"),
+        "number": 1,
         "creationTimestamp": "2026-11-21T03:09:12Z",
         "spec": {
             "certificate": { "namespace": "default", "name": name },
@@ -139,10 +148,8 @@ fn order(name: &str, state: &str, deed: &str, challenges: &Value) -> Order {
             "accountURL": "https://acme.example/acct/7",
             "identifiers": [{ "dns": "api.example.com" }, { "ip": "192.0.2.7" }],
         },
-        "deed": deed,
+        "phase": phase,
         "state": state,
-        "url": "https://acme.example/order/1",
-        "finalizeURL": "https://acme.example/order/1/finalize",
         "expires": "2026-11-28T03:09:12Z",
         "authorizations": [
             {
@@ -254,7 +261,7 @@ pub(super) fn issuing() -> CertificateView {
     CertificateView {
         record: Some(record("api", &status, None)),
         requests: vec![request("api", 1, &names, &pending)],
-        orders: vec![order("api", "pending", "solve", &challenges)],
+        orders: vec![order("api", "pending", "solving", &challenges)],
         ..view("api", &names)
     }
 }
