@@ -102,7 +102,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     session.lock_timeout = engine.options.lock_timeout;
     let mut drive = Drive::new(engine, shared, task, session);
     let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
-    let (ending, is_news) = drive.to_the_end(limited).await?;
+    let (ending, is_news) = drive.all_passes(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
     let mut ended = Ended { is_news, evidence, ..told(ending) };
     if matches!(task.goal, Goal::Issue | Goal::Deploy | Goal::CleanUp) {
@@ -125,7 +125,7 @@ fn look_at_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// All passes, one after the other. How it ended, and whether that is to be told; when
     /// `limited`, the same is told once a day.
-    async fn to_the_end(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
+    async fn all_passes(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
         if !matches!(self.task.goal, Goal::Account(_)) {
             self.session.bring_up_to_date().await?;
             let begun = self.pass(Pass::Begin).await?;

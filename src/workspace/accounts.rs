@@ -23,7 +23,7 @@ impl Workspace {
             for issuer in issuers {
                 let task = Task { goal: Goal::Account(wish), ..self.issuer_task(issuer) };
                 let reached = self.reach(world, &task).await;
-                settled.push(reached.map(|(ending, snapshot)| came_to(ending, snapshot)));
+                settled.push(reached.map(|(ending, snapshot)| came_to(ending, &snapshot)));
             }
             settled
         })
@@ -31,11 +31,11 @@ impl Workspace {
     }
 }
 
-fn came_to(ending: Ending, snapshot: Snapshot) -> Result<Account, EffectError> {
+fn came_to(ending: Ending, snapshot: &Snapshot) -> Result<Account, EffectError> {
     match (&snapshot.run.trouble, ending, &snapshot.account) {
         (Some((_, error)), ..) => Err(error.clone()),
         (None, Ending::Failed { failure, .. }, _) => Err(EffectError::new(failure.cause)),
         (None, _, Some(account)) => Ok(account.clone()),
-        (None, _, None) => Err(EffectError::new(account::not_registered(&snapshot))),
+        (None, _, None) => Err(EffectError::new(account::not_registered(snapshot))),
     }
 }

@@ -3,12 +3,15 @@
 use zeroize::Zeroizing;
 
 use super::fixture::{
-    ACCOUNT, account, after, fresh, hours, in_phase, live, now, ordered, ready_to_order, solving,
+    ACCOUNT, account, after, fresh, hours, in_phase, live, now, ordered, problem, ready_to_order,
+    solving,
 };
 use crate::controller::{
-    Change, Deferral, Effect, Outcome, Secret, Snapshot, Step, absorb, account as room,
+    Change, Deferral, Effect, EffectError, Outcome, Secret, Snapshot, Step, absorb, account as room,
 };
-use crate::resource::{Account, AccountDeed, OrderState, PublicKeyDigest};
+use crate::resource::{
+    Account, AccountDeed, CaFailure, CaFault, Cause, OrderState, PublicKeyDigest,
+};
 
 fn with(deed: AccountDeed, is_fresh: bool) -> Snapshot {
     let mut snapshot = ready_to_order();
@@ -147,4 +150,58 @@ fn an_account_that_the_ca_has_forgotten_is_looked_for_with_the_same_key() {
     back.run.note_account();
     assert_eq!((back.run.account_is_lost, back.run.account_is_back), (false, true));
     assert_eq!(room::decide(&back, now()), Step::Settled);
+}
+
+#[test]
+fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
+    let mut snapshot = ready_to_order();
+    let Step::Record(record) = room::decide_deactivated(&snapshot, now()) else { panic!() };
+    let wanted = Account { deed: AccountDeed::Deactivate, ..account() };
+    assert_eq!(record.changes, [Change::Account(Box::new(wanted.clone()))]);
+    snapshot.account = Some(wanted);
+    let step = room::decide_deactivated(&snapshot, now());
+    assert_eq!(step, act(Effect::DeactivateAccount));
+    let refused = || {
+        let problem = Some(Box::new(problem("unauthorized")));
+        let (url, message) = (String::new(), String::new());
+        let cause = Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message });
+        Outcome::Failed(EffectError::new(cause))
+    };
+    let cases = [
+        (Outcome::Done, false, Some(AccountDeed::Deactivated)),
+        (refused(), true, Some(AccountDeed::Deactivated)),
+        (refused(), false, None),
+    ];
+    for (outcome, is_second, expected) in cases {
+        let mut snapshot = snapshot.clone();
+        snapshot.run.may_be_deactivated = is_second;
+        let record = absorb(&mut snapshot, &Effect::DeactivateAccount, outcome, now()).unwrap();
+        let mut written = record.changes.iter().map(|change| match change {
+            Change::Account(account) => account.deed,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(written.next_back(), expected);
+        assert_eq!(snapshot.run.trouble.is_some(), expected.is_none());
+    }
+    snapshot.account = None;
+    assert!(matches!(room::decide_deactivated(&snapshot, now()), Step::Fail(_)));
+    assert!(matches!(room::decide_updated(&snapshot, now()), Step::Fail(_)));
+}
+
+#[test]
+fn contacts_are_told_once_whatever_was_told_before() {
+    let mut snapshot = ready_to_order();
+    let Step::Record(record) = room::decide_updated(&snapshot, now()) else { panic!() };
+    let asked = Account { deed: AccountDeed::UpdateContacts, ..account() };
+    assert_eq!(record.changes, [Change::Account(Box::new(asked.clone()))]);
+    snapshot.account = Some(asked);
+    assert_eq!(room::decide_updated(&snapshot, now()), act(Effect::UpdateContacts));
+    let told = Outcome::Account {
+        url: ACCOUNT.to_owned(),
+        contacts: account().contacts,
+        terms_of_service: None,
+    };
+    absorb(&mut snapshot, &Effect::UpdateContacts, told, now()).unwrap();
+    snapshot.account = Some(account());
+    assert_eq!(room::decide_updated(&snapshot, now()), Step::Settled);
 }

@@ -21,6 +21,7 @@ mod order_absorb;
 mod policy;
 mod readiness;
 mod requestmanager;
+mod revocation;
 mod rollback;
 mod temporary;
 mod trigger;
