@@ -9,7 +9,7 @@ use rcgen::PublicKeyData;
 use super::Shared;
 use super::authorization::AuthorizationStatus;
 use super::dispatch::Before;
-use super::issue::{Hierarchy, Leaf};
+use super::issue::{Hierarchy, Issuance, Leaf};
 use super::log::RequestKind;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -65,7 +65,7 @@ impl Faults {
         _: &impl PublicKeyData,
         _: &Leaf,
         _: Timestamp,
-    ) -> Option<Result<(Vec<u8>, Vec<String>), rcgen::Error>> {
+    ) -> Option<Result<Issuance, rcgen::Error>> {
         None
     }
 

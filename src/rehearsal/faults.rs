@@ -15,7 +15,7 @@ use rcgen::PublicKeyData;
 
 use super::authorization::AuthorizationStatus;
 use super::dispatch::Before;
-use super::issue::{Hierarchy, Leaf};
+use super::issue::{Hierarchy, Issuance, Leaf};
 use super::log::RequestKind;
 use super::problem::{Problem, ProblemType};
 use super::reply::Reply;
@@ -377,7 +377,7 @@ impl Faults {
         key: &impl PublicKeyData,
         leaf: &Leaf,
         now: Timestamp,
-    ) -> Option<Result<(Vec<u8>, Vec<String>), rcgen::Error>> {
+    ) -> Option<Result<Issuance, rcgen::Error>> {
         let wrong = self.draw_first(RequestKind::Finalize, names, |fault| {
             if let Fault::Certificate(wrong) = fault { Some(wrong.clone()) } else { None }
         })?;

@@ -32,6 +32,9 @@ pub(super) struct Leaf {
     pub(super) not_after: Timestamp,
 }
 
+/// A certificate in DER, and the chains that begin with it in PEM, one per root.
+pub(super) type Issuance = (Vec<u8>, Vec<String>);
+
 impl Hierarchy {
     /// New keys; with `alternate` a second root that has signed the same intermediate.
     pub(super) fn generate(alternate: bool) -> Result<Self, rcgen::Error> {

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::{Fault, WrongCertificate};
 use crate::rehearsal::Shared;
-use crate::rehearsal::issue::{Hierarchy, Leaf};
+use crate::rehearsal::issue::{Hierarchy, Issuance, Leaf};
 use crate::rehearsal::problem::{Problem, ProblemType};
 use crate::rehearsal::reply::{Content, Reply};
 use crate::resource::Identifier;
@@ -138,7 +138,7 @@ pub(super) fn certificate(
     key: &impl PublicKeyData,
     leaf: &Leaf,
     now: Timestamp,
-) -> Result<(Vec<u8>, Vec<String>), rcgen::Error> {
+) -> Result<Issuance, rcgen::Error> {
     let mut leaf = leaf.clone();
     let hours = |count: i64| jiff::SignedDuration::from_hours(count);
     match wrong {
