@@ -28,15 +28,6 @@ use tree::Tree;
 const CIRCLES: &[(&[&str], &str)] = &[
     (
         &[
-            "src/cli/report.rs",
-            "src/cli/report/findings.rs",
-            "src/cli/result.rs",
-            "src/cli/shell.rs",
-        ],
-        "to be removed: `Shell` keeps the results, whose lines are told as a report is",
-    ),
-    (
-        &[
             "src/controller/account.rs",
             "src/controller/challenge.rs",
             "src/controller/order.rs",

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Challenge, ChallengeType, Failure, Identifier, IssuerRef, NamespacedName, Problem};
@@ -117,7 +118,7 @@ pub enum Deed {
 }
 
 /// The state of an order at the CA, plus cert-manager's `expired` and `errored`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 pub enum OrderState {
     /// Not created yet.
@@ -220,7 +221,7 @@ pub struct OfferedChallenge {
 }
 
 /// The state of an authorization at the CA, plus `errored` for one given up here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 pub enum AuthorizationState {
     /// Not read yet.

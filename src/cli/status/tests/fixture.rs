@@ -270,7 +270,9 @@ pub(super) fn failed() -> CertificateView {
         "revision": 1,
         "failedIssuanceAttempts": 3, "lastFailureTime": "2026-11-21T00:52:09Z",
     });
-    let failure = json!({ "class": "validation", "message": "no such\nrecord" });
+    let failure = json!({
+        "class": "validation", "cause": { "recorded": { "message": "no such\nrecord" } },
+    });
     CertificateView {
         record: Some(record("mail", &status, Some(&failure))),
         leaf: Some(Ok(leaf(&names, "2026-09-01T00:00:00Z", "2026-12-01T04:00:00Z"))),
