@@ -27,69 +27,8 @@ use tree::Tree;
 /// the list, so that the list only shrinks.
 const CIRCLES: &[(&[&str], &str)] = &[
     (
-        &[
-            "src/controller/account.rs",
-            "src/controller/challenge.rs",
-            "src/controller/order.rs",
-            "src/controller/order_absorb.rs",
-            "src/controller/run.rs",
-            "src/controller/snapshot.rs",
-        ],
-        "to be removed: an order has three state machines",
-    ),
-    (
-        &[
-            "src/controller/policy.rs",
-            "src/controller/readiness.rs",
-            "src/controller/rollback.rs",
-            "src/controller/window.rs",
-        ],
-        "to be removed: the rule of renewal has no file of its own",
-    ),
-    (
-        &[
-            "src/engine/drive.rs",
-            "src/engine/drive/account.rs",
-            "src/engine/drive/deploy.rs",
-            "src/engine/drive/leave.rs",
-            "src/engine/drive/wait.rs",
-            "src/engine/mod.rs",
-            "src/engine/schedule.rs",
-        ],
-        "to be removed: a goal has no type of its own, each has its loop",
-    ),
-    (
-        &["src/engine/links.rs", "src/engine/session.rs"],
-        "to be removed: `Session` loads what is made from a session",
-    ),
-    (
-        &[
-            "src/engine/perform.rs",
-            "src/engine/perform/deploy.rs",
-            "src/engine/perform/dns01.rs",
-            "src/engine/perform/local.rs",
-        ],
-        "to be removed: `World` stands in the file that imports every performer",
-    ),
-    (&["src/manifest/builder.rs", "src/manifest/tree.rs"], "to be removed: one file in two"),
-    (
-        &["src/pki/certificate.rs", "src/pki/chain.rs", "src/pki/verify.rs"],
-        "to be removed: an error and a limit stand in the wrong file",
-    ),
-    (&["src/pki/csr.rs", "src/pki/names.rs"], "to be removed: `CsrError` stands in the wrong file"),
-    (
-        &[
-            "src/pki/keystore.rs",
-            "src/pki/keystore/asn1.rs",
-            "src/pki/keystore/encryption.rs",
-            "src/pki/keystore/jks.rs",
-            "src/pki/keystore/pkcs12.rs",
-        ],
-        "to be removed: the error and the text encoding stand above the formats",
-    ),
-    (
-        &["src/probe/dns.rs", "src/probe/dns_error.rs", "src/probe/doh.rs", "src/probe/query.rs"],
-        "to be removed: two DNS clients; `Resolver` stands above both",
+        &["src/resource/challenge.rs", "src/resource/order.rs"],
+        "to be removed: `AuthorizationState` stands in the wrong file",
     ),
     (
         &[
@@ -101,56 +40,19 @@ const CIRCLES: &[(&[&str], &str)] = &[
             "src/rehearsal/dispatch.rs",
             "src/rehearsal/dns01.rs",
             "src/rehearsal/faults.rs",
+            "src/rehearsal/faults/spoil.rs",
             "src/rehearsal/finalize.rs",
             "src/rehearsal/http01.rs",
-            "src/rehearsal/issue.rs",
             "src/rehearsal/jws.rs",
             "src/rehearsal/mod.rs",
             "src/rehearsal/options.rs",
             "src/rehearsal/order.rs",
             "src/rehearsal/route.rs",
             "src/rehearsal/server.rs",
-            "src/rehearsal/spoil.rs",
             "src/rehearsal/validate.rs",
             "src/rehearsal/world.rs",
         ],
         "the built-in CA is a small server around one shared world; it stays",
-    ),
-    (
-        &["src/rehearsal/name_server.rs", "src/rehearsal/zone_writer.rs"],
-        "to be removed: `Records` stands in the wrong file",
-    ),
-    (
-        &["src/resource/challenge.rs", "src/resource/order.rs"],
-        "to be removed: `AuthorizationState` stands in the wrong file",
-    ),
-    (
-        &["src/resource/dns01/mod.rs", "src/resource/dns01/settings.rs", "src/resource/issuer.rs"],
-        "to be removed: `SecretKeySelector` stands in the wrong file",
-    ),
-    (
-        &[
-            "src/solver/dns01/aws/credentials.rs",
-            "src/solver/dns01/aws/machine.rs",
-            "src/solver/dns01/aws/sigv4.rs",
-        ],
-        "to be removed: `Keys` stands above their source",
-    ),
-    (
-        &["src/solver/dns01/azure_dns.rs", "src/solver/dns01/azure_dns/credentials.rs"],
-        "to be removed: `NAME` and `unusable` stand above the credentials",
-    ),
-    (
-        &["src/solver/dns01/cloud_dns.rs", "src/solver/dns01/cloud_dns/credentials.rs"],
-        "to be removed: `NAME` stands above the credentials",
-    ),
-    (
-        &["src/solver/dns01/webhook.rs", "src/solver/dns01/webhook/http.rs"],
-        "to be removed: `NAME` and `fault` stand above the clients",
-    ),
-    (
-        &["src/store/adoption.rs", "src/store/secret.rs"],
-        "to be removed: the names of the layout stand in the wrong file",
     ),
 ];
 

@@ -16,6 +16,8 @@ mod ca;
 mod disk;
 #[path = "resume/fuse.rs"]
 mod fuse;
+#[path = "resume/goals.rs"]
+mod goals;
 #[path = "resume/issuance.rs"]
 #[expect(dead_code, reason = "nothing wrong is issued here")]
 mod issuance;

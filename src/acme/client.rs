@@ -1,7 +1,6 @@
 //! Client: one CA for one run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
@@ -77,14 +76,6 @@ impl Client {
     /// The directory: one request the first time, then none for an hour.
     pub async fn directory(&self) -> Result<Arc<Directory>, AcmeError> {
         self.directory_but(None).await
-    }
-
-    /// Uses a directory that another process fetched `age` ago, so that this one need not.
-    pub async fn reuse_directory(&self, directory: Directory, age: SignedDuration) {
-        // A negative age means that a clock was turned back: then it is not used.
-        if let Ok(age) = Duration::try_from(age) {
-            self.directory.put(directory, age).await;
-        }
     }
 
     /// How many HTTP requests were sent so far.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -16,8 +16,8 @@ use super::error::AcmeError;
 use super::field;
 
 /// What the directory says. All URLs of the protocol are https; those for people are as they came.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Directory {
     /// Where nonces come from.
     pub new_nonce: String,
@@ -123,13 +123,6 @@ impl Cache {
                 kept.failure = Some(error.clone());
                 Err(error)
             }
-        }
-    }
-
-    /// Keeps a directory that was fetched `age` ago, by another process.
-    pub(super) async fn put(&self, directory: Directory, age: Duration) {
-        if let Some(since) = Instant::now().checked_sub(age) {
-            self.kept.lock().await.found = Some((Arc::new(directory), since));
         }
     }
 }

@@ -29,14 +29,14 @@ pub use timer::{TimerPrintArgs, TimerVerb};
 pub use values::{HostPort, Resolve, ValueError};
 pub use view::{InspectArgs, StatusArgs};
 
-/// cert-manager for people without a cluster: makes the Certificates in YAML files true.
+/// cert-manager without a cluster: issues and renews the certificates described in YAML files.
 ///
 /// certctl reads cert-manager's Certificate and Issuer manifests from files, obtains and renews
 /// the certificates from an ACME CA, and keeps them in files. A first run:
 ///
-///   certctl validate web.yaml    are the manifests right? (offline)
+///   certctl validate web.yaml    check the manifests (offline)
 ///   certctl rehearse web.yaml    the whole flow against a built-in throw-away CA
-///   certctl issue web.yaml       make it true; run `certctl issue` from cron to keep it true
+///   certctl issue web.yaml       issue it; run `certctl issue` from cron to renew it
 #[derive(Debug, Parser)]
 #[command(
     name = "certctl",
@@ -61,76 +61,74 @@ pub struct Arguments {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Make these certificates true now; safe to repeat, the verb for cron.
+    /// Issue or renew whatever is missing or due (safe to repeat; run it from cron).
     ///
     /// Without arguments: all certificates of the config directory and those issued from files
-    /// before. Issues only what is missing, wrong or due, and says nothing when nothing is.
+    /// before. Prints nothing when nothing is due.
     Issue(IssueArgs),
     /// Issue certificates now, due or not; bypasses the backoff.
     ///
     /// For cron use `certctl issue`.
     Renew(RenewArgs),
-    /// Say what `issue` would do, and why; changes nothing.
+    /// Show what `issue` would do, and why; changes nothing.
     ///
-    /// Per certificate: the action, its reason, what differs, how each name would be proven and
-    /// what it costs. Asks nobody. --exit-code ends in 10 when something would change.
+    /// Per certificate: the action, its reason, what differs, the solver of each name and the cost
+    /// in orders. Contacts no server. --exit-code exits with 10 if anything would change.
     Plan(PlanArgs),
     /// Check manifests, offline.
     Validate(ValidateArgs),
     /// Show all certificates, or one in detail.
     ///
-    /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code ends in 8 when
+    /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code exits with 8 if
     /// something needs attention.
     Status(StatusArgs),
-    /// Look at one certificate: from the state, a file, standard input or a server.
+    /// Show one certificate: from the state, a file, standard input or a server.
     ///
-    /// Shows names, key, chain, trust and revocation. --exit-code ends in 8 when it is expired or
-    /// revoked, or its key, its Certificate or the server differs.
+    /// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
+    /// revoked, or if its key, its Certificate or the server differs.
     Inspect(InspectArgs),
-    /// Look at what issuing needs from the network; changes nothing.
+    /// Diagnose DNS, HTTP and the CA without changing anything.
     #[command(subcommand)]
     Check(CheckVerb),
-    /// Run the whole flow against a built-in throw-away CA; touches no real state.
+    /// Run the whole flow against a built-in throw-away CA; changes no real state.
     Rehearse(RehearseArgs),
     /// Write pending outputs and run pending hooks again, without issuing.
     ///
-    /// Without arguments: of all certificates. What is deployed already stays as it is.
+    /// Without arguments: of all certificates. Steps that are done are not repeated.
     Deploy(DeployArgs),
-    /// Take a certificate back before its end, and issue another in its place
+    /// Replace a certificate and revoke the old one
     ///
-    /// A private key has leaked? This is all there is to do:
+    /// If a private key has leaked, this is enough:
     ///
     ///   certctl revoke NAME --reason keyCompromise
     ///
-    /// It makes a new key, whatever rotationPolicy says, issues with it, writes the files and runs
-    /// the hooks, and then revokes the old certificate at its CA. The old key is never used again.
-    /// `certctl status` lists the names, `certctl status NAME` the revocation. Is the leaked key
-    /// worse than no service, add --now: the old one is revoked first.
+    /// It makes a new key, whatever rotationPolicy says, issues a certificate for it, writes the
+    /// files, runs the hooks, and then revokes the old certificate. certctl never uses the old key again.
+    /// `certctl status` lists the names, `certctl status NAME` the revocation. With --now the old
+    /// certificate is revoked first: servers present a revoked one until the new one is there.
     ///
-    /// What a run that was cut off owes is done by the next `issue`. By FILE: revokes the first
-    /// certificate in it, signed by the account of an Issuer that issued it, or by its own key,
-    /// and issues nothing.
+    /// If a run is killed, the next `issue` finishes it. With FILE: revokes the first certificate in
+    /// it, signed by the account of an Issuer that issued it or by its own key, and issues nothing.
     #[command(verbatim_doc_comment)]
     Revoke(RevokeArgs),
-    /// Make the certificate before the live one live again, key and chain, and deploy it.
+    /// Go back to the previous certificate and key, and deploy them.
     ///
-    /// It stays until its renewal is due, until `certctl renew NAME`, or until its manifest is
-    /// edited; one whose renewal was due already is renewed when a third of the time it has left
-    /// now is left. Never goes back to a certificate that is expired or revoked, or whose key is
-    /// banned.
+    /// It stays live until its renewal is due, until `certctl renew NAME`, or until its manifest is
+    /// edited. If its renewal is due already, it is renewed when two thirds of its remaining time
+    /// have passed. certctl never goes back to an expired or revoked certificate or a banned key.
     Rollback(RollbackArgs),
-    /// Make what certctl does not manage: a key and a request, once.
+    /// Create a one-off key and CSR (not managed afterwards).
     #[command(subcommand)]
     Create(CreateVerb),
-    /// Look at the accounts at CAs, register, tell contacts, or give one up.
+    /// Show, register, update or deactivate ACME accounts.
     #[command(subcommand)]
     Account(AccountVerb),
     /// Stop managing a certificate; its files stay unless --secret.
     Forget(ForgetArgs),
-    /// Let the system's scheduler run `certctl issue`.
+    /// Generate cron, systemd or launchd files.
     #[command(subcommand)]
     Timer(TimerVerb),
-    /// Say what a field of a manifest means: `certctl explain certificate.spec.renewBefore`.
+    /// Explain a field of a manifest: `certctl explain certificate.spec.renewBefore`.
     Explain(ExplainArgs),
     /// Print the JSON Schema of the manifests, for editors; or that of what -o json prints.
     ///

@@ -16,7 +16,7 @@ use super::status::verb::write_metrics;
 use super::timer::Host;
 use super::work::{open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{Force, Only, Task};
+use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Loaded, Source};
 use crate::resource::{CertificateRecord, NamespacedName};
 use crate::workspace::{Job, Request, Targets, Workspace, owes};
@@ -41,7 +41,7 @@ pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, C
 
 /// Changes a task so that nothing but outputs and hooks are run.
 pub(crate) fn only_deploy(task: &mut Task) {
-    task.only = Some(Only::Deploy);
+    task.goal = Goal::Deploy;
 }
 
 /// Issues certificates now, whatever trigger and backoff say.

@@ -17,12 +17,14 @@ use super::revocations::finish;
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
 use super::work::{open, targets};
+use crate::controller::RevocationWish;
+use crate::controller::revocation::{Asked, RevocationError};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{AskError, Asked, Force, Task, Wish};
+use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
 use crate::resource::{FailureClass, RevocationReason};
 use crate::workspace::target::Target;
-use crate::workspace::{ForeignRevocation, Job, Refusal, Request, Targets};
+use crate::workspace::{AskError, ForeignRevocation, Job, Refusal, Request, Targets};
 
 /// Revokes the live certificate of a name, or the one in a file.
 pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -50,12 +52,15 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
             .hinted("certctl revoke FILE --key KEYFILE, which needs neither"));
     };
     workspace.make_writable()?;
-    let wish = Wish {
+    let at_once = args.now || args.no_issue;
+    let wish = RevocationWish {
         reason: args.reason,
-        at_once: args.now || args.no_issue,
+        at_once,
         without_replacement: args.no_issue,
+        certificate: None,
     };
-    let asked = Box::pin(workspace.ask_to_revoke(task, wish)).await?;
+    let job = Job::new("revoke", secrets.clone());
+    let asked = Box::pin(workspace.ask_to_revoke(task, wish, job)).await?;
     let certificate = task.certificate.metadata.key();
     let replaces = match &asked {
         Asked::Owed(_) => !args.no_issue,
@@ -86,7 +91,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         }
     };
     let mut endings = Vec::new();
-    if wish.at_once {
+    if at_once {
         endings
             .extend(Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?);
     }
@@ -191,10 +196,15 @@ fn read(path: &Path) -> Result<Zeroizing<String>, CliError> {
 impl From<AskError> for CliError {
     fn from(error: AskError) -> Self {
         match error {
-            AskError::Store(error) => error.into(),
-            error @ AskError::Nothing { .. } => Self::new(ExitCode::Manifest, error),
-            error @ AskError::OtherCa { .. } => Self::new(ExitCode::Manifest, error)
-                .hinted("certctl revoke FILE -f MANIFEST, with an Issuer of that CA"),
+            AskError::Run(error) => error.into(),
+            AskError::Failed(failure) => Self::new(ExitCode::from(failure.class), failure),
+            AskError::Refused(error @ RevocationError::Nothing { .. }) => {
+                Self::new(ExitCode::Manifest, error)
+            }
+            AskError::Refused(error @ RevocationError::OtherCa { .. }) => {
+                Self::new(ExitCode::Manifest, error)
+                    .hinted("certctl revoke FILE -f MANIFEST, with an Issuer of that CA")
+            }
         }
     }
 }

@@ -12,10 +12,10 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::time;
 use super::work::{open, targets};
+use crate::controller::rollback::{KeptRevision, RollbackError};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{BackError, KeptRevision, WentBack};
 use crate::resource::NamespacedName;
-use crate::workspace::Request;
+use crate::workspace::{BackError, Job, Request, WentBack};
 
 /// Makes a kept revision live again, then deploys it.
 pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -40,7 +40,8 @@ async fn go_back(
         return Err(CliError::new(ExitCode::Manifest, message).hinted("-f MANIFEST"));
     };
     workspace.make_writable()?;
-    let back = Box::pin(workspace.roll_back(task, args.to)).await.map_err(refused)?;
+    let job = Job::new("rollback", found.secrets.clone());
+    let back = Box::pin(workspace.roll_back(task, args.to, job)).await.map_err(refused)?;
     shell.output.talk(Level::Info, &told(&task.certificate.metadata.key(), &back));
     workspace.read_records().await?;
     let work = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
@@ -92,17 +93,17 @@ fn what(revision: u32) -> String {
 /// The error with a line for each revision that is kept.
 fn refused(error: BackError) -> CliError {
     let error = match error {
-        BackError::Store(error) => return error.into(),
-        error @ (BackError::Nothing { .. }
-        | BackError::NoneBefore { .. }
-        | BackError::Unknown { .. }
-        | BackError::Refused { .. }) => error,
+        BackError::Run(error) => return error.into(),
+        BackError::Failed(failure) => {
+            return CliError::new(ExitCode::from(failure.class), failure);
+        }
+        BackError::Refused(error) => error,
     };
     let (certificate, kept) = match &error {
-        BackError::NoneBefore { certificate, kept, .. }
-        | BackError::Unknown { certificate, kept, .. }
-        | BackError::Refused { certificate, kept, .. } => (certificate, kept.as_slice()),
-        BackError::Store(_) | BackError::Nothing { .. } => {
+        RollbackError::NoneBefore { certificate, kept, .. }
+        | RollbackError::Unknown { certificate, kept, .. }
+        | RollbackError::Refused { certificate, kept, .. } => (certificate, kept.as_slice()),
+        RollbackError::Nothing { .. } => {
             return CliError::new(ExitCode::Manifest, error);
         }
     };

@@ -15,7 +15,6 @@
 
 use jiff::Timestamp;
 
-use super::order_absorb::doing;
 use super::{
     Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
     order,
@@ -42,13 +41,59 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     next(snapshot)
 }
 
+/// There is to be an account, with the Issuer's contacts, whether or not anything is being issued.
+pub fn decide_registered(snapshot: &Snapshot, _: Timestamp) -> Step {
+    next(snapshot)
+}
+
+/// The CA is to be told the Issuer's contacts, whatever it was told before.
+pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
+    match &snapshot.account {
+        Some(account) if account.url.is_some() || snapshot.run.account_is_lost => {
+            if account.deed != AccountDeed::Nothing || snapshot.run.contacts_are_told {
+                return next(snapshot);
+            }
+            record(Account { deed: AccountDeed::UpdateContacts, ..account.clone() })
+        }
+        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
+    }
+}
+
+/// The account is to be given up for good (RFC 8555 section 7.3.6). That is written down first: a
+/// CA that then does not know the account any more was told by a run whose answer was lost.
+pub fn decide_deactivated(snapshot: &Snapshot, _: Timestamp) -> Step {
+    match &snapshot.account {
+        Some(account) if account.url.is_some() => match account.deed {
+            AccountDeed::Deactivated => Step::Settled,
+            AccountDeed::Deactivate => Step::Act(vec![Effect::DeactivateAccount]),
+            AccountDeed::Register
+            | AccountDeed::Find
+            | AccountDeed::UpdateContacts
+            | AccountDeed::Nothing => {
+                record(Account { deed: AccountDeed::Deactivate, ..account.clone() })
+            }
+        },
+        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
+    }
+}
+
+fn record(account: Account) -> Step {
+    Step::Record(Record::of(Change::Account(Box::new(account))))
+}
+
+/// There is no account that something could be done about.
+pub fn not_registered(snapshot: &Snapshot) -> Cause {
+    let message = format!("no account is known at {}", snapshot.issuer.acme.server);
+    Cause::Precondition { message }
+}
+
 /// What the account itself wants next, whether or not something is being issued.
-pub fn next(snapshot: &Snapshot) -> Step {
+fn next(snapshot: &Snapshot) -> Step {
     let Some(account) = &snapshot.account else {
         return Step::Act(vec![Effect::ObtainAccountKey]);
     };
     if is_lost(snapshot) {
-        return Step::Record(Record::of(Change::Account(Box::new(to_be_found(account)))));
+        return record(to_be_found(account));
     }
     match account.deed {
         AccountDeed::Deactivate => {
@@ -66,8 +111,7 @@ pub fn next(snapshot: &Snapshot) -> Step {
         AccountDeed::UpdateContacts => Step::Act(vec![Effect::UpdateContacts]),
         AccountDeed::Nothing if account.contacts != contacts(snapshot) => {
             let deed = AccountDeed::UpdateContacts;
-            let account = Account { deed, ..account.clone() };
-            Step::Record(Record::of(Change::Account(Box::new(account))))
+            record(Account { deed, ..account.clone() })
         }
         AccountDeed::Nothing => Step::Settled,
     }
@@ -111,42 +155,92 @@ pub fn contacts(snapshot: &Snapshot) -> Vec<String> {
     if email.is_empty() { Vec::new() } else { vec![format!("mailto:{}", email.to_lowercase())] }
 }
 
-/// Why there is no account, by the deed that failed.
+/// Why there is no account, by the effect that failed.
 fn reason(effect: &Effect) -> Reason {
-    match effect {
-        Effect::FindAccount | Effect::RegisterAccount => Reason::ErrRegisterACMEAccount,
-        Effect::UpdateContacts => Reason::ErrUpdateACMEAccount,
-        Effect::ObtainAccountKey
-        | Effect::Prepare { .. }
-        | Effect::GenerateKey { .. }
-        | Effect::ReuseKey
-        | Effect::BuildRequest
-        | Effect::CreateOrder
-        | Effect::ReadOrder
-        | Effect::ReadAuthorization { .. }
-        | Effect::Deploy { .. }
-        | Effect::Locate { .. }
-        | Effect::Present { .. }
-        | Effect::SelfCheck { .. }
-        | Effect::Accept { .. }
-        | Effect::CleanUp { .. }
-        | Effect::Finalize
-        | Effect::Download
-        | Effect::Publish
-        | Effect::PublishTemporary
-        | Effect::Rewrite => Reason::ErrVerifyACMEAccount,
+    if *effect == Effect::UpdateContacts {
+        Reason::ErrUpdateACMEAccount
+    } else if *effect == Effect::ObtainAccountKey {
+        Reason::ErrVerifyACMEAccount
+    } else {
+        Reason::ErrRegisterACMEAccount
     }
+}
+
+/// Whether everything local is in order, for challenges too when some are to be presented.
+pub fn absorb_preparation(
+    snapshot: &mut Snapshot,
+    solving: bool,
+    outcome: &Outcome,
+) -> Result<Record, IllegalOutcome> {
+    if *outcome != Outcome::Prepared {
+        return Err(IllegalOutcome::new("preparing", outcome));
+    }
+    snapshot.run.prepared = true;
+    snapshot.run.prepared_to_solve |= solving;
+    Ok(Record::default())
+}
+
+/// What the journal says of an effect for the account that has failed.
+pub(super) fn failed(effect: &Effect, error: &EffectError, now: Timestamp) -> Record {
+    let message = format!("{}: {error}", effect.doing());
+    Record::default().warning(now, reason(effect), message)
+}
+
+/// The CA does not know the account that asked: the order is gone with it. The first time in a run
+/// the account is made again, and another order after it, uncounted; the second time is a failure.
+pub(super) fn absorb_loss(
+    snapshot: &mut Snapshot,
+    effect: &Effect,
+    error: &EffectError,
+    now: Timestamp,
+) -> Record {
+    let is_first = !snapshot.run.account_is_back;
+    if is_first {
+        snapshot.run.note_lost_account();
+    } else {
+        let known = snapshot.run.refusal_retry_after;
+        snapshot.run.refusal_retry_after = error.retry_after.or(known);
+    }
+    if *effect == Effect::UpdateContacts {
+        let Some(account) = snapshot.account.as_ref().filter(|_| is_first) else {
+            snapshot.run.trouble = Some((effect.doing(), error.clone()));
+            return failed(effect, error, now);
+        };
+        let message = lost(account.url.as_deref().unwrap_or_default(), error);
+        let record = Record::of(Change::Account(Box::new(to_be_found(account))));
+        return record.warning(now, Reason::ErrVerifyACMEAccount, message);
+    }
+    // Several effects of one order hear the same.
+    let order = snapshot.current_order().filter(|order| order.deed != Deed::Nothing);
+    let Some(order) = order else { return Record::default() };
+    let url = &order.spec.account_url;
+    if is_first {
+        let message = lost(url, error);
+        let order = order::given_up(order, "the CA has forgotten the account that ordered", now);
+        let record = Record::of(Change::Order(Box::new(order)));
+        return record.warning(now, Reason::ErrVerifyACMEAccount, message);
+    }
+    let cause = Cause::LostAccount { url: url.clone(), cause: Box::new(error.cause.clone()) };
+    let failure = EffectError { cause, ..error.clone() }.failure(effect.doing());
+    Record::of(Change::Order(Box::new(order::failed(order, failure))))
+}
+
+/// Whether an earlier run has deactivated the account, and its answer was lost.
+pub(super) fn was_deactivated(snapshot: &Snapshot, effect: &Effect, error: &EffectError) -> bool {
+    let is_second = snapshot.run.may_be_deactivated && *effect == Effect::DeactivateAccount;
+    is_second && error.is_of_a_gone_account()
 }
 
 /// The key is written down before the first request, the URL right after the answer.
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     effect: &Effect,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     match (outcome, &snapshot.account) {
-        (Outcome::AccountKey { pem, public_key, .. }, None) => {
+        (Outcome::AccountKey { pem, public_key, fresh }, None) => {
+            snapshot.run.account_is_fresh = fresh;
             let account = Account {
                 identity: identity(snapshot),
                 deed: AccountDeed::Register,
@@ -158,6 +252,11 @@ pub fn absorb(
             Ok(Record::of(Change::AccountKey(pem, Box::new(account))))
         }
         (Outcome::Account { url, contacts, terms_of_service }, Some(account)) => {
+            snapshot.run.contacts_are_told |= *effect != Effect::FindAccount;
+            if *effect != Effect::UpdateContacts {
+                snapshot.run.account_is_fresh &= *effect != Effect::FindAccount;
+                snapshot.run.note_account();
+            }
             let terms_of_service = terms_of_service.or_else(|| account.terms_of_service.clone());
             let message = format!(
                 "The ACME account {url} was registered with the ACME server, in agreement to its \
@@ -178,23 +277,17 @@ pub fn absorb(
                 record
             })
         }
-        // Nobody has seen this key: registering cannot make a second account.
-        (Outcome::NoAccount, Some(account)) if matches!(effect, Effect::FindAccount) => {
-            let account = Account { deed: AccountDeed::Register, ..account.clone() };
+        (Outcome::Done | Outcome::Failed(_), Some(account))
+            if *effect == Effect::DeactivateAccount =>
+        {
+            let account = Account { deed: AccountDeed::Deactivated, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
         }
-        (Outcome::Failed(error), Some(account))
-            if *effect == Effect::UpdateContacts
-                && error.cause.is_unknown_account()
-                && snapshot.run.account_is_lost =>
-        {
-            let message = lost(account.url.as_deref().unwrap_or_default(), &error);
-            let record = Record::of(Change::Account(Box::new(to_be_found(account))));
-            Ok(record.warning(now, Reason::ErrVerifyACMEAccount, message))
-        }
-        (Outcome::Failed(error), _) => {
-            let message = format!("{}: {error}", doing(effect));
-            Ok(Record::default().warning(now, reason(effect), message))
+        // No CA has seen this key: registering cannot make a second account.
+        (Outcome::NoAccount, Some(account)) if *effect == Effect::FindAccount => {
+            snapshot.run.account_is_fresh = true;
+            let account = Account { deed: AccountDeed::Register, ..account.clone() };
+            Ok(Record::of(Change::Account(Box::new(account))))
         }
         (other, account) => {
             let state =

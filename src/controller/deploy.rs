@@ -105,7 +105,7 @@ pub fn target(settings: &Settings, step: DeployStep) -> Option<DeployTarget> {
 /// Notes that a step was done, or why it was not.
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     step: DeployStep,
     outcome: Outcome,
     now: Timestamp,
@@ -131,9 +131,12 @@ pub fn absorb(
             let stays = stays.map_or_else(String::new, |folder| {
                 format!("; what was written to {folder} before stays there")
             });
+            snapshot.run.deployed.insert(step);
+            snapshot.run.deployments.push(target.to_string());
             Record::default().normal(now, Reason::Deployed, format!("Done: {target}{stays}"))
         }
         Outcome::Failed(error) => {
+            snapshot.run.not_deployed.insert(step);
             deployment.failed_attempts = deployment.failed_attempts.saturating_add(1);
             deployment.last_failure_time = Some(now);
             let message = format!("{target}: {error}");

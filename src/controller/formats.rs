@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::policy::{READINESS, Violation, annotation, first_violation};
+use super::policy::{READINESS, Violation, first_violation};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
     KeyAlgorithm, LeafFacts, OutputFormat, PublishedFormats, PublishedKeystore, PublishedPair,
-    Reason,
+    Reason, annotation,
 };
 
 /// The annotations that repeat what the leaf says.
@@ -43,7 +43,7 @@ pub const MANAGED_LABEL: &str = "controller.cert-manager.io/fao";
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    let written = snapshot.run.published || snapshot.run.rewritten;
+    let written = snapshot.run.published || snapshot.run.rewritten.is_some();
     if written || snapshot.is_issuing() || snapshot.record.status.revision.is_none() {
         return Step::Settled;
     }
@@ -55,7 +55,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 
 /// The rewrite is told; a failure that stood in its way is over.
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     outcome: &Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
@@ -69,6 +69,9 @@ pub fn absorb(
         record.last_failure = None;
         changes.push(Change::Certificate(Box::new(record)));
     }
+    snapshot.files_digest = None;
+    snapshot.run.rewritten = Some(why.message.clone());
+    snapshot.run.note_other_files();
     Ok(Record { changes, events: Vec::new() }.normal(now, why.reason, why.message))
 }
 

@@ -55,11 +55,12 @@ pub fn decide_temporary(snapshot: &Snapshot, now: Timestamp) -> Step {
 
 /// See above.
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    if matches!(outcome, Outcome::PublishedTemporary(_)) {
+    if let Outcome::PublishedTemporary(leaf) = outcome {
+        now_live(snapshot, &leaf);
         let message = "Issued temporary certificate";
         return Ok(Record::default().normal(now, Reason::Issuing, message));
     }
@@ -85,6 +86,8 @@ pub fn absorb(
         Change::Certificate(Box::new(record)),
         Change::DropNextKey,
     ];
+    snapshot.run.published = true;
+    now_live(snapshot, &leaf);
     Ok(Record { changes, events: Vec::new() }.normal(
         now,
         Reason::Issuing,
@@ -123,8 +126,14 @@ fn published_record(
     readiness::refreshed(&after, now)
 }
 
+fn now_live(snapshot: &mut Snapshot, leaf: &LeafFacts) {
+    snapshot.secret = Some(published_pair(snapshot, leaf));
+    snapshot.files_digest = None;
+    snapshot.run.note_other_files();
+}
+
 /// The pair as it is now that it was published.
-pub fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
+pub(super) fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
     PublishedPair {
         key: snapshot.next_key.clone(),
         certificate: Some(Ok(leaf.clone())),

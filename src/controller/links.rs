@@ -12,34 +12,30 @@
 
 use jiff::Timestamp;
 
-use super::Record;
-use crate::resource::{CertificateRecord, DataLink, PublishedPair, Reason, SecretLinks};
+use super::{Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use crate::resource::{
+    CertificateRecord, DataLink, KeptPair, PublishedPair, Reason, Repair, SecretLinks,
+};
 
 /// The name of the one link that moves.
 const DATA: &str = "..data";
 
-/// One kept set, decoded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeptPair {
-    /// Its folder's name.
-    pub name: String,
-    /// The revision it was published as; 0 when it was there before certctl.
-    pub revision: u32,
-    /// Whether it is the live one.
-    pub is_live: bool,
-    /// What is in it; `None` when that cannot be read.
-    pub pair: Option<PublishedPair>,
+/// Puts the links right, where that is needed.
+pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
+    let Some(Repair { set, revision, .. }) = &snapshot.repair else { return Step::Settled };
+    Step::Act(vec![Effect::RestoreLinks { set: set.clone(), revision: *revision }])
 }
 
-/// Links that are to be put right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repair {
-    /// The set that `..data` is to lead to; `None` when `..data` is that set itself, as a folder.
-    pub set: Option<String>,
-    /// The revision of the set.
-    pub revision: u32,
-    /// What is missing or leads elsewhere, in words.
-    pub what: String,
+/// What is said once the links are right.
+pub fn absorb(
+    snapshot: &Snapshot,
+    outcome: &Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    match &snapshot.repair {
+        Some(repair) if *outcome == Outcome::Done => Ok(restored(repair, now)),
+        Some(_) | None => Err(IllegalOutcome::new("restoring links", outcome)),
+    }
 }
 
 /// See the table above. `sets` are by revision and age; `folder` is what `..data` holds when it is
@@ -67,7 +63,7 @@ pub fn repair(
     let record = record?;
     let revision = record.status.revision.unwrap_or(0);
     let is_meant = |pair: &PublishedPair| is_good(pair) && is_recorded(record, pair);
-    if let Some(found) = sets.iter().rfind(|set| set.pair.as_ref().is_some_and(is_meant)) {
+    if let Some(found) = sets.iter().rfind(|set| set.pair.as_ref().is_ok_and(is_meant)) {
         let set = Some(found.name.clone());
         return Some(Repair { set, revision: found.revision, what });
     }
@@ -77,20 +73,19 @@ pub fn repair(
 /// The set that must stay beside the live one when another pair is published: none when the live
 /// one is good, else the newest good one that is not of the certificate to be published.
 pub fn last_good<'a>(sets: &'a [KeptPair], fingerprint: &str) -> Option<&'a str> {
-    let good = |set: &&KeptPair| set.pair.as_ref().is_some_and(is_good);
+    let good = |set: &&KeptPair| set.pair.as_ref().is_ok_and(is_good);
     if sets.iter().any(|set| set.is_live && good(&set)) {
         return None;
     }
     // A publish that was cut off has left that one: it was never live.
     let is_new = |set: &KeptPair| {
-        let leaf = set.pair.as_ref().and_then(|pair| pair.certificate.as_ref()?.as_ref().ok());
+        let leaf = set.pair.as_ref().ok().and_then(|pair| pair.certificate.as_ref()?.as_ref().ok());
         leaf.is_some_and(|leaf| leaf.fingerprint == fingerprint)
     };
     sets.iter().rfind(|set| good(set) && !is_new(set)).map(|set| set.name.as_str())
 }
 
-/// What is said once the links are right.
-pub fn restored(repair: &Repair, now: Timestamp) -> Record {
+pub(super) fn restored(repair: &Repair, now: Timestamp) -> Record {
     let live = repair.set.as_ref().map_or_else(String::new, |set| format!(", live set {set}"));
     let message = format!("{}; restored without an order{live}", repair.what);
     Record::default().warning(now, Reason::LinksRestored, message)

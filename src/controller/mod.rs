@@ -18,15 +18,17 @@ pub mod links;
 pub mod order;
 pub mod policy;
 pub mod readiness;
+pub mod renewal;
 pub mod requestmanager;
 pub mod revocation;
 pub mod rollback;
 pub mod scheduler;
 pub mod trigger;
-pub mod window;
 
-mod order_absorb;
+mod attempt;
+mod effect;
 mod run;
+mod secret;
 mod snapshot;
 mod step;
 #[cfg(test)]
@@ -34,12 +36,14 @@ mod tests;
 
 use jiff::Timestamp;
 
-use run::acts_for_the_account;
-pub use run::{Grant, Poll, Run};
+pub use attempt::{Answer, Attempt, Grant, Slot, Told};
+pub use effect::Effect;
+pub use run::{Poll, RevocationWish, Run, Wish};
+pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
-    AuthorizationSeen, ChallengeSeen, Change, Deferral, Effect, EffectError, IllegalOutcome,
-    OrderSeen, Outcome, Record, Secret, Step, Wake,
+    AuthorizationSeen, ChallengeSeen, Change, Deferral, EffectError, IllegalOutcome, OrderSeen,
+    Outcome, Record, Step, Wake,
 };
 
 /// One room's door: what it wants next.
@@ -66,28 +70,35 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
 /// Clean-up never decides and never blocks: its effects are handed out beside whatever the rooms
 /// want.
 pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
-    let owed = challenge::clean_ups(snapshot);
+    (challenge::clean_ups(snapshot), step_of(CONTROLLERS, snapshot, now))
+}
+
+/// The step of the first of these controllers that is not settled, unless trouble has ended the
+/// run; and what needs no CA while one waits.
+pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some((doing, error)) = &snapshot.run.trouble {
         let failure = error.failure(*doing);
         let step = match trigger::decide(snapshot, now) {
             Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
             Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_) => failure,
         };
-        return (owed, Step::Fail(step));
+        return Step::Fail(step);
     }
-    for (_, decide) in CONTROLLERS {
-        match decide(snapshot, now) {
-            Step::Settled => {}
-            step @ Step::Wait { .. } => return (owed, meanwhile(snapshot, now).unwrap_or(step)),
-            step @ (Step::Record(_) | Step::Act(_) | Step::Fail(_)) => return (owed, step),
-        }
+    match first_step(controllers, snapshot, now) {
+        step @ Step::Wait { .. } => meanwhile(snapshot, now).unwrap_or(step),
+        step @ (Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_)) => step,
     }
-    (owed, Step::Settled)
+}
+
+/// The step of the first of these controllers that is not settled.
+pub fn first_step(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
+    let mut steps = controllers.iter().map(|(_, decide)| decide(snapshot, now));
+    steps.find(|step| *step != Step::Settled).unwrap_or(Step::Settled)
 }
 
 /// What needs no CA and does not wait for one: formats and deployment; and, when nothing is being issued, the
 /// removal of a key that was made in vain, and the Ready condition.
-pub fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
+fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     let rooms: &[Decide] = if snapshot.is_issuing() {
         &[formats::decide, deploy::decide]
     } else {
@@ -99,66 +110,59 @@ pub fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     })
 }
 
-/// What an outcome means: hands it to the room whose deed it was. The engine has noted it in
-/// [`Run`] before, where it belongs to this run only.
+/// What an outcome means; no other place says it. What belongs to this run only changes in the
+/// snapshot at once, what is to be kept is returned.
 pub fn absorb(
-    snapshot: &Snapshot,
+    snapshot: &mut Snapshot,
     effect: &Effect,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     if let Outcome::Failed(error) = &outcome
-        && error.cause.is_unknown_account()
-        && acts_for_the_account(effect)
-        && *effect != Effect::UpdateContacts
+        && !account::was_deactivated(snapshot, effect, error)
     {
-        return Ok(order::account_unknown(snapshot, effect, error, now));
-    }
-    match (effect, outcome) {
-        (
-            Effect::Prepare { .. }
-            | Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::Publish
-            | Effect::PublishTemporary
-            | Effect::Rewrite,
-            Outcome::Failed(_),
-        )
-        | (Effect::Prepare { .. }, Outcome::Prepared) => Ok(Record::default()),
-        (Effect::Prepare { .. }, outcome) => Err(IllegalOutcome::new("preparing", &outcome)),
-        (Effect::GenerateKey { .. } | Effect::ReuseKey, outcome) => {
-            keymanager::absorb(snapshot, outcome, now)
+        if error.cause.is_unknown_account() && effect.acts_for_the_account() {
+            return Ok(account::absorb_loss(snapshot, effect, error, now));
         }
-        (Effect::BuildRequest, outcome) => requestmanager::absorb(snapshot, outcome, now),
-        (
-            Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts,
-            outcome,
-        ) => account::absorb(snapshot, effect, outcome, now),
-        (
-            Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download,
-            outcome,
-        ) => order::absorb(snapshot, effect, outcome, now),
-        (Effect::ReadAuthorization { url }, outcome) => {
+        let run = &mut snapshot.run;
+        run.refusal_retry_after = error.retry_after.or(run.refusal_retry_after);
+        if effect.ends_the_run(error.kind()) {
+            run.trouble = Some((effect.doing(), error.clone()));
+            let of_account = effect.needs_the_account();
+            return Ok(of_account.then(|| account::failed(effect, error, now)).unwrap_or_default());
+        }
+    }
+    match effect {
+        Effect::Prepare { solving } => account::absorb_preparation(snapshot, *solving, &outcome),
+        Effect::GenerateKey { .. } | Effect::ReuseKey => keymanager::absorb(snapshot, outcome, now),
+        Effect::BuildRequest => requestmanager::absorb(snapshot, outcome, now),
+        Effect::ObtainAccountKey
+        | Effect::FindAccount
+        | Effect::RegisterAccount
+        | Effect::UpdateContacts
+        | Effect::DeactivateAccount => account::absorb(snapshot, effect, outcome, now),
+        Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download => {
+            order::absorb(snapshot, effect, outcome, now)
+        }
+        Effect::ReadAuthorization { url } => {
             order::absorb_authorization(snapshot, url, outcome, now)
         }
-        (
-            Effect::Locate { url }
-            | Effect::Present { url }
-            | Effect::SelfCheck { url }
-            | Effect::Accept { url },
-            outcome,
-        ) => challenge::absorb(snapshot, url, outcome, now),
-        (Effect::CleanUp { order, url }, outcome) => {
+        Effect::Locate { url }
+        | Effect::Present { url }
+        | Effect::SelfCheck { url }
+        | Effect::Accept { url } => challenge::absorb(snapshot, effect, url, outcome, now),
+        Effect::CleanUp { order, url } => {
             challenge::absorb_clean_up(snapshot, order, url, outcome, now)
         }
-        (Effect::Publish | Effect::PublishTemporary, outcome) => {
-            issuing::absorb(snapshot, outcome, now)
+        Effect::Publish | Effect::PublishTemporary => issuing::absorb(snapshot, outcome, now),
+        Effect::Rewrite => formats::absorb(snapshot, &outcome, now),
+        Effect::Deploy { step } => deploy::absorb(snapshot, *step, outcome, now),
+        Effect::Revoke { fingerprint, .. } => {
+            revocation::absorb(snapshot, fingerprint, outcome, now)
         }
-        (Effect::Rewrite, outcome) => formats::absorb(snapshot, &outcome, now),
-        (Effect::Deploy { step }, outcome) => deploy::absorb(snapshot, *step, outcome, now),
+        Effect::SwitchBack { from, to, .. } => {
+            rollback::absorb(snapshot, (*from, *to), &outcome, now)
+        }
+        Effect::RestoreLinks { .. } => links::absorb(snapshot, &outcome, now),
     }
 }

@@ -17,19 +17,27 @@
 //! one that the CA found unanswered because a run was cut off, and one whose account the CA has
 //! forgotten.
 
+mod absorb;
+mod authorization;
+mod end;
+
 use std::net::IpAddr;
 
 use jiff::Timestamp;
 
-pub(super) use super::order_absorb::account_unknown;
-use super::order_absorb::failure_of;
-pub use super::order_absorb::{absorb, absorb_authorization};
+use end::{failure_of, retired, verdict};
+
 use super::run::FINALIZE_TRIES;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    Cause, Challenge, ChallengeFailure, Deed, DnsName, Doing, Failure, FailureClass, Identifier,
-    Order, OrderSpec, OrderState, Phase, Reason, SolverKind, pick_solver,
+    Cause, Challenge, Deed, DnsName, Doing, Failure, FailureClass, Identifier, Order, OrderSpec,
+    OrderState, Phase, Reason, SolverKind, pick_solver,
 };
+
+pub use absorb::absorb;
+pub use authorization::absorb_authorization;
+pub(super) use end::failed;
+pub use end::given_up;
 
 /// After this many looks at an order that stays pending, each look reads an authorization too, one
 /// after the other: the pause between two looks has grown to more than a second, and most CAs have
@@ -78,27 +86,6 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         Deed::Download => download(snapshot, now),
         Deed::Nothing => Step::Settled,
     }
-}
-
-/// An order that nobody wants any more: final, with everything it put out owed.
-fn retired(order: &Order) -> Order {
-    let mut order = order.clone();
-    order.deed = Deed::Nothing;
-    "replaced by a newer request".clone_into(&mut order.reason);
-    for challenge in &mut order.challenges {
-        challenge.phase = Phase::Final;
-    }
-    order
-}
-
-/// The same for an order whose request stays: another order for it takes its place, uncounted, as
-/// it does for one that expired.
-pub fn given_up(order: &Order, why: &str, now: Timestamp) -> Order {
-    let mut order = retired(order);
-    order.state = OrderState::Expired;
-    order.failure_time = Some(now);
-    why.clone_into(&mut order.reason);
-    order
 }
 
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -222,7 +209,7 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
 fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
     let served_here = snapshot.settings.http01_webroot.is_none();
     let refused =
-        |c: &Challenge| c.state.is_failure() && snapshot.run.cut_off.contains(&c.spec.url);
+        |c: &Challenge| c.state.is_failure() && snapshot.run.attempt(&c.spec.url).is_cut_off;
     served_here
         && !order.is_replacement
         && order.failure_time.is_none()
@@ -293,20 +280,6 @@ fn authorizations_of<'a>(challenges: impl Iterator<Item = &'a Challenge>) -> Vec
         .collect()
 }
 
-/// The failure that a challenge's verdict is.
-pub(super) fn verdict(challenge: &Challenge) -> Failure {
-    let cause = Cause::Challenge(ChallengeFailure {
-        identifier: challenge.spec.identifier.clone(),
-        wildcard: challenge.spec.wildcard,
-        url: challenge.spec.authorization_url.clone(),
-        state: challenge.state.clone(),
-        problem: challenge.problem.clone().map(Box::new),
-        check: challenge.check.clone(),
-        reason: challenge.reason.clone(),
-    });
-    Failure::of(Doing::Nothing, cause)
-}
-
 /// Reads the order, when it is time.
 fn look(snapshot: &Snapshot, now: Timestamp, wake: Wake, beside: Vec<Effect>) -> Step {
     let until = next_look(snapshot);
@@ -327,14 +300,22 @@ fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
         return run.poll.not_before;
     }
     let mut latest = None;
-    for (url, accepted) in &run.accepted {
-        let wait = match run.hits.get(url) {
+    for attempt in run.attempts.values() {
+        let Some(accepted) = attempt.accepted() else { continue };
+        let wait = match attempt.hit() {
             Some(hit) => hit.checked_add(run.first_pause()),
             None => accepted.checked_add(jiff::SignedDuration::from_millis(250)),
         };
         latest = latest.max(wait.ok());
     }
     latest
+}
+
+fn download(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if snapshot.run.poll.not_before.is_some_and(|time| time > now) {
+        return look(snapshot, now, Wake::Time, Vec::new());
+    }
+    Step::Act(vec![Effect::Download])
 }
 
 fn refused_csr(snapshot: &Snapshot) -> Failure {
@@ -346,11 +327,4 @@ fn refused_csr(snapshot: &Snapshot) -> Failure {
         retry_after: snapshot.run.refusal_retry_after,
         ..Failure::new(FailureClass::Ca, Doing::Finalize, cause)
     }
-}
-
-fn download(snapshot: &Snapshot, now: Timestamp) -> Step {
-    if snapshot.run.poll.not_before.is_some_and(|time| time > now) {
-        return look(snapshot, now, Wake::Time, Vec::new());
-    }
-    Step::Act(vec![Effect::Download])
 }

@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::window::WindowError;
-use super::{Snapshot, readiness, revocation, rollback};
-use crate::resource::{CertificateSpec, DnsName, KeyFacts, LeafFacts, PublishedPair, Reason};
+use super::renewal::{self, WindowError, go_time};
+use super::{Snapshot, revocation, rollback};
+use crate::resource::{
+    CertificateSpec, DnsName, KeyFacts, LeafFacts, PublishedPair, Reason, annotation,
+};
 
 /// Why a certificate is not as its spec asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,18 +91,6 @@ pub const TEMPORARY: &[Check] =
 /// The first violation of a list.
 pub fn first_violation(checks: &[Check], snapshot: &Snapshot, now: Timestamp) -> Option<Violation> {
     checks.iter().find_map(|check| check(snapshot, now))
-}
-
-/// The annotations under which a published pair remembers where it came from.
-pub mod annotation {
-    /// The Certificate that owns the Secret.
-    pub const CERTIFICATE_NAME: &str = "cert-manager.io/certificate-name";
-    /// Name of the issuer that produced tls.crt.
-    pub const ISSUER_NAME: &str = "cert-manager.io/issuer-name";
-    /// Its kind.
-    pub const ISSUER_KIND: &str = "cert-manager.io/issuer-kind";
-    /// Its group.
-    pub const ISSUER_GROUP: &str = "cert-manager.io/issuer-group";
 }
 
 fn secret_does_not_exist(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
@@ -303,7 +293,7 @@ fn certificate_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<
 
 fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     let leaf = usable(s)?.1;
-    let due = readiness::due(s, leaf)?;
+    let due = renewal::due(s, leaf)?;
     if now < due.time {
         return None;
     }
@@ -326,7 +316,7 @@ fn renewal_lies_in_no_window(s: &Snapshot, _now: Timestamp) -> Option<Violation>
 
 /// Why the renewal of what is live lies in none of the windows.
 pub fn window_error(s: &Snapshot) -> Option<WindowError> {
-    readiness::due(s, usable(s)?.1)?.window_error
+    renewal::due(s, usable(s)?.1)?.window_error
 }
 
 fn certificate_has_expired(s: &Snapshot, now: Timestamp) -> Option<Violation> {
@@ -404,11 +394,6 @@ pub fn leaf_mismatches(spec: &CertificateSpec, leaf: &LeafFacts) -> Vec<&'static
         fields.push("spec.emailAddresses");
     }
     fields
-}
-
-/// A time as Go prints it, which is how cert-manager's messages show one.
-pub(super) fn go_time(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d %H:%M:%S +0000 UTC").to_string()
 }
 
 fn sorted<T: Ord + Clone>(list: &[T]) -> Vec<T> {

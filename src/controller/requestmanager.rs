@@ -72,7 +72,7 @@ pub fn absorb(
         revision,
         creation_timestamp: now,
         spec: CertificateRequestSpec::new(spec, pem, public_key),
-        certificate_spec: spec.clone(),
+        certificate_spec: spec.clone().into_requested(),
         conditions: vec![Condition {
             kind: ConditionType::Ready,
             status: ConditionStatus::False,

@@ -1,5 +1,5 @@
-//! What is to be revoked, and when: after its replacement is where it is used, unless somebody
-//! said at once.
+//! What is to be revoked, and when: after its replacement is where it is used, unless it was asked
+//! for at once.
 //!
 //! | revocation | the live pair | step |
 //! | --- | --- | --- |
@@ -11,11 +11,143 @@
 
 use jiff::Timestamp;
 
-use super::{Change, EffectError, Record, Snapshot, deploy};
-use crate::resource::{CauseKind, CertificateRecord, LeafFacts, Problem, Reason, Revocation};
+use thiserror::Error;
+
+use super::run::Wish;
+use super::{Change, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, deploy};
+use crate::resource::{
+    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Failure, LeafFacts, NamespacedName,
+    Problem, Reason, Revocation, RevocationReason,
+};
 
 /// How many revocations are remembered after the CA has answered.
 const KEPT: usize = 16;
+
+/// What a wish comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The live certificate's revocation is owed from now on.
+    Owed(Revocation),
+    /// The live certificate is revoked already.
+    Already(Revocation),
+    /// Another one, which is not live any more, is owed still: that is finished first.
+    Earlier(Revocation),
+}
+
+/// Why nothing can be revoked.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RevocationError {
+    /// There is no certificate.
+    #[error("{certificate}: nothing is issued that could be revoked")]
+    Nothing { certificate: NamespacedName },
+    /// Today's issuer has no account at the CA that issued it.
+    #[error("{certificate}: its issuer names {now}, and the live certificate is of {then}")]
+    OtherCa {
+        certificate: NamespacedName,
+        /// The directory that the issuer names.
+        now: String,
+        /// The directory that issued.
+        then: String,
+    },
+}
+
+/// Writes down what is asked for, and revokes nothing yet.
+pub fn decide_wish(snapshot: &Snapshot, now: Timestamp) -> Step {
+    let revocation = match wished(snapshot, now) {
+        Ok(Asked::Owed(revocation) | Asked::Earlier(revocation)) => Some(revocation),
+        Ok(Asked::Already(_)) => None,
+        Err(error) => {
+            return {
+                let cause = Cause::Precondition { message: error.to_string() };
+                Step::Fail(Failure::of(Doing::Nothing, cause))
+            };
+        }
+    };
+    let known = &snapshot.record.revocations;
+    let new = revocation.filter(|revocation| !known.contains(revocation));
+    let mut record = new.map_or_else(Record::default, |new| asked(&snapshot.record, new));
+    // A compromised key is banned before anything else.
+    if let Some(Wish::Revoke(wish)) = &snapshot.run.wish
+        && wish.reason == RevocationReason::KeyCompromise
+        && let Some(leaf) = issued(snapshot).filter(|_| earlier(snapshot).is_none())
+        && !snapshot.banned_keys.contains(&leaf.public_key)
+    {
+        let key = BannedKey { public_key: leaf.public_key.clone(), since: now };
+        record.changes.insert(0, Change::Ban(key));
+    }
+    if record.changes.is_empty() { Step::Settled } else { Step::Record(record) }
+}
+
+/// What a wish comes to; the same again when it is written down already.
+pub fn wished(snapshot: &Snapshot, now: Timestamp) -> Result<Asked, RevocationError> {
+    let certificate = snapshot.certificate.metadata.key();
+    let Some(Wish::Revoke(wish)) = &snapshot.run.wish else {
+        return Err(RevocationError::Nothing { certificate });
+    };
+    if let Some(earlier) = earlier(snapshot) {
+        let at_once = earlier.at_once || wish.at_once;
+        return Ok(Asked::Earlier(Revocation { at_once, ..earlier.clone() }));
+    }
+    let (Some(leaf), Some(pem)) = (issued(snapshot), &wish.certificate) else {
+        return Err(RevocationError::Nothing { certificate });
+    };
+    let record = &snapshot.record;
+    let then = record.status.revision.and_then(|of| record.directory_urls.get(&of));
+    let server = &snapshot.issuer.acme.server;
+    if let Some(then) = then.filter(|then| *then != server) {
+        let (now, then) = (server.clone(), then.clone());
+        return Err(RevocationError::OtherCa { certificate, now, then });
+    }
+    let known = of(record, &leaf.fingerprint);
+    if let Some(done) = known.filter(|known| !known.is_owed()) {
+        return Ok(Asked::Already(done.clone()));
+    }
+    let owed = Revocation {
+        serial: leaf.serial.clone(),
+        fingerprint: leaf.fingerprint.clone(),
+        reason: wish.reason,
+        asked_at: now,
+        at_once: wish.at_once,
+        without_replacement: wish.without_replacement,
+        certificate: pem.clone(),
+        revoked_at: None,
+        refusal: None,
+    };
+    let is_known =
+        |known: &&Revocation| **known == Revocation { asked_at: known.asked_at, ..owed.clone() };
+    Ok(Asked::Owed(known.filter(is_known).cloned().unwrap_or(owed)))
+}
+
+/// Another certificate than the live one, whose revocation is owed.
+fn earlier(snapshot: &Snapshot) -> Option<&Revocation> {
+    let live = issued(snapshot).map_or("", |leaf| leaf.fingerprint.as_str());
+    let mut owed = snapshot.record.revocations.iter().filter(|asked| asked.is_owed());
+    owed.find(|asked| asked.fingerprint != live)
+}
+
+/// The live leaf, unless it only stands in for it.
+fn issued(snapshot: &Snapshot) -> Option<&LeafFacts> {
+    live(snapshot).filter(|leaf| !leaf.is_temporary())
+}
+
+/// See the table above. After one that could not be done, the others are left to the next run.
+pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
+    let was_tried = |asked: &Revocation| {
+        snapshot.run.revocations.iter().any(|(tried, _)| *tried == asked.fingerprint)
+    };
+    let mut all = snapshot.record.revocations.iter();
+    if all.any(|asked| asked.is_owed() && was_tried(asked)) {
+        return Step::Settled;
+    }
+    due(snapshot).map_or(Step::Settled, |due| {
+        Step::Act(vec![Effect::Revoke {
+            certificate: due.certificate.clone(),
+            fingerprint: due.fingerprint.clone(),
+            reason: due.reason,
+            key: None,
+        }])
+    })
+}
 
 /// What was asked for about a certificate, unless the CA refuses it.
 pub fn of<'a>(record: &'a CertificateRecord, fingerprint: &str) -> Option<&'a Revocation> {
@@ -30,8 +162,8 @@ pub fn ends_here(snapshot: &Snapshot) -> bool {
     asked.is_some_and(|asked| asked.without_replacement)
 }
 
-/// The first that the CA is to be told of now. See the table above.
-pub fn due(snapshot: &Snapshot) -> Option<&Revocation> {
+/// The first that the CA is to be told of now.
+fn due(snapshot: &Snapshot) -> Option<&Revocation> {
     let live = live(snapshot).map(|leaf| leaf.fingerprint.as_str());
     let is_deployed = deploy::owed(snapshot).is_none();
     let mut owed = snapshot.record.revocations.iter().filter(|asked| asked.is_owed());
@@ -43,7 +175,7 @@ pub fn due(snapshot: &Snapshot) -> Option<&Revocation> {
 
 /// The record with a revocation that is owed from now on; what was asked for of the same
 /// certificate before is replaced.
-pub fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
+fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
     let (time, reason) = (revocation.asked_at, revocation.reason);
     let message = format!("Revocation of serial {} asked for: {reason}", revocation.serial);
     let mut record = record.clone();
@@ -58,7 +190,24 @@ pub fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
 }
 
 /// Notes what the CA answered. One that cannot be reached leaves the revocation owed.
-pub fn answered(
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
+pub fn absorb(
+    snapshot: &mut Snapshot,
+    fingerprint: &str,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let answer = match outcome {
+        Outcome::Done => Ok(()),
+        Outcome::Failed(error) => Err(error),
+        other => return Err(IllegalOutcome::new("revoking", &other)),
+    };
+    let record = answered(&snapshot.record, fingerprint, &answer, now);
+    snapshot.run.revocations.push((fingerprint.to_owned(), answer));
+    Ok(record)
+}
+
+fn answered(
     record: &CertificateRecord,
     fingerprint: &str,
     answer: &Result<(), EffectError>,

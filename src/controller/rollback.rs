@@ -15,15 +15,179 @@
 
 use jiff::Timestamp;
 
-use super::policy::annotation;
-use super::{Change, Record, Snapshot, order, revocation};
+use thiserror::Error;
+
+use super::run::Wish;
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, order, revocation};
 use crate::resource::{
-    CertificateRecord, ConditionType, Deed, Issuer, LeafFacts, PublishedPair, Reason, Rollback,
-    rfc3339,
+    Cause, CertificateRecord, ConditionType, Deed, Doing, Failure, Issuer, LeafFacts,
+    NamespacedName, PublishedPair, Reason, Rollback, annotation, rfc3339,
 };
 
+/// Why no revision goes live again.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RollbackError {
+    /// Nothing is live.
+    #[error("{certificate}: nothing is issued yet")]
+    Nothing { certificate: NamespacedName },
+    /// There is none before the live one.
+    #[error("{certificate}: no revision before {live} is kept")]
+    NoneBefore { certificate: NamespacedName, live: u32, kept: Vec<KeptRevision> },
+    /// It is not kept.
+    #[error("{certificate}: revision {wanted} is not kept")]
+    Unknown { certificate: NamespacedName, wanted: u32, kept: Vec<KeptRevision> },
+    /// It must not be live again.
+    #[error("{certificate}: revision {wanted} does not go live again: {why}")]
+    Refused { certificate: NamespacedName, wanted: u32, why: String, kept: Vec<KeptRevision> },
+}
+
+/// A revision whose files are there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptRevision {
+    /// Its number; 0 is what was there before certctl.
+    pub revision: u32,
+    /// When its certificate ends, if it can be read.
+    pub not_after: Option<Timestamp>,
+    pub is_live: bool,
+    /// Why it may not go live again.
+    pub refusal: Option<String>,
+}
+
+/// A kept revision and its set.
+struct Candidate<'a> {
+    kept: KeptRevision,
+    set: &'a str,
+    leaf: Option<&'a LeafFacts>,
+}
+
+/// Does what was asked for and is not done; then what is asked for by hand is written down, once.
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if let Some(owed) = snapshot.record.rollback.as_ref().filter(|asked| asked.is_owed()) {
+        let mut found = candidates(snapshot, now).into_iter();
+        let refusal = match found.find(|candidate| candidate.set == owed.set) {
+            Some(found) if found.kept.is_live => None,
+            Some(found) => found.kept.refusal,
+            None => Some("its files are not there any more".to_owned()),
+        };
+        return match refusal {
+            Some(why) => Step::Record(abandoned(&snapshot.record, &why, now)),
+            None => Step::Act(vec![Effect::SwitchBack {
+                set: owed.set.clone(),
+                to: owed.to,
+                from: owed.from,
+            }]),
+        };
+    }
+    let Some(Wish::RollBack(to)) = snapshot.run.wish.as_ref().filter(|_| !has_gone_back(snapshot))
+    else {
+        return Step::Settled;
+    };
+    match chosen(snapshot, *to, now) {
+        Ok(None) => Step::Settled,
+        Ok(Some(rollback)) => Step::Record(asked(snapshot, rollback)),
+        Err(error) => {
+            let cause = Cause::Precondition { message: error.to_string() };
+            Step::Fail(Failure::of(Doing::Nothing, cause))
+        }
+    }
+}
+
+fn has_gone_back(snapshot: &Snapshot) -> bool {
+    snapshot.run.went_back.is_some()
+}
+
+/// The step back to the revision `to`, or to the one before the live one; `None` when it is live.
+pub fn chosen(
+    snapshot: &Snapshot,
+    to: Option<u32>,
+    now: Timestamp,
+) -> Result<Option<Rollback>, RollbackError> {
+    let certificate = snapshot.certificate.metadata.key();
+    if snapshot.secret.is_none() {
+        return Err(RollbackError::Nothing { certificate });
+    }
+    let mut candidates = candidates(snapshot, now);
+    let record = &snapshot.record;
+    let from = record.status.revision.unwrap_or(0);
+    let kept: Vec<KeptRevision> = candidates.iter().map(|found| found.kept.clone()).collect();
+    let before = kept.iter().rfind(|kept| kept.revision < from).map(|kept| kept.revision);
+    let Some(wanted) = to.or(before) else {
+        return Err(RollbackError::NoneBefore { certificate, live: from, kept });
+    };
+    let Some(at) = kept.iter().position(|kept| kept.revision == wanted) else {
+        return Err(RollbackError::Unknown { certificate, wanted, kept });
+    };
+    let Candidate { kept: chosen, set, leaf } = candidates.swap_remove(at);
+    if chosen.is_live && wanted == from {
+        return Ok(None);
+    }
+    let (None, Some(leaf)) = (&chosen.refusal, leaf) else {
+        let why = chosen.refusal.unwrap_or_default();
+        return Err(RollbackError::Refused { certificate, wanted, why, kept });
+    };
+    Ok(Some(Rollback {
+        to: wanted,
+        from,
+        newest: record.next_revision().saturating_sub(1),
+        set: set.to_owned(),
+        fingerprint: leaf.fingerprint.clone(),
+        left: left(snapshot),
+        asked_at: now,
+        generation: record.generation,
+        directory_url: snapshot.issuer.acme.server.clone(),
+        done_at: None,
+    }))
+}
+
+/// The revisions whose files are there, oldest first; of the sets of one, the live one, else the
+/// last that may go live.
+fn candidates(snapshot: &Snapshot, now: Timestamp) -> Vec<Candidate<'_>> {
+    let newest = snapshot.record.next_revision().saturating_sub(1);
+    let mut found: Vec<Candidate<'_>> = Vec::new();
+    for set in &snapshot.sets {
+        let (revision, is_live) = (set.revision, set.is_live);
+        // A publish that was cut off has left it: it was never used.
+        if revision > newest && !is_live {
+            continue;
+        }
+        let pair = set.pair.as_ref();
+        let leaf = pair.ok().and_then(|pair| pair.certificate.as_ref()?.as_ref().ok());
+        let refusal = match pair {
+            Ok(pair) => refusal(snapshot, pair, now),
+            Err(error) => Some(error.clone()),
+        };
+        let not_after = leaf.map(|leaf| leaf.not_after);
+        let kept = KeptRevision { revision, not_after, is_live, refusal };
+        let candidate = Candidate { kept, set: &set.name, leaf };
+        match found.last_mut() {
+            Some(last) if last.kept.revision == revision => {
+                let is_better = candidate.kept.is_live || candidate.kept.refusal.is_none();
+                if is_better && !last.kept.is_live {
+                    *last = candidate;
+                }
+            }
+            Some(_) | None => found.push(candidate),
+        }
+    }
+    found
+}
+
+/// Notes that another revision is live: from which one, and which one.
+pub fn absorb(
+    snapshot: &mut Snapshot,
+    revisions: (u32, u32),
+    outcome: &Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    if *outcome != Outcome::Done {
+        return Err(IllegalOutcome::new("going back", outcome));
+    }
+    snapshot.run.went_back = Some(revisions);
+    Ok(done(&snapshot.record, now))
+}
+
 /// Why a kept pair may not go live again; `None` when it may.
-pub fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp) -> Option<String> {
+pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp) -> Option<String> {
     let (key, leaf) = match (&pair.key, &pair.certificate) {
         (Some(Ok(key)), Some(Ok(leaf))) => (key, leaf),
         (Some(Err(why)), _) => return Some(format!("its key cannot be read: {why}")),
@@ -57,7 +221,8 @@ pub fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp) -> Opt
 
 /// Writes down that a revision is to go live again. An issuance that is under way ends: it would
 /// undo that.
-pub fn asked(snapshot: &Snapshot, rollback: Rollback, now: Timestamp) -> Record {
+pub(super) fn asked(snapshot: &Snapshot, rollback: Rollback) -> Record {
+    let now = rollback.asked_at;
     let mut changes = Vec::new();
     let open = snapshot.order.as_ref().filter(|order| order.deed != Deed::Nothing);
     if snapshot.is_issuing()
@@ -76,7 +241,7 @@ pub fn asked(snapshot: &Snapshot, rollback: Rollback, now: Timestamp) -> Record 
 }
 
 /// Notes that what was asked for is live. What the leaf says of dates is for the readiness room.
-pub fn done(record: &CertificateRecord, now: Timestamp) -> Record {
+pub(super) fn done(record: &CertificateRecord, now: Timestamp) -> Record {
     let Some(asked) = record.rollback.clone().filter(Rollback::is_owed) else {
         return Record::default();
     };
@@ -92,7 +257,7 @@ pub fn done(record: &CertificateRecord, now: Timestamp) -> Record {
 }
 
 /// Notes that what was asked for cannot be done any more.
-pub fn abandoned(record: &CertificateRecord, why: &str, now: Timestamp) -> Record {
+pub(super) fn abandoned(record: &CertificateRecord, why: &str, now: Timestamp) -> Record {
     let mut record = record.clone();
     let to = record.rollback.take().map_or(0, |rollback| rollback.to);
     let message = format!("Revision {to}, which was to go live again, does not: {why}");
@@ -126,7 +291,7 @@ pub fn replaces(snapshot: &Snapshot, there: &LeafFacts) -> bool {
 }
 
 /// The leaves that a step back from the live pair leaves.
-pub fn left(snapshot: &Snapshot) -> Vec<String> {
+pub(super) fn left(snapshot: &Snapshot) -> Vec<String> {
     let earlier = snapshot.record.rollback.iter().flat_map(|rollback| &rollback.left).cloned();
     let mut left: Vec<String> =
         earlier.chain(live(snapshot).map(|leaf| leaf.fingerprint.clone())).collect();

@@ -3,10 +3,9 @@
 use jiff::SignedDuration;
 
 use super::Run;
-use super::links::Repair;
 use crate::resource::{
     Account, BannedKeys, Certificate, CertificateRecord, CertificateRequest, ConditionStatus,
-    ConditionType, Issuer, KeyFacts, Order, PublishedPair, Settings,
+    ConditionType, Issuer, KeptPair, KeyFacts, Order, PublishedPair, Repair, Settings,
 };
 
 /// What the rooms decide from. Gathered by the engine, never by a room.
@@ -24,6 +23,8 @@ pub struct Snapshot {
     pub secret: Option<PublishedPair>,
     /// What is wrong with the links to it, when they are to be put right.
     pub repair: Option<Repair>,
+    /// The kept sets, where a revision is to go live again.
+    pub sets: Vec<KeptPair>,
     /// Digest of all live files; `None` when they were published in this run.
     pub files_digest: Option<String>,
     /// The request of the live revision.

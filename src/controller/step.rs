@@ -1,14 +1,14 @@
-//! What passes between the rooms and the engine: steps, deeds to do, and what came of them.
+//! What passes between the controllers and the engine: steps, and what came of effects.
 
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
-use zeroize::Zeroizing;
 
+use super::Effect;
+use super::secret::Secret;
 use crate::resource::{
-    Account, AuthorizationState, Cause, CauseKind, CertificateRecord, CertificateRequest,
-    CheckReport, DeployStep, Dns01Target, Doing, Event, EventType, Failure, Identifier,
-    KeyAlgorithm, KeyFacts, LeafFacts, OfferedChallenge, Order, OrderState, Problem,
-    PublicKeyDigest, Reason,
+    Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
+    CertificateRequest, CheckReport, Dns01Target, Doing, Event, EventType, Failure, Identifier,
+    KeyFacts, LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
 };
 
 /// What one controller wants next, given what is known.
@@ -109,98 +109,10 @@ pub enum Change {
     DropNextKey,
     /// The account's private key, PKCS#8 PEM, then the account that goes with it.
     AccountKey(Secret, Box<Account>),
-    /// An account.
+    /// An account. With one that is deactivated its key goes.
     Account(Box<Account>),
-}
-
-/// Text that must not be printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(pub Zeroizing<String>);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("***")
-    }
-}
-
-/// Every deed certctl can do for a certificate. Each may run twice.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
-    /// Make sure, before any request, that everything local is in order.
-    Prepare {
-        /// Whether challenges will have to be presented.
-        solving: bool,
-    },
-    /// Make a private key.
-    GenerateKey {
-        /// Its algorithm.
-        algorithm: KeyAlgorithm,
-        /// Its size in bits.
-        size: u32,
-    },
-    /// Take the key that is live.
-    ReuseKey,
-    /// Build and sign the CSR.
-    BuildRequest,
-    /// Take the account key from the referenced secret, or make one.
-    ObtainAccountKey,
-    /// newAccount with onlyReturnExisting.
-    FindAccount,
-    /// newAccount.
-    RegisterAccount,
-    /// POST the contacts to the account.
-    UpdateContacts,
-    /// newOrder.
-    CreateOrder,
-    /// POST-as-GET of the order.
-    ReadOrder,
-    /// POST-as-GET of an authorization.
-    ReadAuthorization {
-        /// Its URL.
-        url: String,
-    },
-    /// Find where a DNS-01 challenge's answer belongs.
-    Locate {
-        /// The challenge's URL.
-        url: String,
-    },
-    /// Put a challenge's answer into the world.
-    Present {
-        /// The challenge's URL.
-        url: String,
-    },
-    /// Look at the answer from outside, once.
-    SelfCheck {
-        /// The challenge's URL.
-        url: String,
-    },
-    /// Tell the CA to look.
-    Accept {
-        /// The challenge's URL.
-        url: String,
-    },
-    /// Take a challenge's answer back.
-    CleanUp {
-        /// Name of the order, which may be a retired one.
-        order: String,
-        /// The challenge's URL.
-        url: String,
-    },
-    /// POST the CSR.
-    Finalize,
-    /// Fetch the chain, choose among alternates, and verify it.
-    Download,
-    /// Put key and chain in place.
-    Publish,
-    /// Put the next key in place with a temporary certificate.
-    PublishTemporary,
-    /// Put the live key and chain in place again, in the forms the spec asks for now.
-    Rewrite,
-    /// Bring the live files to where they are used.
-    Deploy {
-        /// Which part of it.
-        step: DeployStep,
-    },
+    /// A key that is never used again.
+    Ban(BannedKey),
 }
 
 /// What came of a deed.
@@ -264,6 +176,8 @@ pub enum Outcome {
         /// Digest of the files it was done with.
         files: String,
     },
+    /// `Revoke`, `SwitchBack`, `RestoreLinks`, `DeactivateAccount`: done.
+    Done,
     /// Any deed: it did not work.
     Failed(EffectError),
 }
@@ -290,6 +204,7 @@ impl Outcome {
             Self::PublishedTemporary(_) => "published temporarily",
             Self::Rewritten => "rewritten",
             Self::Deployed { .. } => "deployed",
+            Self::Done => "done",
             Self::Failed(_) => "failed",
         }
     }
@@ -351,6 +266,12 @@ pub struct EffectError {
 }
 
 impl EffectError {
+    /// Whether the CA does not let the account do anything any more.
+    pub fn is_of_a_gone_account(&self) -> bool {
+        let kind = self.problem().map(Problem::short_kind);
+        matches!(kind, Some("unauthorized" | "accountDoesNotExist"))
+    }
+
     /// An error that says nothing of when to come back.
     pub fn new(cause: Cause) -> Self {
         Self { cause, retry_after: None }

@@ -1,61 +1,45 @@
-//! One certificate through the pipeline.
+//! One certificate, or one account, on its way to a goal.
 
 mod account;
 mod adopt;
 mod alert;
-mod deploy;
 mod leave;
+mod reload;
+mod shared;
+mod state;
 mod wait;
 
-use std::rc::Rc;
+use std::collections::BTreeSet;
 
-use futures_util::future::LocalBoxFuture;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::watch;
 
-use super::effect::InFlight;
-use super::ports::{Clock, Lock, Store, StoreError};
-use super::schedule::{Look, Schedule};
-use super::session::{Only, Session, Task};
-pub(super) use account::AccountGates;
+use super::ending::{Ended, Ending, Evidence};
+use super::goal::{AFTER_A_FAILURE, BEGIN, Goal, Pass};
+use super::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
+use super::run::{Engine, GRACE, signal};
+use super::schedule::Look;
+use super::session::{Session, Task};
+use super::{gather, news};
+use account::{AccountTurn, needs_the_account};
 pub(super) use adopt::pair_of_the_manifests;
 pub(super) use alert::alert;
-pub(super) use deploy::{Reloads, reload};
 use leave::{deferred, nothing_to_do, state_failure, unchanged};
+pub(super) use reload::reload;
+pub(super) use shared::{AccountGates, Reloads, Shared};
+use state::Drive;
 use wait::Woken;
 
-use super::{
-    Ended, Ending, Engine, Evidence, GRACE, Issued, Observer, Performer, links, news, rollback,
-};
 use crate::controller::{
-    Change, Deferral, Effect, EffectError, Outcome, Record, Step, absorb, deploy as room, next_step,
+    Change, Deferral, Effect, Record, RevocationWish, Slot, Snapshot, Step, Wake, Wish, challenge,
+    first_step, step_of,
 };
-use crate::resource::{Cause, Deed, Doing, Order, Phase};
+use crate::resource::{Deed, Order, Phase};
 
-/// Outcomes that come in quick succession are written together: those of this long, or of four
-/// times what the last write took, so that a slow disk does not get most of the run.
-const GATHER: SignedDuration = SignedDuration::from_millis(20);
-/// The longest that an outcome waits for others.
-const GATHER_MOST: SignedDuration = SignedDuration::from_millis(500);
+/// How long a run that is ending waits for clean-ups.
+const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
 
-/// What the certificates of one run share.
-pub(super) struct Shared<'a, C, S: Store> {
-    pub(super) schedule: &'a Schedule<'a, C, S>,
-    pub(super) accounts: &'a AccountGates,
-    pub(super) reloads: &'a Reloads,
-}
-
-impl<C, S: Store> Clone for Shared<'_, C, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C, S: Store> Copy for Shared<'_, C, S> {}
-
-/// Works on one certificate until it is settled, waits or has failed.
+/// Works on one certificate until its goal is reached, waits or has failed.
 pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     shared: Shared<'_, C, S>,
@@ -63,8 +47,8 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
 ) -> Ended {
     let certificate = task.certificate.metadata.key();
     let told = |ending| Ended::new(certificate.clone(), ending);
-    let ended = match begin(engine, shared, task).await {
-        Ok(ended) => ended,
+    let ended = match reach(engine, shared, task).await {
+        Ok((ended, _)) => ended,
         Err(StoreError::Locked { holder, .. }) => told(Ending::Locked { holder }),
         Err(error) => told(state_failure(&error)),
     };
@@ -73,85 +57,61 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
 }
 
 /// Looks without a lock first: what is not due costs no lock and no write.
-async fn begin<C: Clock, S: Store, P: Performer, O: Observer>(
+pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     shared: Shared<'_, C, S>,
     task: &Task,
-) -> Result<Ended, StoreError> {
+) -> Result<(Ended, Snapshot), StoreError> {
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, intervals, now).await?;
     let told = |ending| Ended::new(task.certificate.metadata.key(), ending);
-    if task.only == Some(Only::CleanUp) && !session.owes_clean_up() {
-        return Ok(told(unchanged(&session)));
+    if task.goal == Goal::CleanUp && !session.owes_clean_up() {
+        return Ok((told(unchanged(&session)), session.snapshot));
     }
     look_at_passwords(engine, &mut session);
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
         // That it was told is written down, under the lock.
         let is_news = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
         let evidence = Evidence::of(&session.snapshot, &ending);
-        return Ok(Ended { is_news, evidence, ..told(ending) });
+        return Ok((Ended { is_news, evidence, ..told(ending) }, session.snapshot));
     }
-    let lock = Lock::Certificate(session.name.clone());
+    let lock = match task.goal {
+        // Its lock is taken around its effects: see `AccountTurn`.
+        Goal::Account(_) => None,
+        Goal::Issue | Goal::CleanUp | Goal::Deploy | Goal::Revoke(_) | Goal::RollBack(_) => {
+            Some(Lock::Certificate(session.name.clone()))
+        }
+    };
     drop(session);
+    let locked = async {
+        match &lock {
+            Some(lock) => engine.store.lock(lock, engine.options.lock_timeout).await.map(Some),
+            None => Ok(None),
+        }
+    };
     let _lease = tokio::select! {
         biased;
-        signal = signal(engine.shutdown.clone()) => return Ok(told(Ending::Interrupted { signal })),
-        lease = engine.store.lock(&lock, engine.options.lock_timeout) => lease?,
+        signal = signal(engine.shutdown.clone()) => {
+            let session = Session::load(engine.store, task, intervals, now).await?;
+            return Ok((told(Ending::Interrupted { signal }), session.snapshot));
+        }
+        lease = locked => lease?,
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
-    session.bring_up_to_date().await?;
-    let now = engine.clock.now();
-    let back = rollback::finish(engine.store, &mut session, task, intervals, now).await?;
-    let linked = links::put_right(engine.store, &mut session, task, intervals, now).await?;
-    for event in back.iter().chain(&linked) {
-        engine.observer.event(&session.name, event);
-    }
-    session.snapshot.run.deploy_now = task.only == Some(Only::Deploy);
-    look_at_passwords(engine, &mut session);
-    if task.only.is_none() {
-        session.resume();
-    }
-    if let Some(force) = task.force {
-        session.force(force, engine.clock.now());
-    }
-    let mut drive = Drive {
-        engine,
-        shared,
-        session,
-        in_flight: InFlight::default(),
-        deeds: FuturesUnordered::new(),
-        deadline: None,
-        extended: false,
-        hits_seen: 0,
-        look_at: None,
-        gather: GATHER,
-        revision_before: None,
-        rewritten: None,
-        deployed: Vec::new(),
-    };
-    let limited = engine.options.unattended && task.force.is_none() && task.only.is_none();
-    let (ending, is_news) = match task.only {
-        Some(Only::CleanUp) => (drive.only_clean_up().await?, true),
-        Some(Only::Deploy) => (drive.only_deploy().await?, true),
-        None => {
-            drive.adopt(task).await?;
-            drive.revision_before = drive.session.snapshot.record.status.revision;
-            drive.run_to_the_end(limited).await?
-        }
-    };
-    let snapshot = &drive.session.snapshot;
-    let interrupted = matches!(ending, Ending::Interrupted { .. });
-    let undeployed = match room::reload(snapshot, engine.clock.now()) {
-        Some(program) if !interrupted && task.only != Some(Only::CleanUp) => {
-            shared.reloads.ask(program, task);
-            None
-        }
-        Some(_) | None => drive.undeployed(limited).await?,
-    };
+    session.lock_timeout = engine.options.lock_timeout;
+    let mut drive = Drive::new(engine, shared, task, session);
+    let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
+    let (ending, is_news) = drive.to_the_end(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
-    let (rewritten, deployed) = (drive.rewritten.take(), std::mem::take(&mut drive.deployed));
-    Ok(Ended { undeployed, rewritten, is_news, deployed, evidence, ..told(ending) })
+    let mut ended = Ended { is_news, evidence, ..told(ending) };
+    if matches!(task.goal, Goal::Issue | Goal::Deploy | Goal::CleanUp) {
+        drive.reload_or_tell(&mut ended, limited).await?;
+    }
+    let run = &mut drive.session.snapshot.run;
+    ended.rewritten = run.rewritten.take();
+    ended.deployed = std::mem::take(&mut run.deployments);
+    Ok((ended, drive.session.snapshot))
 }
 
 /// Takes in whether keystores would be made with other passwords now.
@@ -162,32 +122,29 @@ fn look_at_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
     session.snapshot.run.changed_passwords = engine.performer.changed_passwords(&session.snapshot);
 }
 
-type Deeds<'a> = FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>;
-
-struct Drive<'a, C, S: Store, P, O> {
-    engine: &'a Engine<'a, C, S, P, O>,
-    shared: Shared<'a, C, S>,
-    session: Session<'a, S>,
-    in_flight: InFlight,
-    deeds: Deeds<'a>,
-    /// A wait that began with the deadline's clock: no jump of the wall clock moves it.
-    deadline: Option<LocalBoxFuture<'a, ()>>,
-    extended: bool,
-    hits_seen: u64,
-    /// When to look around again, whatever happens.
-    look_at: Option<Timestamp>,
-    gather: SignedDuration,
-    revision_before: Option<u32>,
-    /// Why the live pair was written again, once it was.
-    rewritten: Option<String>,
-    /// What was brought to where it is used.
-    deployed: Vec<String>,
-}
-
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// How it ended, and whether that is to be told; when `limited`, the same is told once a day.
-    async fn run_to_the_end(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
-        let ending = self.pipeline().await?;
+    /// All passes, one after the other. How it ended, and whether that is to be told; when
+    /// `limited`, the same is told once a day.
+    async fn to_the_end(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
+        if !matches!(self.task.goal, Goal::Account(_)) {
+            self.session.bring_up_to_date().await?;
+            let begun = self.pass(Pass::Begin).await?;
+            if matches!(begun, Ending::Failed { .. } | Ending::Interrupted { .. }) {
+                return Ok((begun, true));
+            }
+            self.session.snapshot.run.went_back = None;
+        }
+        self.begin_the_goal().await?;
+        if self.task.goal == Goal::CleanUp {
+            return Ok((self.clean_up().await?, true));
+        }
+        let ending = self.pass(Pass::Goal).await?;
+        if self.task.goal != Goal::Issue {
+            return Ok((ending, true));
+        }
+        if let Ending::Failed { attempts: Some(_), .. } = ending {
+            self.pass(Pass::AfterAFailure).await?;
+        }
         let record = &mut self.session.snapshot.record;
         let is_news = !limited || news::note(record, &ending, self.engine.clock.now());
         if self.session.is_unsaved() {
@@ -195,37 +152,90 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             let record = Box::new(self.session.snapshot.record.clone());
             self.session.apply(Record::of(Change::Certificate(record)));
         }
-        self.finish_clean_ups().await?;
+        self.clean_up().await?;
         self.session.prune().await?;
         Ok((ending, is_news))
     }
 
-    async fn pipeline(&mut self) -> Result<Ending, StoreError> {
+    /// What is asked for, and what a goal takes up before its controllers are asked.
+    async fn begin_the_goal(&mut self) -> Result<(), StoreError> {
+        match &self.task.goal {
+            Goal::Issue => {
+                look_at_passwords(self.engine, &mut self.session);
+                self.session.resume();
+                if let Some(force) = self.task.force {
+                    self.session.force(force, self.engine.clock.now());
+                }
+                self.adopt().await?;
+                self.revision_before = self.session.snapshot.record.status.revision;
+            }
+            Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
+            Goal::Deploy => {
+                look_at_passwords(self.engine, &mut self.session);
+                self.session.snapshot.run.deploy_now = true;
+            }
+            Goal::Revoke(Some(wish)) => {
+                let secret = self.session.snapshot.certificate.secret_key();
+                let files = self.engine.store.published(&secret).await?;
+                let certificate = files.as_ref().and_then(gather::leaf_pem);
+                let wish = RevocationWish { certificate, ..wish.clone() };
+                self.session.snapshot.run.wish = Some(Wish::Revoke(wish));
+            }
+            Goal::RollBack(to) => self.session.snapshot.run.wish = Some(Wish::RollBack(*to)),
+            Goal::Revoke(None) | Goal::Account(_) => {}
+        }
+        Ok(())
+    }
+
+    /// What is owed to the world, and what the controllers of a pass want next.
+    fn next(&self, pass: Pass, now: Timestamp) -> (Vec<Effect>, Step) {
+        let snapshot = &self.session.snapshot;
+        match pass {
+            Pass::Begin => (Vec::new(), step_of(BEGIN, snapshot, now)),
+            Pass::Goal => {
+                let is_issuance = self.task.goal == Goal::Issue;
+                let owed = is_issuance.then(|| challenge::clean_ups(snapshot));
+                let controllers = self.task.goal.controllers();
+                (owed.unwrap_or_default(), step_of(controllers, snapshot, now))
+            }
+            Pass::AfterAFailure => (Vec::new(), first_step(AFTER_A_FAILURE, snapshot, now)),
+            Pass::CleanUp => (challenge::clean_ups(snapshot), Step::Settled),
+        }
+    }
+
+    /// The loop: decides, performs, absorbs and records until there is nothing left to do or to
+    /// wait for.
+    async fn pass(&mut self, pass: Pass) -> Result<Ending, StoreError> {
+        let is_issuance = pass == Pass::Goal && self.task.goal == Goal::Issue;
+        let mut turn = None;
         loop {
-            let stopped = tokio::select! {
-                biased;
-                signal = signal(self.engine.shutdown.clone()) => Some(signal),
-                looked = self.look_around() => looked.map(|()| None)?,
-            };
-            if let Some(signal) = stopped {
+            self.refresh().await?;
+            if is_issuance && let Some(signal) = self.look_around_or_stop().await? {
                 return self.interrupted(signal).await;
             }
-            // After the look: whoever had a slot before has said so at an earlier time.
+            // After the look: a slot that was held before was noted at an earlier time.
             let now = self.engine.clock.now();
-            let (owed, step) = next_step(&self.session.snapshot, now);
-            if Self::needs_the_account(&step) {
-                self.flush().await?;
-                let signal = tokio::select! {
-                    biased;
-                    signal = signal(self.engine.shutdown.clone()) => signal,
-                    settled = self.settle_the_account() => {
-                        settled?;
-                        continue;
-                    }
-                };
-                return self.interrupted(signal).await;
+            let (owed, step) = self.next(pass, now);
+            if let Some(turn) = &mut turn {
+                self.look_at_the_account(turn);
             }
-            // What is recorded in a row is written in one go, before the next deed begins.
+            match (needs_the_account(&step), turn.take()) {
+                (true, None) => {
+                    turn = match self.account_or_stop(pass).await? {
+                        Ok(taken) => taken,
+                        Err(signal) => return self.interrupted(signal).await,
+                    };
+                    continue;
+                }
+                (false, Some(held)) => {
+                    self.flush().await?;
+                    self.give_the_account_back(held, &step);
+                    continue;
+                }
+                (true, held @ Some(_)) => turn = held,
+                (false, None) => {}
+            }
+            // What is recorded in a row is written in one go, before the next effect begins.
             if !matches!(step, Step::Record(_)) {
                 self.flush().await?;
                 self.start(owed);
@@ -233,7 +243,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             let wait = match step {
                 Step::Record(record) => {
                     if begins_an_order(&record) {
-                        self.drop_deeds();
+                        self.drop_effects();
                     }
                     self.session.apply(record);
                     continue;
@@ -242,7 +252,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     self.start(effects);
                     None
                 }
-                Step::Settled if self.deeds.is_empty() => return Ok(self.settled()),
+                Step::Settled if self.effects.is_empty() => return Ok(self.settled()),
                 Step::Settled => None,
                 Step::Wait {
                     until,
@@ -253,23 +263,80 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     self.engine.observer.stage(&self.session.name, &what);
                     Some((until, wake))
                 }
-                Step::Fail(failure) => return self.fail(failure, now).await,
+                Step::Fail(failure) if is_issuance => return Ok(self.fail(failure, now).await),
+                Step::Fail(failure) => {
+                    let (attempts, next_attempt) = (None, None);
+                    return Ok(Ending::Failed { failure, attempts, next_attempt });
+                }
             };
-            match self.wait(wait).await {
-                Woken::Outcome(effect, outcome) => {
-                    self.absorb_all(effect, *outcome).await;
-                    if self.is_refused_for_good() {
-                        return self.leave_pending().await;
-                    }
-                }
-                Woken::Time => {}
-                Woken::Deadline if self.may_wait_for_the_verdict() => {
-                    self.extended = true;
-                    self.deadline = Some(self.engine.clock.sleep(GRACE).boxed_local());
-                }
-                Woken::Deadline => return self.leave_pending().await,
-                Woken::Signal(signal) => return self.interrupted(signal).await,
+            if let Some(ending) = self.wait_and_absorb(pass, wait).await? {
+                return Ok(ending);
             }
+        }
+    }
+
+    /// Waits for what comes next, and takes it in; how the run ends, when it is not waited any
+    /// longer.
+    async fn wait_and_absorb(
+        &mut self,
+        pass: Pass,
+        wait: Option<(Option<Timestamp>, Wake)>,
+    ) -> Result<Option<Ending>, StoreError> {
+        let is_issuance = pass == Pass::Goal && self.task.goal == Goal::Issue;
+        // What a run ends with gets its time, whatever ends the run.
+        match self.wait(wait, pass != Pass::CleanUp).await {
+            Woken::Outcome(effect, outcome) => {
+                self.absorb_all(effect, *outcome).await;
+                if is_issuance && self.is_refused_for_good() {
+                    return self.leave_pending().await.map(Some);
+                }
+            }
+            Woken::Time => {}
+            // The rest is left to the next run.
+            Woken::Deadline if pass == Pass::CleanUp => {
+                self.drop_effects();
+                return Ok(Some(unchanged(&self.session)));
+            }
+            Woken::Deadline if self.may_wait_for_the_verdict() => {
+                self.extended = true;
+                self.deadline = Some(self.engine.clock.sleep(GRACE).boxed_local());
+            }
+            Woken::Deadline => return self.leave_pending().await.map(Some),
+            Woken::Signal(signal) => return self.interrupted(signal).await.map(Some),
+        }
+        Ok(None)
+    }
+
+    /// Takes back what is owed, for at most half a minute.
+    async fn clean_up(&mut self) -> Result<Ending, StoreError> {
+        self.deadline = Some(self.engine.clock.sleep(CLEAN_UP).boxed_local());
+        // Nothing of the queue for slots is waited for any more.
+        self.look_at = None;
+        self.session.snapshot.run.is_crowded = false;
+        self.pass(Pass::CleanUp).await
+    }
+
+    /// The account, if there is something to do about it still; or the signal that ends the run.
+    async fn account_or_stop(
+        &mut self,
+        pass: Pass,
+    ) -> Result<Result<Option<AccountTurn<S::Lease>>, i32>, StoreError> {
+        self.flush().await?;
+        let shutdown = self.engine.shutdown.clone();
+        tokio::select! {
+            biased;
+            signal = signal(shutdown) => Ok(Err(signal)),
+            taken = self.take_the_account(pass) => taken.map(Ok),
+        }
+    }
+
+    /// Takes in what happened outside, unless a signal ends the run.
+    async fn look_around_or_stop(&mut self) -> Result<Option<i32>, StoreError> {
+        let shutdown = self.engine.shutdown.clone();
+        tokio::select! {
+            biased;
+            signal = signal(shutdown) => Ok(Some(signal)),
+            looked = self.look_around() => looked.map(|()| None),
         }
     }
 
@@ -284,7 +351,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
             }
         }
-        let (held, begun) = (snapshot.run.granted.clone(), self.engine.clock.now());
+        let held: BTreeSet<String> = snapshot.run.with_slot().map(str::to_owned).collect();
+        let begun = self.engine.clock.now();
         let looked = self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
         let Look { released, until } = looked.await?;
         self.look_at = until;
@@ -302,11 +370,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Deed::Create | Deed::Authorize | Deed::Nothing => false,
             Deed::Solve => order.challenges.iter().all(|c| {
                 let waits = matches!(c.phase, Phase::Queued | Phase::Requeued);
-                !waits && !snapshot.run.without_slot.contains(&c.spec.url)
+                !waits && snapshot.run.attempt(&c.spec.url).slot != Slot::Missing
             }),
             Deed::Finalize | Deed::Await | Deed::Download => true,
         };
-        !snapshot.run.granted.is_empty() || snapshot.current_order().is_some_and(needs_none)
+        snapshot.run.with_slot().next().is_some()
+            || snapshot.current_order().is_some_and(needs_none)
     }
 
     /// A challenge that was pending in an earlier run gets at most a minute when nobody watches.
@@ -322,175 +391,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             options.timeout
         }
     }
-
-    /// Each deed may run twice: what is needed still is begun again.
-    fn drop_deeds(&mut self) {
-        self.deeds.clear();
-        self.in_flight = InFlight::default();
-    }
-
-    fn start(&mut self, effects: Vec<Effect>) {
-        let fresh: Vec<Effect> =
-            effects.into_iter().filter(|effect| self.in_flight.start(effect)).collect();
-        if fresh.is_empty() {
-            return;
-        }
-        let now = self.engine.clock.now();
-        for effect in &fresh {
-            self.session.snapshot.run.note_begin(effect, now);
-        }
-        let snapshot = Rc::new(self.session.snapshot.clone());
-        for effect in fresh {
-            self.engine.observer.stage(&self.session.name, stage_of(&effect));
-            let deed = self.engine.performer.perform(Rc::clone(&snapshot), effect.clone());
-            self.deeds.push(deed.map(move |outcome| (effect, outcome)).boxed_local());
-        }
-    }
-
-    /// Absorbs an outcome, and those that come right behind it.
-    async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
-        self.absorb(&effect, outcome);
-        if effect == Effect::CreateOrder {
-            // Its URL is stored right away: without it the next run would have to order again.
-            return;
-        }
-        let clock = self.engine.clock;
-        let window = clock.sleep(self.gather).fuse();
-        futures_util::pin_mut!(window);
-        while !self.deeds.is_empty() {
-            let more = tokio::select! {
-                biased;
-                more = self.deeds.next() => more,
-                () = &mut window => None,
-            };
-            match more {
-                Some((effect, outcome)) => self.absorb(&effect, outcome),
-                None => return,
-            }
-        }
-    }
-
-    fn absorb(&mut self, effect: &Effect, outcome: Outcome) {
-        self.in_flight.end(effect);
-        let now = self.engine.clock.now();
-        let snapshot = &mut self.session.snapshot;
-        snapshot.run.note(effect, &outcome, snapshot.intervals, now);
-        let live = if let Outcome::Published(leaf) | Outcome::PublishedTemporary(leaf) = &outcome {
-            Some(leaf.clone())
-        } else {
-            None
-        };
-        let is_rewritten = outcome == Outcome::Rewritten;
-        let is_deployed = matches!(outcome, Outcome::Deployed { .. });
-        match absorb(snapshot, effect, outcome, now) {
-            Ok(record) => {
-                if *effect == Effect::Rewrite {
-                    self.rewritten = record.events.first().map(|event| event.message.clone());
-                }
-                if let Effect::Deploy { step } = effect
-                    && is_deployed
-                {
-                    let target = room::target(&snapshot.settings, *step);
-                    self.deployed.extend(target.map(|target| target.to_string()));
-                }
-                if let Some(leaf) = live {
-                    self.session.now_live(&leaf);
-                }
-                if is_rewritten {
-                    self.session.snapshot.files_digest = None;
-                }
-                self.session.apply(record);
-            }
-            Err(illegal) => {
-                tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
-                let error = EffectError::new(Cause::Local { message: illegal.to_string() });
-                self.session.snapshot.run.trouble = Some((Doing::Nothing, error));
-            }
-        }
-    }
-
-    async fn flush(&mut self) -> Result<(), StoreError> {
-        let begun = self.engine.clock.now();
-        for event in self.session.flush().await? {
-            self.engine.observer.event(&self.session.name, &event);
-        }
-        let took = begun.duration_until(self.engine.clock.now());
-        self.gather = gather_after(took);
-        Ok(())
-    }
-
-    fn settled(&self) -> Ending {
-        let snapshot = &self.session.snapshot;
-        let status = &snapshot.record.status;
-        let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.as_ref());
-        match (status.revision, leaf) {
-            (Some(revision), Some(Ok(leaf))) if Some(revision) != self.revision_before => {
-                Ending::Issued(Box::new(Issued {
-                    revision,
-                    leaf: leaf.clone(),
-                    renewal_time: status.renewal_time,
-                    secret_name: snapshot.certificate.spec.secret_name.clone(),
-                }))
-            }
-            _ => unchanged(&self.session),
-        }
-    }
 }
 
 /// Deeds for another order that are still under way are of no use any more, nor is what they bring.
 fn begins_an_order(record: &Record) -> bool {
     let mut changes = record.changes.iter();
     changes.any(|change| matches!(change, Change::Order(order) if order.deed == Deed::Create))
-}
-
-/// The signal that ends the run, once there is one.
-async fn signal(mut shutdown: watch::Receiver<Option<i32>>) -> i32 {
-    match shutdown.wait_for(Option::is_some).await {
-        Ok(signal) => signal.unwrap_or(0),
-        Err(_) => std::future::pending().await,
-    }
-}
-
-fn stage_of(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Prepare { .. } => "checking what is needed",
-        Effect::GenerateKey { .. } => "making a private key",
-        Effect::ReuseKey => "taking the live private key",
-        Effect::BuildRequest => "building the CSR",
-        Effect::ObtainAccountKey
-        | Effect::FindAccount
-        | Effect::RegisterAccount
-        | Effect::UpdateContacts => "account",
-        Effect::CreateOrder | Effect::ReadOrder => "order",
-        Effect::ReadAuthorization { .. } => "authorizations",
-        Effect::Locate { .. } => "finding the zone",
-        Effect::Present { .. } => "presenting",
-        Effect::SelfCheck { .. } => "self-check",
-        Effect::Accept { .. } => "asking the CA to look",
-        Effect::CleanUp { .. } => "cleaning up",
-        Effect::Finalize => "sending the CSR",
-        Effect::Download => "fetching the certificate",
-        Effect::Publish | Effect::PublishTemporary | Effect::Rewrite => "publishing",
-        Effect::Deploy { .. } => "deploying",
-    }
-}
-
-/// How long to gather when the last write took this long.
-fn gather_after(took: SignedDuration) -> SignedDuration {
-    took.saturating_mul(4).clamp(GATHER, GATHER_MOST)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slow_disk_is_written_to_less_often() {
-        let millis = SignedDuration::from_millis;
-        let cases = [(-7, 20), (0, 20), (5, 20), (10, 40), (100, 400), (3_600_000, 500)];
-        for (took, gathered) in cases {
-            assert_eq!(gather_after(millis(took)), millis(gathered), "{took} ms");
-        }
-        assert_eq!(gather_after(SignedDuration::MAX), GATHER_MOST);
-    }
 }

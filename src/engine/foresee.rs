@@ -70,7 +70,7 @@ pub async fn foresee<S: Store>(
             Step::Act(effects) => match effects.as_slice() {
                 [Effect::Rewrite] => {
                     rewrites = true;
-                    then.run.rewritten = true;
+                    then.run.rewritten = Some(String::new());
                     then.run.deployed.clear();
                     then.files_digest = None;
                 }

@@ -2,31 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::inputs::digest_of;
 use crate::pki;
 use crate::resource::{
     KeyEncoding, KeyFacts, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles,
+    SecretMetadata,
 };
-
-/// The file beside the pair that keeps what a Secret's metadata would.
-pub(crate) const METADATA_FILE: &str = "metadata.json";
-
-/// The Secret's metadata.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SecretMetadata {
-    /// Annotations.
-    pub(crate) annotations: BTreeMap<String, String>,
-    /// Labels.
-    #[serde(default)]
-    pub(crate) labels: BTreeMap<String, String>,
-    /// What the keystores beside it were made with, by file name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) keystores: BTreeMap<String, PublishedKeystore>,
-}
 
 /// What a private key is, or why it cannot be read.
 pub(crate) fn key_facts(pem: &[u8]) -> Result<KeyFacts, String> {
@@ -41,18 +24,25 @@ pub(crate) fn salted_digest(salt: &str, password: &str) -> String {
 
 /// Digest over all files that servers read.
 pub(crate) fn files_digest(files: &SecretFiles) -> String {
-    let read = files.0.iter().filter(|(name, _)| *name != METADATA_FILE);
+    let read = files.0.iter().filter(|(name, _)| *name != SecretMetadata::FILE);
     let digests: Vec<(&String, String)> =
         read.map(|(name, bytes)| (name, digest_of(bytes))).collect();
     digest_of(format!("{digests:?}").as_bytes())
 }
 
+/// The live leaf in PEM.
+pub(super) fn leaf_pem(files: &SecretFiles) -> Option<String> {
+    let pem = files.0.get("tls.crt")?;
+    let chain = pki::Chain::from_pem(std::str::from_utf8(pem).ok()?).ok()?;
+    let der = chain.certificates().first()?;
+    der::pem::encode_string("CERTIFICATE", der::pem::LineEnding::LF, der).ok()
+}
+
 /// What is live, decoded.
 pub fn published_pair(files: &SecretFiles) -> PublishedPair {
     let bytes = |name: &str| present(files, name);
-    let metadata = bytes(METADATA_FILE)
-        .and_then(|json| serde_json::from_slice::<SecretMetadata>(json).ok())
-        .unwrap_or_default();
+    // The store gives out no set with metadata that cannot be read.
+    let metadata = SecretMetadata::of(files).and_then(Result::ok).unwrap_or_default();
     PublishedPair {
         key: bytes("tls.key").map(|pem| key_facts(pem)),
         certificate: bytes("tls.crt").map(|pem| {

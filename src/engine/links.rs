@@ -1,13 +1,9 @@
 //! What servers open, and what they would open if the links of the Secret's folder were right.
 
-use jiff::Timestamp;
-
 use super::gather::published_pair;
 use super::ports::{KeptSet, Store, StoreError};
-use super::session::{Session, Task};
-use crate::controller::Intervals;
-use crate::controller::links::{self, KeptPair, Repair};
-use crate::resource::{CertificateRecord, DataLink, Event, NamespacedName, SecretFiles};
+use crate::controller::links;
+use crate::resource::{CertificateRecord, DataLink, KeptPair, NamespacedName, Repair, SecretFiles};
 
 /// The files of a Secret.
 pub struct LiveFiles {
@@ -59,26 +55,6 @@ pub(super) fn decoded(set: &KeptSet) -> KeptPair {
         name: set.name.clone(),
         revision: set.revision,
         is_live: set.is_live,
-        pair: set.files.as_ref().ok().map(published_pair),
+        pair: set.files.as_ref().map(published_pair).map_err(ToString::to_string),
     }
-}
-
-/// Puts the links right, and returns what there is to say of it. The caller holds the
-/// certificate's lock; the session knows what is live afterwards.
-pub(super) async fn put_right<'a, S: Store>(
-    store: &'a S,
-    session: &mut Session<'a, S>,
-    task: &Task,
-    intervals: Intervals,
-    now: Timestamp,
-) -> Result<Vec<Event>, StoreError> {
-    let Some(repair) = session.snapshot.repair.clone() else { return Ok(Vec::new()) };
-    let secret = task.certificate.secret_key();
-    store.restore_links(&secret, repair.set.as_deref(), repair.revision).await?;
-    session.apply(links::restored(&repair, now));
-    let events = session.flush().await?;
-    let is_lost = session.is_lost;
-    *session = Session::load(store, task, intervals, now).await?;
-    session.is_lost = is_lost;
-    Ok(events)
 }

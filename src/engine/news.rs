@@ -9,7 +9,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Ending;
+use super::ending::Ending;
 use super::inputs::digest_of;
 use crate::resource::{CertificateRecord, Failure, Said};
 

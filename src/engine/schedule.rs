@@ -13,10 +13,10 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex, Notify};
 
-use super::Options;
 use super::ports::{Clock, Lock, Store, StoreError};
+use super::run::Options;
 use crate::controller::scheduler::{crowd, grant, turn, turns_over};
-use crate::controller::{Grant, Snapshot};
+use crate::controller::{Grant, Slot, Snapshot};
 use crate::resource::{
     Challenge, ChallengeType, Entry, NamespacedName, Order, Phase, Place, Queue,
 };
@@ -301,20 +301,23 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         let run = &mut snapshot.run;
         let own = state.members.get(certificate).map_or(&[][..], |member| &member.turns);
         let holds = |turn: &&Turn| turn.entry.place == Place::Granted;
-        let url = |turn: &Turn| turn.entry.url.clone();
-        run.granted = own.iter().filter(holds).map(url).collect();
-        run.grants = own.iter().filter_map(|turn| Some((url(turn), turn.grant?))).collect();
-        let without = own.iter().filter(|turn| !holds(turn) && works(turn.phase));
-        run.without_slot = without.map(url).collect();
+        run.give_slots_back();
         run.is_crowded = state.crowd > 0;
-        run.turn_over = BTreeSet::new();
+        let mut over = BTreeSet::new();
         if own.iter().any(|turn| self.ends(turn).is_some_and(|ends| ends <= now)) {
             let all = state.members.values().flat_map(|member| &member.turns);
             let yielding = all.filter(|turn| turn.may_yield);
             let began = yielding.filter_map(|turn| Some((&*turn.entry.url, turn.began?)));
-            let over = turns_over(began, self.turn, state.crowd, now);
-            let mine = own.iter().filter(|turn| over.contains(&*turn.entry.url));
-            run.turn_over = mine.map(url).collect();
+            over = turns_over(began, self.turn, state.crowd, now);
+        }
+        for turn in own {
+            let url = &*turn.entry.url;
+            if holds(&turn) {
+                let slot = Slot::Held { grant: turn.grant, is_over: over.contains(url) };
+                run.attempt_mut(url).slot = slot;
+            } else if works(turn.phase) {
+                run.attempt_mut(url).slot = Slot::Missing;
+            }
         }
         let waits = own.iter().any(|turn| !holds(&turn));
         let looks = (waits && !state.others.is_empty()).then(|| state.next_look()).flatten();
@@ -373,7 +376,7 @@ fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(&'a Challenge, &'a O
     let fetched = |c: &Challenge| {
         c.phase == Phase::Accepted
             && c.spec.kind == ChallengeType::Http01
-            && snapshot.run.hits.contains_key(&c.spec.url)
+            && snapshot.run.attempt(&c.spec.url).hit().is_some()
     };
     let wanted = order.challenges.iter().filter(|c| c.phase != Phase::Final && !fetched(c));
     wanted.map(|challenge| (challenge, order)).collect()

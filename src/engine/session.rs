@@ -7,17 +7,18 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use super::goal::Goal;
 use super::inputs::{account_id, id_of, spec_digest};
-use super::ports::{Key, Revision, Store, StoreError};
+use super::ports::{Key, Lock, Revision, Store, StoreError};
 use super::{gather, links};
 use crate::controller::{
-    Change, Intervals, Record, Run, Snapshot, account, challenge, issuing, order, trigger,
+    Answer, Change, Intervals, Record, Run, Snapshot, account, challenge, order, trigger,
 };
 use crate::resource::{
-    Account, AccountDeed, Certificate, CertificateRecord, CertificateStatus, Event, Issuer,
-    LeafFacts, NamespacedName, Order, Reason, SecretFiles,
+    Account, AccountDeed, BannedKey, Certificate, CertificateRecord, CertificateStatus, Event,
+    Issuer, NamespacedName, Order, Reason, Rollback, SecretFiles,
 };
 use crate::store::{Kept, Records};
 
@@ -34,21 +35,12 @@ pub struct Task {
     pub references: Vec<PathBuf>,
     /// Issue now, whatever the trigger and the backoff say (`renew`).
     pub force: Option<Force>,
-    /// Do nothing but this.
-    pub only: Option<Only>,
+    /// What is to be reached.
+    pub goal: Goal,
     /// The pair that a `kind: Secret` manifest of that name holds, to begin with.
     pub secret: Option<SecretFiles>,
     /// Digest over everything whose edit may bypass the backoff.
     pub input_digest: String,
-}
-
-/// A part of the work that can be asked for alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Only {
-    /// Take back what an earlier run has left in the world.
-    CleanUp,
-    /// Bring the live files to where they are used, whatever failed before.
-    Deploy,
 }
 
 /// How an issuance is forced.
@@ -76,6 +68,8 @@ pub(crate) struct Session<'a, S: Store> {
     stored_record: Option<CertificateRecord>,
     /// Whether sets of files were found and none of them live: then nothing is pruned.
     pub(super) is_lost: bool,
+    /// For a lock that is needed to write.
+    pub(super) lock_timeout: SignedDuration,
 }
 
 impl<'a, S: Store> Session<'a, S> {
@@ -100,29 +94,33 @@ impl<'a, S: Store> Session<'a, S> {
         let record = brought_up_to_date(stored_record.clone(), task, now);
         let current = record.status.revision;
         let next = record.next_revision();
-        let mut current_request = None;
-        if let Some(revision) = current {
-            current_request = records.request(&name, revision).await?.map(|kept| {
-                stored.insert(Key::Request(name.clone(), revision), kept.revision);
-                if kept.is_outdated {
-                    outdated.push(Change::Request(Box::new(kept.value.clone())));
-                }
-                kept.value
-            });
-        }
-        let next_request = records.request(&name, next).await?.map(|kept| {
-            stored.insert(Key::Request(name.clone(), next), kept.revision);
+        let (mut current_request, mut next_request) = (None, None);
+        for (revision, kept) in records.requests(&name).await? {
+            let (is_current, is_next) = (current == Some(revision), revision == next);
+            let kept = match kept {
+                Err(error) if is_current || is_next => return Err(error),
+                Err(_) => continue,
+                Ok(kept) => kept,
+            };
+            stored.insert(Key::Request(name.clone(), revision), kept.revision);
             if kept.is_outdated {
                 outdated.push(Change::Request(Box::new(kept.value.clone())));
             }
-            kept.value
-        });
+            if is_current {
+                current_request = Some(kept.value);
+            } else if is_next {
+                next_request = Some(kept.value);
+            }
+        }
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
         let banned = records.banned_keys().await?;
         let secret = task.certificate.secret_key();
         let live = links::live_files(store, &secret, stored_record.as_ref()).await?;
         let links::LiveFiles { files, repair, is_lost } = live;
         let settings = task.certificate.settings.or(&task.issuer.settings);
+        let goes_back = matches!(task.goal, Goal::RollBack(_))
+            || record.rollback.as_ref().is_some_and(Rollback::is_owed);
+        let sets = if goes_back { store.sets(&secret).await? } else { Vec::new() };
         let mut session = Self {
             store,
             name,
@@ -134,6 +132,7 @@ impl<'a, S: Store> Session<'a, S> {
                 files_digest: files.as_ref().map(gather::files_digest),
                 secret: files.map(|files| gather::published_pair(&files)),
                 repair,
+                sets: sets.iter().map(links::decoded).collect(),
                 current_request,
                 next_request,
                 next_key,
@@ -153,6 +152,7 @@ impl<'a, S: Store> Session<'a, S> {
             events: Vec::new(),
             stored_record,
             is_lost,
+            lock_timeout: SignedDuration::ZERO,
         };
         session.load_orders(next).await?;
         session.load_account().await?;
@@ -196,12 +196,6 @@ impl<'a, S: Store> Session<'a, S> {
         Records::new(self.store)
     }
 
-    /// The pair that was just published is the live one, and the next request its request.
-    pub(crate) fn now_live(&mut self, leaf: &LeafFacts) {
-        self.snapshot.secret = Some(issuing::published_pair(&self.snapshot, leaf));
-        self.snapshot.files_digest = None;
-    }
-
     /// Under which name the account of this certificate's issuer is stored.
     pub(crate) fn account_id(&self) -> String {
         account_id(&account::identity(&self.snapshot))
@@ -212,10 +206,16 @@ impl<'a, S: Store> Session<'a, S> {
     pub(crate) fn resume(&mut self) {
         let Some(order) = self.snapshot.order.clone() else { return };
         let (resumed, unsure) = challenge::resumed(order.clone());
-        self.snapshot.run.unsure.extend(unsure);
-        self.snapshot.run.cut_off.extend(challenge::left_unanswered(&order));
-        let owed = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
-        self.snapshot.run.may_be_out.extend(owed.map(|challenge| challenge.spec.url.clone()));
+        let run = &mut self.snapshot.run;
+        for url in unsure {
+            run.attempt_mut(&url).is_unsure = true;
+        }
+        for url in challenge::left_unanswered(&order) {
+            run.attempt_mut(&url).is_cut_off = true;
+        }
+        for challenge in order.challenges.iter().filter(|challenge| challenge.owes_clean_up()) {
+            run.attempt_mut(&challenge.spec.url).answer = Answer::MayBeOut;
+        }
         if resumed != order {
             self.apply(Record::of(Change::Order(Box::new(resumed))));
         }
@@ -319,6 +319,7 @@ impl<'a, S: Store> Session<'a, S> {
             Change::AccountKey(_, account) | Change::Account(account) => {
                 snapshot.account = Some((**account).clone());
             }
+            Change::Ban(key) => snapshot.banned_keys.keys.push(key.clone()),
         }
     }
 
@@ -376,7 +377,13 @@ impl<'a, S: Store> Session<'a, S> {
                 self.write_account_key(id_of(&account), pem.0.as_bytes()).await?;
                 self.write_account(&account).await?;
             }
-            Change::Account(account) => self.write_account(&account).await?,
+            Change::Account(account) => {
+                self.write_account(&account).await?;
+                if account.deed == AccountDeed::Deactivated {
+                    self.set_account_key_aside(id_of(&account)).await?;
+                }
+            }
+            Change::Ban(key) => self.ban(key).await?,
         }
         Ok(())
     }
@@ -392,6 +399,28 @@ impl<'a, S: Store> Session<'a, S> {
             self.store.quarantine(&key, &left.revision).await?;
         }
         self.store.create(&key, pem).await.map(drop)
+    }
+
+    /// After the record: a key without an account would be taken up again.
+    async fn set_account_key_aside(&self, id: String) -> Result<(), StoreError> {
+        let key = Key::AccountKey(id);
+        if let Some(stored) = self.store.get(&key).await? {
+            self.store.quarantine(&key, &stored.revision).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds a key to those that are never used again.
+    async fn ban(&self, key: BannedKey) -> Result<(), StoreError> {
+        let _lease = self.store.lock(&Lock::Scheduler, self.lock_timeout).await?;
+        let kept = self.records().banned_keys().await?;
+        let (mut banned, revision) =
+            kept.map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
+        if banned.contains(&key.public_key) {
+            return Ok(());
+        }
+        banned.keys.push(key);
+        self.records().put_banned_keys(&banned, revision.as_ref()).await.map(drop)
     }
 
     async fn write_account(&mut self, account: &Account) -> Result<(), StoreError> {

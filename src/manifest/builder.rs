@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_yaml::granit_parser::{ErrorKind, Event, ScalarStyle, ScanError, Span as Marks, Tag};
+use serde_yaml::granit_parser::{
+    ErrorKind, Event, Parser, ScalarStyle, ScanError, Span as Marks, Tag, options,
+};
 
 use super::tree::{
     Entry, Located, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, MAX_NODES, Node, Span, TreeError,
@@ -38,8 +40,28 @@ enum Key {
     Refused,
 }
 
+/// Reads one document whose first line is line `first_line` of its file.
+///
+/// Duplicate keys, odd keys and tags go to `errors` and reading goes on; anything worse ends it
+/// with `Err`. An empty document is `None`.
+pub(crate) fn parse(
+    text: &str,
+    first_line: usize,
+    errors: &mut Vec<Located>,
+) -> Result<Option<Node>, Located> {
+    let options = options! { emit_comments: false, flow_nesting_limit: MAX_DEPTH };
+    let mut builder = Builder::new(first_line, errors);
+    for step in Parser::new_from_str_with_options(text, options) {
+        match step {
+            Ok((event, span)) => builder.event(event, span)?,
+            Err(error) => return Err(builder.scan_error(&error)),
+        }
+    }
+    Ok(builder.finish())
+}
+
 /// The tree as far as the events went.
-pub(crate) struct Builder<'e> {
+struct Builder<'e> {
     line_offset: usize,
     errors: &'e mut Vec<Located>,
     frames: Vec<Frame>,

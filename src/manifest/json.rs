@@ -35,7 +35,7 @@ fn plain(raw: &str) -> Json {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::parse;
+    use super::super::builder::parse;
     use super::*;
 
     #[test]

@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::resource::{Certificate, Issuer, NamespacedName, Origin};
 
+use super::builder::parse;
 use super::certificate::Places;
 use super::diagnostic::{Diagnostic, Draft, ObjectId};
 use super::file::{ReadError, read_regular};
@@ -21,7 +22,7 @@ use super::secret::SecretManifest;
 use super::sink::Sink;
 use super::syntax::{Fault, explain};
 use super::text::{Document, MAX_BYTES, MAX_DOCUMENTS, Text, decode, documents};
-use super::tree::{Located, Span, TreeError, Value, parse};
+use super::tree::{Located, Span, TreeError, Value};
 use super::trust::check_trust;
 
 /// Where manifests come from.

@@ -256,7 +256,8 @@ fn tight_colon(line: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::{TreeError, parse};
+    use super::super::builder::parse;
+    use super::super::tree::TreeError;
     use super::*;
 
     /// Line, columns and message of the error.

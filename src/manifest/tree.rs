@@ -3,10 +3,7 @@
 //! Contract: never panics, never hangs; depth, nodes and what aliases may add are bounded. Scalars
 //! keep their raw text and style: what a scalar means is decided by who reads it.
 
-use serde_yaml::granit_parser::{Parser, options};
 use thiserror::Error;
-
-use super::builder::Builder;
 
 /// How deep collections may nest.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -115,29 +112,10 @@ pub(crate) enum TreeError {
 /// An error and its place.
 pub(crate) type Located = (Span, TreeError);
 
-/// Reads one document whose first line is line `first_line` of its file.
-///
-/// Duplicate keys, odd keys and tags go to `errors` and reading goes on; anything worse ends it
-/// with `Err`. An empty document is `None`.
-pub(crate) fn parse(
-    text: &str,
-    first_line: usize,
-    errors: &mut Vec<Located>,
-) -> Result<Option<Node>, Located> {
-    let options = options! { emit_comments: false, flow_nesting_limit: MAX_DEPTH };
-    let mut builder = Builder::new(first_line, errors);
-    for step in Parser::new_from_str_with_options(text, options) {
-        match step {
-            Ok((event, span)) => builder.event(event, span)?,
-            Err(error) => return Err(builder.scan_error(&error)),
-        }
-    }
-    Ok(builder.finish())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::builder::parse;
 
     fn tree(text: &str) -> (Result<Option<Node>, Located>, Vec<Located>) {
         let mut errors = Vec::new();

@@ -3,8 +3,8 @@
 //! Contract: unlike [`super::Chain`] this refuses nothing that can be shown; order, linkage and
 //! whether the key fits are findings, not errors.
 
-use super::certificate::{self, CertificateError};
-use super::chain::{MAX_CERTIFICATES, MAX_CHAIN_BYTES};
+use super::certificate::{self, CertificateError, MAX_CHAIN_BYTES};
+use super::chain::MAX_CERTIFICATES;
 use super::pem;
 use super::private_key::{PrivateKey, public_key_digest};
 use schemars::JsonSchema;

@@ -59,8 +59,8 @@ pub enum CertificateError {
 
 /// Reads the first certificate of a PEM text; what else is in the text does not matter.
 pub fn leaf_facts(pem: &str) -> Result<LeafFacts, CertificateError> {
-    if pem.len() > super::chain::MAX_CHAIN_BYTES {
-        let max = super::chain::MAX_CHAIN_BYTES;
+    if pem.len() > MAX_CHAIN_BYTES {
+        let max = MAX_CHAIN_BYTES;
         return Err(CertificateError::TooLong { bytes: pem.len(), max });
     }
     for block in pem::blocks(pem) {
@@ -156,6 +156,9 @@ fn damaged(error: impl std::error::Error) -> CertificateError {
 
 /// The label of a certificate in PEM (RFC 7468 section 5).
 pub(super) const LABEL: &str = "CERTIFICATE";
+
+/// The longest PEM text that is read as a chain: 256 KiB.
+pub const MAX_CHAIN_BYTES: usize = 256 * 1024;
 
 /// The longest DER that is read as one certificate: cert-manager's cap for a leaf, which leaves
 /// room for a hundred names of the greatest length.

@@ -1,9 +1,9 @@
 //! A certificate with those that lead to its root, as a CA hands them out (RFC 8555 section 9.1).
 
-use super::certificate::{self, CertificateError};
+use super::certificate::{self, CertificateError, MAX_CHAIN_BYTES};
+use super::chain_error::ChainError;
 use super::names;
 use super::pem;
-use super::verify::ChainError;
 use crate::resource::LeafFacts;
 
 /// One or more certificates that decode, the leaf first. Whether they belong together is
@@ -73,9 +73,6 @@ impl Chain {
         Ok(Self { certificates, leaf, topmost_issuer })
     }
 }
-
-/// The longest PEM text that is read as a chain: 256 KiB.
-pub const MAX_CHAIN_BYTES: usize = 256 * 1024;
 
 /// The most certificates that are read as a chain. Public chains have two to four; each link costs
 /// the check of a signature.

@@ -1,25 +1,16 @@
-//! Certificate signing requests (PKCS#10, RFC 2986): built from a spec, and read back.
-
-use std::net::IpAddr;
+//! Certificate signing requests (PKCS#10, RFC 2986), built from a spec.
 
 use der::asn1::{BitString, ObjectIdentifier, OctetString};
 use der::{Decode, Encode};
-use thiserror::Error;
 use x509_cert::attr::{Attribute, Attributes};
 use x509_cert::ext::{Extension, Extensions};
 use x509_cert::request::{CertReq, CertReqInfo, ExtensionReq, Version};
 use x509_cert::spki::SubjectPublicKeyInfoOwned;
-use x509_parser::certification_request::X509CertificationRequest;
-use x509_parser::extensions::ParsedExtension;
-use x509_parser::prelude::FromDer;
 
-use super::names::{self, Names};
-use super::pem::{self, PemError};
-use super::private_key::{PrivateKey, public_key_digest};
-use super::signing::{self, SigningError};
-use super::subject::{self, SubjectError};
-use super::usages;
-use crate::resource::{CertificateSpec, PublicKeyDigest};
+use super::csr_error::CsrError;
+use super::private_key::PrivateKey;
+use super::{names, pem, signing, subject, usages};
+use crate::resource::CertificateSpec;
 
 /// A signed request in both its forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,72 +19,6 @@ pub struct Csr {
     pub der: Vec<u8>,
     /// What is stored: one `CERTIFICATE REQUEST` block.
     pub pem: String,
-}
-
-/// Why a request cannot be built or read.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum CsrError {
-    /// The subject cannot be written.
-    #[error(transparent)]
-    Subject(#[from] SubjectError),
-    /// The key cannot sign as the spec wants it.
-    #[error(transparent)]
-    Signing(#[from] SigningError),
-    /// A name that only ASCII can express.
-    #[error("{field}: `{text}` is not ASCII")]
-    NotAscii {
-        /// The field of the spec.
-        field: &'static str,
-        /// The name.
-        text: String,
-    },
-    /// `otherNames[].oid` is not an object identifier.
-    #[error("otherNames: `{oid}` is not an object identifier")]
-    ObjectIdentifier {
-        /// What stands there.
-        oid: String,
-    },
-    /// The encoder refuses.
-    #[error("cannot encode the request: {reason}")]
-    Encoding {
-        /// What it says.
-        reason: String,
-    },
-    /// The text holds no request.
-    #[error("no PEM encoded certificate request found")]
-    NotFound,
-    /// The text is not PEM.
-    #[error(transparent)]
-    Pem(#[from] PemError),
-    /// The block is no request.
-    #[error("certificate request is damaged: {reason}")]
-    Damaged {
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-impl From<der::Error> for CsrError {
-    fn from(error: der::Error) -> Self {
-        Self::Encoding { reason: error.to_string() }
-    }
-}
-
-/// What is known of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CsrFacts {
-    /// Digest of the public key it asks to certify.
-    pub public_key: PublicKeyDigest,
-    /// Subject CN, empty when there is none.
-    pub common_name: String,
-    /// SANs of type dNSName, as written.
-    pub dns_names: Vec<String>,
-    /// SANs of type iPAddress.
-    pub ip_addresses: Vec<IpAddr>,
-    /// SANs of type URI.
-    pub uris: Vec<String>,
-    /// SANs of type rfc822Name.
-    pub email_addresses: Vec<String>,
 }
 
 /// Builds and signs the request that a spec describes. An extension is there only when it says
@@ -118,43 +43,6 @@ pub fn build_csr(spec: &CertificateSpec, key: &PrivateKey) -> Result<Csr, CsrErr
     let der = request.to_der()?;
     let pem = pem::encode(LABEL, &der).to_string();
     Ok(Csr { der, pem })
-}
-
-/// Reads the first request of a PEM text.
-pub fn read_csr(pem: &str) -> Result<CsrFacts, CsrError> {
-    for block in pem::blocks(pem) {
-        let block = block?;
-        if block.label == LABEL || block.label == "NEW CERTIFICATE REQUEST" {
-            return read_der(&block.der);
-        }
-    }
-    Err(CsrError::NotFound)
-}
-
-fn read_der(der: &[u8]) -> Result<CsrFacts, CsrError> {
-    let (rest, request) = X509CertificationRequest::from_der(der)
-        .map_err(|error| CsrError::Damaged { reason: error.to_string() })?;
-    if !rest.is_empty() {
-        let reason = format!("{} bytes after its end", rest.len());
-        return Err(CsrError::Damaged { reason });
-    }
-    let info = &request.certification_request_info;
-    let mut names = Names::default();
-    for extension in request.requested_extensions().into_iter().flatten() {
-        if let ParsedExtension::SubjectAlternativeName(found) = extension {
-            names = Names::read(&found.general_names);
-        } else if let ParsedExtension::ParseError { error } = extension {
-            return Err(CsrError::Damaged { reason: error.to_string() });
-        }
-    }
-    Ok(CsrFacts {
-        public_key: public_key_digest(info.subject_pki.raw),
-        common_name: names::common_name(&info.subject),
-        dns_names: names.dns,
-        ip_addresses: names.ip,
-        uris: names.uris,
-        email_addresses: names.emails,
-    })
 }
 
 /// The names and usages that a spec asks for.
@@ -182,14 +70,18 @@ pub(super) fn extensions(
     Ok(extensions)
 }
 
-const LABEL: &str = "CERTIFICATE REQUEST";
+pub(super) const LABEL: &str = "CERTIFICATE REQUEST";
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 const EXTENDED_KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37");
 
 #[cfg(test)]
 mod tests {
+    use x509_parser::certification_request::X509CertificationRequest;
+    use x509_parser::prelude::FromDer as _;
+
     use super::*;
+    use crate::pki::{CsrFacts, SigningError, SubjectError, read_csr};
     use crate::resource::{KeyAlgorithm, OtherName, SignatureAlgorithm, Usage};
 
     fn key() -> PrivateKey {
@@ -295,18 +187,5 @@ mod tests {
         for (spec, expected) in cases {
             assert_eq!(build_csr(&spec, &key()), Err(expected));
         }
-    }
-
-    #[test]
-    fn what_is_no_request_is_refused() {
-        assert_eq!(read_csr(""), Err(CsrError::NotFound));
-        assert_eq!(read_csr(&key().to_pkcs8_pem()), Err(CsrError::NotFound));
-        let der = build_csr(&spec(), &key()).unwrap().der;
-        for length in [0, 1, 10, der.len() - 1] {
-            let found = read_csr(&pem::encode(LABEL, &der[..length]));
-            assert!(matches!(found, Err(CsrError::Damaged { .. })), "{length}: {found:?}");
-        }
-        let longer = read_csr(&pem::encode(LABEL, &[&der[..], &[0]].concat()));
-        assert_eq!(longer, Err(CsrError::Damaged { reason: "1 bytes after its end".to_owned() }));
     }
 }

@@ -9,15 +9,18 @@
 
 mod asn1;
 mod encryption;
+mod error;
 mod jks;
 mod pkcs12;
 
-use thiserror::Error;
 use zeroize::Zeroizing;
 
 use super::chain::Chain;
 use super::private_key::PrivateKey;
 use crate::resource::{KeyEncoding, KeystoreProfile};
+
+pub use error::KeystoreError;
+use pkcs12::authority_alias;
 
 /// What goes into the stores of one issued Secret.
 #[derive(Clone, Copy, Debug)]
@@ -28,23 +31,6 @@ pub struct KeystoreContents<'a> {
     pub chain: &'a Chain,
     /// The CA certificates of `ca.crt`; most often none.
     pub authorities: Option<&'a Chain>,
-}
-
-/// Why a keystore cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum KeystoreError {
-    /// A Java keystore counts its texts with 16 bits.
-    #[error("an alias of {bytes} bytes is too long")]
-    AliasTooLong {
-        /// Its length.
-        bytes: usize,
-    },
-    /// The library refused.
-    #[error("the cryptographic library could not {deed}")]
-    Library {
-        /// What it was asked to do.
-        deed: &'static str,
-    },
 }
 
 impl KeystoreContents<'_> {
@@ -93,22 +79,4 @@ impl KeystoreContents<'_> {
     fn milliseconds(&self) -> i64 {
         self.chain.leaf().not_before.as_millisecond()
     }
-}
-
-/// The alias of a CA certificate.
-fn authority_alias(index: usize) -> String {
-    if index == 0 { "ca".to_owned() } else { format!("ca-{index}") }
-}
-
-/// The password as Java keystores and PKCS#12 derive keys from it: UTF-16, the high byte first.
-fn utf16(password: &str) -> Zeroizing<Vec<u8>> {
-    Zeroizing::new(password.encode_utf16().flat_map(u16::to_be_bytes).collect())
-}
-
-/// Fills an array with random bytes.
-fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], KeystoreError> {
-    let mut bytes = [0; LENGTH];
-    let deed = "draw random bytes";
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| KeystoreError::Library { deed })?;
-    Ok(bytes)
 }

@@ -7,9 +7,13 @@ mod any_certificate;
 mod bundle;
 mod certificate;
 mod chain;
+mod chain_error;
 mod chain_view;
 mod crl;
 mod csr;
+mod csr_error;
+#[cfg(feature = "testing")]
+mod csr_reader;
 mod details;
 mod key_der;
 mod key_error;
@@ -32,11 +36,17 @@ mod verify;
 
 pub use any_certificate::unverified_client;
 pub use bundle::{Bundle, KeyMatch};
-pub use certificate::{CertificateError, MAX_CERTIFICATE_BYTES, facts_of_der, leaf_facts};
-pub use chain::{Chain, MAX_CERTIFICATES, MAX_CHAIN_BYTES};
+pub use certificate::{
+    CertificateError, MAX_CERTIFICATE_BYTES, MAX_CHAIN_BYTES, facts_of_der, leaf_facts,
+};
+pub use chain::{Chain, MAX_CERTIFICATES};
+pub use chain_error::ChainError;
 pub use chain_view::{ChainEntry, ChainProblem, chain_entries, issuer_of};
 pub use crl::check_crl;
-pub use csr::{Csr, CsrError, CsrFacts, build_csr, read_csr};
+pub use csr::{Csr, build_csr};
+pub use csr_error::CsrError;
+#[cfg(feature = "testing")]
+pub use csr_reader::{CsrFacts, ReadError, read_csr};
 pub use details::{CertificateDetails, Party};
 pub use key_error::KeyError;
 pub use keystore::{KeystoreContents, KeystoreError};
@@ -52,4 +62,4 @@ pub use subject::{SubjectError, literal_subject_common_name};
 pub use subject_attributes::subject_attributes;
 pub use temporary::{TemporaryError, temporary_certificate};
 pub use trust::{TrustError, verify_trust};
-pub use verify::{ChainError, MAX_SKEW, verify_issued};
+pub use verify::{MAX_SKEW, verify_issued};

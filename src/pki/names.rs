@@ -8,7 +8,7 @@ use x509_cert::ext::pkix::name::{GeneralName, GeneralNames, OtherName};
 use x509_parser::extensions::GeneralName as ReadName;
 use x509_parser::x509::X509Name;
 
-use super::csr::CsrError;
+use super::csr_error::CsrError;
 use crate::resource::CertificateSpec;
 
 /// The names a spec asks for, in the order cert-manager writes them.

@@ -12,7 +12,8 @@ use rcgen::{
 };
 use thiserror::Error;
 
-use super::csr::{self, CsrError};
+use super::csr;
+use super::csr_error::CsrError;
 use super::key_error::KeyError;
 use super::pem;
 use super::private_key::PrivateKey;

@@ -19,7 +19,7 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
 
-use super::query::code as mnemonic;
+use super::dns_error::code as mnemonic;
 use super::{DnsError, Fault, ResolverError, ServerFault};
 
 /// How lookups are made.

@@ -21,9 +21,11 @@ use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{RData, RecordType};
 use tokio::time::{Instant, timeout_at};
 
+use super::dns_error::code;
 use super::locate::{challenge_name, follow};
-use super::query::{Answer, DnsServer, code, query};
+use super::query::{Answer, query};
 use super::recursive::{Recursive, alias, encode, normal, text};
+use super::server::DnsServer;
 use super::{DnsError, Fault, LookupError, Resolver, doh};
 use crate::resource::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
 

@@ -14,6 +14,7 @@ mod http;
 mod locate;
 mod query;
 mod recursive;
+mod server;
 
 #[cfg(test)]
 pub(crate) mod lab;
@@ -28,4 +29,4 @@ pub use dns_error::{DnsError, Fault, LookupError, ResolverError, ServerFault};
 pub use dns01::{Dns01Request, check_dns01};
 pub use http::{CheckOptions, check_http01};
 pub use locate::{Located, locate, zone_of};
-pub use query::DnsServer;
+pub use server::DnsServer;

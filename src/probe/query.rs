@@ -17,31 +17,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 
-use super::{Fault, Resolver, doh};
-
-/// A server that can be asked.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DnsServer {
-    /// Over UDP and TCP.
-    Address(SocketAddr),
-    /// The URL of a DNS-over-HTTPS service.
-    Https(String),
-}
-
-impl fmt::Display for DnsServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address(address) => address.fmt(f),
-            Self::Https(url) => url.fmt(f),
-        }
-    }
-}
-
-impl From<SocketAddr> for DnsServer {
-    fn from(address: SocketAddr) -> Self {
-        Self::Address(address)
-    }
-}
+use super::dns_error::code;
+use super::{DnsServer, Fault, Resolver, doh};
 
 /// What a server said.
 #[derive(Clone, Debug)]
@@ -200,30 +177,10 @@ fn no_connection(error: &io::Error) -> Fault {
     }
 }
 
-/// The mnemonic of a response code, such as SERVFAIL (RFC 1035 section 4.1.1, RFC 2136).
-pub(super) fn code(code: ResponseCode) -> String {
-    let number = u16::from(code);
-    let known = RCODES.iter().find(|(known, _)| *known == number);
-    known.map_or_else(|| format!("RCODE {number}"), |(_, word)| (*word).to_owned())
-}
-
 /// What fits through nearly every path is less, but what is cut off comes over TCP anyway.
 const UDP_PAYLOAD: u16 = 4096;
 const IS_RESPONSE: u8 = 0x80;
 const IS_TRUNCATED: u8 = 0x02;
-const RCODES: [(u16, &str); 11] = [
-    (0, "NOERROR"),
-    (1, "FORMERR"),
-    (2, "SERVFAIL"),
-    (3, "NXDOMAIN"),
-    (4, "NOTIMP"),
-    (5, "REFUSED"),
-    (6, "YXDOMAIN"),
-    (7, "YXRRSET"),
-    (8, "NXRRSET"),
-    (9, "NOTAUTH"),
-    (10, "NOTZONE"),
-];
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{Name, RData, RecordType};
 
-use super::query::{Answer, DnsServer, code, query};
+use super::dns_error::code;
+use super::query::{Answer, query};
+use super::server::DnsServer;
 use super::{Fault, LookupError, Resolver, ServerFault};
 
 /// Who is asked, and how much may still be asked.

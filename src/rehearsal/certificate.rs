@@ -50,11 +50,6 @@ pub(super) fn certificate(
     }))
 }
 
-/// The serial number of a certificate in DER, in lower-case hexadecimal.
-pub(super) fn serial(der: &[u8]) -> String {
-    crate::pki::facts_of_der(der).map(|leaf| leaf.serial).unwrap_or_default()
-}
-
 #[derive(Debug, Deserialize)]
 struct Revocation {
     certificate: String,

@@ -1,17 +1,16 @@
-//! One request: understood, done, logged, and spoiled where rules of misbehaviour say so.
+//! One request: understood, done and logged.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, Method};
+use http::{HeaderMap, HeaderName, Method, Response};
 
-use super::faults::{Fault, Stage};
+use super::faults::Answer;
 use super::jws::{self, Signer};
 use super::log::{LogEntry, RequestKind};
 use super::problem::{Problem, ProblemType};
 use super::reply::Reply;
 use super::route::Route;
-use super::spoil::{self, Outcome};
 use super::{Shared, account, authorization, certificate, challenge, directory, finalize};
 use super::{lock, order};
 
@@ -24,30 +23,17 @@ pub(super) struct Asked {
     pub(super) body: Bytes,
 }
 
-/// Answers, or says how the connection is to be cut.
-pub(super) async fn answer(shared: &Arc<Shared>, asked: Asked) -> Outcome {
+/// Answers; without an answer the connection is cut.
+pub(super) async fn answer(shared: &Arc<Shared>, asked: Asked) -> Option<Response<Answer>> {
     let route = Route::parse(&asked.path);
     let names = names(shared, route, &asked.body);
-    let mut played = Vec::new();
-    let mut signer = None;
-    let mut reply = None;
-    // Only a POST has a nonce that could be bad.
     let is_post = asked.method == Method::POST;
-    let before =
-        |fault: &Fault| fault.stage() == Stage::Before && (is_post || *fault != Fault::BadNonce);
-    for fault in shared.options.faults.draw(route.kind(), &names, before) {
-        played.push(fault.name());
-        if fault == Fault::CloseUnhandled {
-            record(shared, &asked, route, &names, &played, signer, None);
-            return Outcome::Cut;
-        }
-        if fault == Fault::ForgetAccounts {
-            lock(&shared.world).forget_accounts();
-        }
-        if let Fault::Delay(delay) = &fault {
-            tokio::time::sleep(*delay).await;
-        }
-        reply = reply.or_else(|| spoil::instead(&fault));
+    let mut signer = None;
+    let Before { mut played, is_cut, reply } =
+        shared.options.faults.before(shared, route.kind(), is_post, &names).await;
+    if is_cut {
+        record(shared, &asked, route, &names, &played, signer, None);
+        return None;
     }
     let mut reply = match reply {
         Some(reply) => reply,
@@ -60,13 +46,23 @@ pub(super) async fn answer(shared: &Arc<Shared>, asked: Asked) -> Outcome {
     if route != Route::Directory {
         reply = reply.link(&shared.url(Route::Directory), "index");
     }
-    let faults =
-        shared.options.faults.draw(route.kind(), &names, |fault| fault.stage() == Stage::Reply);
-    played.extend(faults.iter().map(Fault::name));
-    let delivered = !faults.contains(&Fault::LoseReply);
-    let done = Done { status: reply.status, problem: reply.problem, delivered };
+    let (status, problem) = (reply.status, reply.problem);
+    let (spoiled, response) = shared.options.faults.on_reply(shared, route.kind(), &names, reply);
+    played.extend(spoiled);
+    let done = Done { status, problem, delivered: response.is_some() };
     record(shared, &asked, route, &names, &played, signer, Some(&done));
-    spoil::reply(shared, reply, faults)
+    response
+}
+
+/// What misbehaviour there is before a request is looked at.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    /// The names of the faults, for the log.
+    pub(super) played: Vec<&'static str>,
+    /// Whether the connection is closed before anything is done.
+    pub(super) is_cut: bool,
+    /// The answer instead of the CA's own.
+    pub(super) reply: Option<Reply>,
 }
 
 /// The deed itself.
@@ -193,12 +189,12 @@ fn record(
 }
 
 /// The answer to a request whose body is too long to be read.
-pub(super) fn too_large(shared: &Shared, asked: &Asked) -> Outcome {
+pub(super) fn too_large(shared: &Shared, asked: &Asked) -> Response<Answer> {
     let route = Route::parse(&asked.path);
     let reply = Reply::from(Problem::malformed("the body is over 256 KiB").with_status(413));
     let done = Done { status: reply.status, problem: reply.problem, delivered: true };
     record(shared, asked, route, &[], &[], None, Some(&done));
-    spoil::reply(shared, reply, Vec::new())
+    reply.into_response().map(Answer::from)
 }
 
 /// A client's text, as much of it as the log may hold.

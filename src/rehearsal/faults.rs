@@ -3,14 +3,25 @@
 //! A rule is tried on every request of its kind and names; the first rule that fits and whose
 //! turn it is plays. Turns are counted, never drawn by lot, so a test sees the same twice.
 
+mod spoil;
+
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use http::Response;
+use jiff::Timestamp;
+use rcgen::PublicKeyData;
+
 use super::authorization::AuthorizationStatus;
-use super::lock;
+use super::dispatch::Before;
+use super::issue::{Hierarchy, Leaf};
 use super::log::RequestKind;
-use super::problem::ProblemType;
+use super::problem::{Problem, ProblemType};
+use super::reply::Reply;
+use super::{Shared, lock};
+
+pub(super) use spoil::Answer;
 
 /// What goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +170,7 @@ impl Fault {
     }
 
     /// When in the life of a request the fault is drawn.
-    pub(super) fn stage(&self) -> Stage {
+    fn stage(&self) -> Stage {
         match self {
             Self::BadNonce
             | Self::ForgetAccounts
@@ -189,7 +200,7 @@ impl Fault {
 
 /// When a fault is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+enum Stage {
     /// Before the request is looked at.
     Before,
     /// By the deed itself.
@@ -285,9 +296,105 @@ impl Faults {
         lock(&self.rules).clear();
     }
 
+    /// What happens to a request before the CA looks at it.
+    pub(super) async fn before(
+        &self,
+        shared: &Shared,
+        kind: RequestKind,
+        is_post: bool,
+        names: &[String],
+    ) -> Before {
+        let mut before = Before::default();
+        // Only a POST has a nonce that could be bad.
+        let wanted = |fault: &Fault| {
+            fault.stage() == Stage::Before && (is_post || *fault != Fault::BadNonce)
+        };
+        for fault in self.draw(kind, names, wanted) {
+            before.played.push(fault.name());
+            if fault == Fault::CloseUnhandled {
+                before.is_cut = true;
+                break;
+            }
+            if fault == Fault::ForgetAccounts {
+                lock(&shared.world).forget_accounts();
+            }
+            if let Fault::Delay(delay) = &fault {
+                tokio::time::sleep(*delay).await;
+            }
+            before.reply = before.reply.or_else(|| spoil::instead(&fault));
+        }
+        before
+    }
+
+    /// What becomes of the finished answer, and the names of the faults.
+    pub(super) fn on_reply(
+        &self,
+        shared: &Shared,
+        kind: RequestKind,
+        names: &[String],
+        reply: Reply,
+    ) -> (Vec<&'static str>, Option<Response<Answer>>) {
+        let faults = self.draw(kind, names, |fault| fault.stage() == Stage::Reply);
+        let played = faults.iter().map(Fault::name).collect();
+        (played, spoil::reply(shared, reply, faults))
+    }
+
+    /// Why newOrder refuses a name.
+    pub(super) fn rejection(&self, name: &str) -> Option<Problem> {
+        self.draw_first(RequestKind::NewOrder, &[name.to_owned()], |fault| {
+            let Fault::RejectIdentifier { detail } = fault else { return None };
+            Some(Problem::new(ProblemType::RejectedIdentifier, detail.clone()))
+        })
+    }
+
+    /// The state that a new authorization is born in.
+    pub(super) fn initial_status(&self, name: &str) -> Option<AuthorizationStatus> {
+        self.draw_first(RequestKind::NewOrder, &[name.to_owned()], |fault| {
+            if let Fault::BornAs(status) = fault { Some(*status) } else { None }
+        })
+    }
+
+    /// The token of new challenges.
+    pub(super) fn token(&self, name: &str) -> Option<String> {
+        self.draw_first(RequestKind::NewOrder, &[name.to_owned()], |fault| {
+            if let Fault::Token(token) = fault { Some(token.clone()) } else { None }
+        })
+    }
+
+    /// Why validation fails without a look.
+    pub(super) fn refusal(&self, name: &str) -> Option<Problem> {
+        self.draw_first(RequestKind::Challenge, &[name.to_owned()], |fault| {
+            let Fault::Refuse { kind, detail } = fault else { return None };
+            Some(Problem::new(*kind, detail.clone()))
+        })
+    }
+
+    /// A certificate, in DER, and its chains, in PEM, that are not what was ordered.
+    pub(super) fn issue(
+        &self,
+        hierarchy: &Hierarchy,
+        names: &[String],
+        key: &impl PublicKeyData,
+        leaf: &Leaf,
+        now: Timestamp,
+    ) -> Option<Result<(Vec<u8>, Vec<String>), rcgen::Error>> {
+        let wrong = self.draw_first(RequestKind::Finalize, names, |fault| {
+            if let Fault::Certificate(wrong) = fault { Some(wrong.clone()) } else { None }
+        })?;
+        Some(spoil::certificate(&wrong, hierarchy, key, leaf, now))
+    }
+
+    /// How many reads of a finalized order still say `processing`, and their Retry-After.
+    pub(super) fn slow_finalize(&self, names: &[String]) -> Option<(u32, Option<String>)> {
+        self.draw_first(RequestKind::Finalize, names, |fault| {
+            let Fault::SlowFinalize { polls, retry_after } = fault else { return None };
+            Some((*polls, retry_after.clone()))
+        })
+    }
+
     /// All faults that are wanted and play now, in the order of their rules. Only those count
     /// a turn.
-    pub(super) fn draw(
+    fn draw(
         &self,
         kind: RequestKind,
         names: &[String],
@@ -301,7 +408,7 @@ impl Faults {
     }
 
     /// The first fault that `pick` knows and that plays now.
-    pub(super) fn draw_first<T>(
+    fn draw_first<T>(
         &self,
         kind: RequestKind,
         names: &[String],

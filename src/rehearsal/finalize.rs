@@ -12,10 +12,8 @@ use crate::resource::Identifier;
 use super::Shared;
 use super::certificate::Issued;
 use super::csr::Csr;
-use super::faults::Fault;
 use super::issue::Leaf;
 use super::jws::Signed;
-use super::log::RequestKind;
 use super::order::{self, OrderStatus};
 use super::problem::{Problem, ProblemType};
 use super::reply::Reply;
@@ -62,21 +60,17 @@ pub(super) fn finalize(
         not_after: bounds.1.unwrap_or_else(|| super::after(now, shared.options.leaf_lifetime)),
     };
     let faults = &shared.options.faults;
-    let wrong = faults.draw_first(RequestKind::Finalize, &names, |fault| {
-        if let Fault::Certificate(wrong) = fault { Some(wrong.clone()) } else { None }
-    });
-    let slow = faults.draw_first(RequestKind::Finalize, &names, |fault| {
-        if let Fault::SlowFinalize { polls, retry_after } = fault {
-            Some((*polls, retry_after.clone()))
-        } else {
-            None
-        }
-    });
-    let (der, chains) =
-        shared.hierarchy.issue(&csr.key, &leaf, now, wrong.as_ref()).map_err(Problem::internal)?;
+    let (der, chains) = match faults.issue(&shared.hierarchy, &names, &csr.key, &leaf, now) {
+        Some(wrong) => wrong,
+        None => shared
+            .hierarchy
+            .sign(&csr.key, &leaf)
+            .map(|signed| (signed.der().to_vec(), shared.hierarchy.chains(&signed.pem()))),
+    }
+    .map_err(Problem::internal)?;
     let certificate = world.next_id();
     world.certificates.insert(certificate, Issued { account, der, chains, revoked: None });
-    let (polls, retry_after) = slow.unwrap_or_default();
+    let (polls, retry_after) = faults.slow_finalize(&names).unwrap_or_default();
     let found = world.order_of(account, id)?;
     found.status = OrderStatus::Processing;
     found.certificate = Some(certificate);

@@ -13,7 +13,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::resource::Identifier;
 
-use super::faults::WrongCertificate;
 use super::random;
 
 /// The keys and certificates of one CA.
@@ -74,81 +73,22 @@ impl Hierarchy {
         Ok((chain.collect(), key))
     }
 
-    /// Signs a leaf and returns its DER and its chains in PEM, one per root: as ordered, or wrong
-    /// in the way asked for.
-    pub(super) fn issue(
+    /// Signs a leaf.
+    pub(super) fn sign(
         &self,
         key: &impl PublicKeyData,
         leaf: &Leaf,
-        now: Timestamp,
-        wrong: Option<&WrongCertificate>,
-    ) -> Result<(Vec<u8>, Vec<String>), rcgen::Error> {
-        let leaf = spoiled(leaf, now, wrong);
-        let signed = match wrong {
-            Some(WrongCertificate::OtherKey) => {
-                params_of(&leaf)?.signed_by(&KeyPair::generate()?, &self.issuer)?
-            }
-            Some(WrongCertificate::BrokenChain) => {
-                let stranger = Self::generate(false)?;
-                params_of(&leaf)?.signed_by(key, &stranger.issuer)?
-            }
-            Some(
-                WrongCertificate::OtherNames(_)
-                | WrongCertificate::ExtraAddress(_)
-                | WrongCertificate::Expired
-                | WrongCertificate::NotYetValid
-                | WrongCertificate::LeafLast
-                | WrongCertificate::Garbage
-                | WrongCertificate::Empty,
-            )
-            | None => params_of(&leaf)?.signed_by(key, &self.issuer)?,
-        };
-        let chain = |intermediate: &Certificate| match wrong {
-            Some(WrongCertificate::LeafLast) => intermediate.pem() + &signed.pem(),
-            Some(WrongCertificate::Garbage) => GARBAGE.to_owned(),
-            Some(WrongCertificate::Empty) => String::new(),
-            Some(
-                WrongCertificate::OtherKey
-                | WrongCertificate::OtherNames(_)
-                | WrongCertificate::ExtraAddress(_)
-                | WrongCertificate::Expired
-                | WrongCertificate::NotYetValid
-                | WrongCertificate::BrokenChain,
-            )
-            | None => signed.pem() + &intermediate.pem(),
-        };
-        Ok((signed.der().to_vec(), self.intermediates.iter().map(chain).collect()))
+    ) -> Result<Certificate, rcgen::Error> {
+        params_of(leaf)?.signed_by(key, &self.issuer)
     }
-}
 
-/// The leaf with the wrong content asked for.
-fn spoiled(leaf: &Leaf, now: Timestamp, wrong: Option<&WrongCertificate>) -> Leaf {
-    let mut leaf = leaf.clone();
-    let hours = |count: i64| jiff::SignedDuration::from_hours(count);
-    match wrong {
-        Some(WrongCertificate::OtherNames(names)) => {
-            let names = names.iter().filter_map(|name| name.parse().ok());
-            leaf.identifiers = names.map(Identifier::Dns).collect();
-            leaf.common_name = None;
-        }
-        Some(WrongCertificate::ExtraAddress(address)) => {
-            leaf.identifiers.push(Identifier::Ip(*address));
-        }
-        Some(WrongCertificate::Expired) => {
-            leaf.not_before = now - hours(48);
-            leaf.not_after = now - hours(1);
-        }
-        Some(WrongCertificate::NotYetValid) => leaf.not_before = now + hours(240),
-        Some(
-            WrongCertificate::OtherKey
-            | WrongCertificate::BrokenChain
-            | WrongCertificate::LeafLast
-            | WrongCertificate::Garbage
-            | WrongCertificate::Empty,
-        )
-        | None => {}
+    /// The chains that begin with this leaf, in PEM: one per root.
+    pub(super) fn chains(&self, leaf: &str) -> Vec<String> {
+        self.intermediates
+            .iter()
+            .map(|intermediate| leaf.to_owned() + &intermediate.pem())
+            .collect()
     }
-    leaf
 }
 
 fn params_of(leaf: &Leaf) -> Result<CertificateParams, rcgen::Error> {
@@ -200,6 +140,5 @@ fn set_long_validity(params: &mut CertificateParams) {
 
 const ROOT: &str = "certctl rehearsal root X1";
 const ALTERNATE_ROOT: &str = "certctl rehearsal root X2";
-const GARBAGE: &str = "-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydGlmaWNhdGU\n-----END CERT";
 /// 9999-12-31T23:59:59Z, the last moment that X.509 knows.
 const END_OF_TIME: u64 = 253_402_300_799;

@@ -3,7 +3,7 @@
 //! It serves HTTPS on a loopback port, checks requests as strictly as the RFC allows, really
 //! validates HTTP-01 and DNS-01, and signs with a hierarchy that is made at the start and thrown away at the
 //! end. Everything is held in memory and bounded. It reads no clock of its own for dates
-//! ([`CaOptions::clock`]), and misbehaves only as told ([`Faults`]).
+//! ([`CaOptions::clock`]), and misbehaves only as told ([`Faults`]), in tests (feature `testing`).
 //!
 //! ```text
 //! request → [server] body cap, log ─ faults before ─ [route] → [jws] → directory | account | order
@@ -20,6 +20,7 @@ mod csr;
 mod directory;
 mod dispatch;
 mod dns01;
+#[cfg_attr(not(feature = "testing"), path = "faultless.rs")]
 mod faults;
 mod finalize;
 mod http01;
@@ -34,12 +35,12 @@ mod options;
 mod order;
 mod problem;
 mod random;
+mod records;
 mod redirect;
 mod reply;
 mod resolver;
 mod route;
 mod server;
-mod spoil;
 mod thread;
 mod validate;
 mod world;
@@ -62,11 +63,14 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use authorization::AuthorizationStatus;
-pub use faults::{Fault, Faults, Rule, WrongCertificate};
+pub use faults::Faults;
+#[cfg(feature = "testing")]
+pub use faults::{Fault, Rule, WrongCertificate};
 pub use log::{LogEntry, RequestKind};
-pub use name_server::{NameServer, Question};
+pub use name_server::NameServer;
 pub use options::{CaOptions, Clock};
 pub use problem::ProblemType;
+pub use records::Question;
 pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
 pub use thread::CaThread;
 pub use zone_writer::ZoneWriter;
@@ -210,20 +214,22 @@ impl CaHandle {
 
     /// The serial numbers of the certificates that are revoked, in lower-case hexadecimal as in
     /// `LeafFacts`, with their reason codes; in the order of issuance.
+    #[cfg(feature = "testing")]
     pub fn revoked_serials(&self) -> Vec<(String, u8)> {
         let world = lock(&self.shared.world);
         let issued = world.certificates.values();
-        issued
-            .filter_map(|issued| Some((certificate::serial(&issued.der), issued.revoked?)))
-            .collect()
+        let serial = |der: &[u8]| crate::pki::facts_of_der(der).ok().map(|leaf| leaf.serial);
+        issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
     }
 
     /// The misbehaviour, to be changed while the CA runs.
+    #[cfg(feature = "testing")]
     pub fn faults(&self) -> Faults {
         self.shared.options.faults.clone()
     }
 
     /// Validates HTTP-01 on another port from now on.
+    #[cfg(feature = "testing")]
     pub fn set_http01_port(&self, port: u16) {
         self.shared.http01_port.store(port, Ordering::Relaxed);
     }

@@ -7,24 +7,25 @@
 //! are not there are NXDOMAIN and an empty answer, each with the zone's SOA (RFC 2308). What does
 //! not fit into the client's UDP buffer (512 bytes without EDNS) is cut, and TC says so.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use hickory_proto::op::{Message, MessageType};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::answer::{PAYLOAD, answer};
+use super::records::{Question, Records};
 use super::resolver::TxtLookup;
-use super::zones::{Node, Zones, normal};
-use super::{RehearsalError, Resolver, ZoneWriter, lock};
+use super::zones::Node;
+#[cfg(feature = "testing")]
+use super::zones::normal;
+use super::{RehearsalError, Resolver, ZoneWriter};
 
 /// A running name server with its own thread. Dropping it stops it and joins the thread.
 #[derive(Debug)]
@@ -113,12 +114,14 @@ impl NameServer {
     }
 
     /// Lets a name be an alias of another; nothing else that stands there is seen.
+    #[cfg(feature = "testing")]
     pub fn set_cname(&self, name: &str, target: &str) {
         let target = normal(target);
         self.records.zones(|zones| zones.change(name, |node| node.alias = Some(target)));
     }
 
     /// Answers questions about a name with SERVFAIL, until it is removed.
+    #[cfg(feature = "testing")]
     pub fn set_broken(&self, name: &str) {
         self.records.zones(|zones| zones.change(name, |node| node.is_broken = true));
     }
@@ -130,7 +133,7 @@ impl NameServer {
 
     /// The newest questions (up to 10 000), oldest first.
     pub fn questions(&self) -> Vec<Question> {
-        lock(&self.records.0.questions).iter().cloned().collect()
+        self.records.questions()
     }
 
     /// The same records for the CA, so that it looks where everybody else does.
@@ -162,76 +165,6 @@ impl Drop for NameServer {
         if let Some(thread) = self.thread.take() {
             drop(thread.join());
         }
-    }
-}
-
-/// A question that was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// In lower case, without a trailing dot.
-    pub name: String,
-    /// The type, such as `TXT`.
-    pub record: String,
-    /// Whether it came over TCP.
-    pub over_tcp: bool,
-}
-
-/// The records and the log, shared with the thread that serves them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Records(Arc<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
-    zones: Mutex<Zones>,
-    questions: Mutex<VecDeque<Question>>,
-}
-
-impl Records {
-    pub(super) fn add_txt(&self, name: &str, strings: Vec<String>) {
-        self.zones(|zones| {
-            zones.change(name, |node| {
-                if !node.txt.contains(&strings) {
-                    node.txt.push(strings);
-                }
-            });
-        });
-    }
-
-    pub(super) fn remove_txt(&self, name: &str, value: &str) {
-        self.zones(|zones| {
-            zones.change(name, |node| node.txt.retain(|strings| strings.concat() != value));
-        });
-    }
-
-    fn set(&self, name: &str, addresses: Vec<IpAddr>) {
-        self.zones(|zones| zones.change(name, |node| node.addresses = Some(addresses)));
-    }
-
-    fn zones<T>(&self, work: impl FnOnce(&mut Zones) -> T) -> T {
-        work(&mut lock(&self.0.zones))
-    }
-
-    /// The answer to a message, as long as the client takes one; none to what is no query.
-    fn reply(&self, bytes: &[u8], over_tcp: bool) -> Option<Vec<u8>> {
-        let query = Message::from_vec(bytes).ok()?;
-        if query.metadata.message_type != MessageType::Query {
-            return None;
-        }
-        for question in &query.queries {
-            let mut questions = lock(&self.0.questions);
-            if questions.len() >= QUESTIONS {
-                questions.pop_front();
-            }
-            questions.push_back(Question {
-                name: normal(&question.name().to_ascii()),
-                record: question.query_type().to_string(),
-                over_tcp,
-            });
-        }
-        let answer = self.zones(|zones| answer(&query, zones));
-        let whole = answer.to_vec().ok()?;
-        let limit = if over_tcp { u16::MAX } else { query.max_payload().min(PAYLOAD) };
-        if whole.len() > usize::from(limit) { answer.truncate().to_vec().ok() } else { Some(whole) }
     }
 }
 
@@ -294,7 +227,6 @@ async fn converse(mut stream: TcpStream, records: &Records) -> io::Result<()> {
     }
 }
 
-const QUESTIONS: usize = 10_000;
 const TRIES: usize = 16;
 const MAX_CONNECTIONS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -10,10 +10,8 @@ use tokio::time::Instant;
 use crate::resource::Identifier;
 
 use super::authorization::{Authorization, AuthorizationStatus};
-use super::faults::Fault;
 use super::identifier::{self, WireIdentifier};
 use super::jws::Signed;
-use super::log::RequestKind;
 use super::problem::{Problem, ProblemType};
 use super::reply::Reply;
 use super::route::Route;
@@ -215,8 +213,7 @@ fn check_identifiers(
         if !seen.insert(subject.clone()) {
             continue;
         }
-        let names = [subject.to_string()];
-        match shared.options.faults.draw_first(RequestKind::NewOrder, &names, rejection) {
+        match shared.options.faults.rejection(&subject.to_string()) {
             Some(problem) => faults.push((wire.to_json(), problem)),
             None => identifiers.push(subject),
         }
@@ -224,14 +221,6 @@ fn check_identifiers(
     match Problem::of_identifiers(faults) {
         Some(problem) => Err(problem),
         None => Ok(identifiers),
-    }
-}
-
-fn rejection(fault: &Fault) -> Option<Problem> {
-    if let Fault::RejectIdentifier { detail } = fault {
-        Some(Problem::new(ProblemType::RejectedIdentifier, detail.clone()))
-    } else {
-        None
     }
 }
 
@@ -260,14 +249,9 @@ fn authorize(
         return id;
     }
     let faults = &shared.options.faults;
-    let names = [subject.to_string()];
-    let status = faults.draw_first(RequestKind::NewOrder, &names, |fault| {
-        if let Fault::BornAs(status) = fault { Some(*status) } else { None }
-    });
-    let hostile = faults.draw_first(RequestKind::NewOrder, &names, |fault| {
-        if let Fault::Token(token) = fault { Some(token.clone()) } else { None }
-    });
-    let status = status.unwrap_or(AuthorizationStatus::Pending);
+    let name = subject.to_string();
+    let status = faults.initial_status(&name).unwrap_or(AuthorizationStatus::Pending);
+    let hostile = faults.token(&name);
     let expires = match status {
         AuthorizationStatus::Valid => super::after(now, shared.options.authorization_lifetime),
         AuthorizationStatus::Pending

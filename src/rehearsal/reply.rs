@@ -1,6 +1,8 @@
 //! What a request is answered with, before faults and HTTP have their say.
 
-use http::header::{HeaderName, LINK, LOCATION, RETRY_AFTER};
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LINK, LOCATION, RETRY_AFTER};
+use http::{Response, StatusCode};
 use serde_json::Value;
 
 use super::problem::{Problem, ProblemType};
@@ -21,6 +23,7 @@ pub(super) enum Content {
     Json(Value),
     Problem(Value),
     Chain(String),
+    #[cfg(feature = "testing")]
     Html(String),
     Text(&'static str),
 }
@@ -32,6 +35,7 @@ impl Content {
             Self::Json(_) => Some("application/json"),
             Self::Problem(_) => Some("application/problem+json"),
             Self::Chain(_) => Some("application/pem-certificate-chain"),
+            #[cfg(feature = "testing")]
             Self::Html(_) => Some("text/html; charset=utf-8"),
             Self::Text(_) => Some("text/plain; charset=utf-8"),
         }
@@ -41,7 +45,9 @@ impl Content {
         match self {
             Self::Empty => Vec::new(),
             Self::Json(value) | Self::Problem(value) => value.to_string().into_bytes(),
-            Self::Chain(text) | Self::Html(text) => text.into_bytes(),
+            #[cfg(feature = "testing")]
+            Self::Html(text) => text.into_bytes(),
+            Self::Chain(text) => text.into_bytes(),
             Self::Text(text) => text.as_bytes().to_vec(),
         }
     }
@@ -69,6 +75,23 @@ impl Reply {
             Some(value) => self.header(RETRY_AFTER, value),
             None => self,
         }
+    }
+
+    /// As HTTP carries it.
+    pub(super) fn into_response(self) -> Response<Bytes> {
+        let mut response = Response::new(());
+        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or_default();
+        let headers = response.headers_mut();
+        for (name, value) in self.headers {
+            // A value that HTTP cannot carry is left out; a test gave it.
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.append(name, value);
+            }
+        }
+        if let Some(media_type) = self.content.media_type() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        }
+        response.map(|()| self.content.into_bytes().into())
     }
 
     pub(super) fn header(mut self, name: HeaderName, value: String) -> Self {

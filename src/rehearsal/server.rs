@@ -12,14 +12,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
+use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use super::dispatch::{self, Asked};
+use super::faults::Answer;
 use super::issue::Hierarchy;
-use super::spoil::{Answer, Cut, Outcome};
 use super::{RehearsalError, Shared};
 
 pub(super) fn tls_config(
@@ -84,21 +85,22 @@ async fn exchange(
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let mut asked = Asked { method: head.method, path, headers: head.headers, body: Bytes::new() };
     let read = tokio::time::timeout(PATIENCE, Limited::new(body, MAX_BODY).collect());
-    let outcome = match read.await {
+    match read.await {
         Ok(Ok(body)) => {
             asked.body = body.to_bytes();
-            dispatch::answer(shared, asked).await
+            dispatch::answer(shared, asked).await.ok_or(Cut)
         }
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            dispatch::too_large(shared, &asked)
+            Ok(dispatch::too_large(shared, &asked))
         }
-        Ok(Err(_)) | Err(_) => Outcome::Cut,
-    };
-    match outcome {
-        Outcome::Answer(response) => Ok(response),
-        Outcome::Cut => Err(Cut),
+        Ok(Err(_)) | Err(_) => Err(Cut),
     }
 }
+
+/// The connection is closed without an answer.
+#[derive(Debug, Error)]
+#[error("closed without an answer")]
+struct Cut;
 
 const MAX_BODY: usize = 256 * 1024;
 const MAX_CONNECTIONS: usize = 256;

@@ -5,9 +5,7 @@ use serde_json::Value;
 use super::Shared;
 use super::authorization::ChallengeKind;
 use super::dns01;
-use super::faults::Fault;
 use super::http01;
-use super::log::RequestKind;
 use super::problem::Problem;
 
 /// What is to be validated.
@@ -39,15 +37,7 @@ impl From<Problem> for Verdict {
 }
 
 pub(super) async fn validate(shared: &Shared, attempt: &Attempt) -> Verdict {
-    let names = [attempt.name.clone()];
-    let refusal = shared.options.faults.draw_first(RequestKind::Challenge, &names, |fault| {
-        if let Fault::Refuse { kind, detail } = fault {
-            Some(Problem::new(*kind, detail.clone()))
-        } else {
-            None
-        }
-    });
-    if let Some(problem) = refusal {
+    if let Some(problem) = shared.options.faults.refusal(&attempt.name) {
         return problem.into();
     }
     let limit = shared.options.validation_timeout;

@@ -36,6 +36,7 @@ impl World {
     }
 
     /// Accounts, and what belongs to one, are gone; certificates stay.
+    #[cfg(feature = "testing")]
     pub(super) fn forget_accounts(&mut self) {
         self.accounts.clear();
         self.account_of_key.clear();

@@ -5,7 +5,7 @@ use futures_util::FutureExt as _;
 
 use crate::solver::dns01::{Deed, DnsProvider, ProviderError, TxtRecord};
 
-use super::name_server::Records;
+use super::records::Records;
 
 /// See the module. It works as long as it is kept, also when nobody serves the records any more.
 #[derive(Clone, Debug)]

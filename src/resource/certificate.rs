@@ -41,6 +41,7 @@ macro_rules! spec {
     (
         required {$(
             $(#[doc = $needed_meaning:literal])+
+            $(#[serde $needed_serde:tt])?
             $needed:ident $needed_name:literal: $needed_type:ty as $needed_kind:ident,
                 $needed_used:ident $(, example $needed_example:literal)?;
         )*}
@@ -58,6 +59,7 @@ macro_rules! spec {
             $(
                 $(#[doc = $needed_meaning])+
                 #[serde(rename = $needed_name)]
+                $(#[serde $needed_serde])?
                 pub $needed: $needed_type,
             )*
             $(
@@ -97,6 +99,7 @@ spec! {
     required {
         /// The Secret that receives key and chain: the folder secrets/NAMESPACE/SECRETNAME of the
         /// state directory.
+        #[serde(default, skip_serializing_if = "Absent::is_absent")]
         secret_name "secretName": String as Text, Both, example "web-tls";
         /// Who issues.
         issuer_ref "issuerRef": IssuerRef as Object, Both;
@@ -275,6 +278,24 @@ impl CertificateSpec {
             row("spec.nameConstraints", json!(name_constraints), Compared::Never),
         ]);
         rows
+    }
+}
+
+impl CertificateSpec {
+    /// Only the fields that go to the CA; those that stay on this machine are absent.
+    #[must_use]
+    pub fn into_requested(self) -> Self {
+        Self {
+            secret_name: String::new(),
+            renew_before: None,
+            renew_before_percentage: None,
+            renewal: None,
+            revision_history_limit: None,
+            secret_template: None,
+            keystores: None,
+            additional_output_formats: Vec::new(),
+            ..self
+        }
     }
 }
 
@@ -579,7 +600,19 @@ mod tests {
             |spec| spec.secret_template = Some(SecretTemplate::default()),
             |spec| spec.keystores = Some(Keystores::default()),
             |spec| spec.additional_output_formats = vec![OutputFormat::Der],
-            // These are what holds without them.
+        ];
+        let spec = CertificateSpec::default();
+        for (number, edit) in edits.iter().enumerate() {
+            let mut edited = spec.clone();
+            edit(&mut edited);
+            assert_eq!(edited.requested(), spec.requested(), "{number}");
+            assert_eq!(edited.into_requested(), spec, "{number}");
+        }
+    }
+
+    #[test]
+    fn what_holds_when_nothing_is_written_is_the_same_request() {
+        let edits: &[Edit] = &[
             |spec| spec.usages = Usage::DEFAULT.to_vec(),
             |spec| spec.issuer_ref.group = "cert-manager.io".to_owned(),
             |spec| spec.subject = Some(Subject::default()),

@@ -17,7 +17,8 @@ pub struct CertificateRequest {
     pub creation_timestamp: Timestamp,
     /// What is asked for.
     pub spec: CertificateRequestSpec,
-    /// The Certificate's spec it was built from: later edits are found by comparing with it.
+    /// Of the Certificate's spec it was built from, the fields that went to the CA: later edits are
+    /// found by comparing with them.
     pub certificate_spec: super::CertificateSpec,
     /// The Ready condition: Pending, Issued or Failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::secret_key_selector::SecretKeySelector;
 use super::{Dns01, DnsName, GoDuration, Metadata, Origin, Settings};
 
 /// A `cert-manager.io/v1` Issuer or ClusterIssuer of type acme, valid.
@@ -103,17 +104,6 @@ pub enum RenewalInformationSource {
     Ari,
     /// Never ask.
     None,
-}
-
-/// Name of a Secret and the entry in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SecretKeySelector {
-    /// The Secret's name.
-    pub name: String,
-    /// The entry; empty where the field has a default of its own.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub key: String,
 }
 
 /// `spec.acme.externalAccountBinding`.

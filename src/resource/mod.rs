@@ -11,8 +11,10 @@ mod challenge;
 mod check;
 mod condition;
 mod cron;
+mod deploy_target;
 mod deployment;
 pub mod dns01;
+pub(crate) mod envelope;
 mod escape;
 mod event;
 mod failure;
@@ -31,6 +33,7 @@ mod queue;
 mod revocation;
 mod rollback;
 mod secret;
+mod secret_key_selector;
 mod selection;
 mod settings;
 mod status;
@@ -55,7 +58,8 @@ pub use check::{
 };
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use cron::{Cron, CronError};
-pub use deployment::{DeployStep, DeployTarget, Deployment};
+pub use deploy_target::{DeployStep, DeployTarget};
+pub use deployment::Deployment;
 pub(crate) use dns01::dns01_providers;
 pub use dns01::{CnameStrategy, Dns01, Dns01Provider};
 pub use escape::{escape, is_hidden};
@@ -69,8 +73,8 @@ pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use http01::{CHALLENGE_PATH, SELF_CHECK_HEADER, Token, TokenError};
 pub use issuer::{
-    Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource,
-    SecretKeySelector, Selector, Solver, SolverKind,
+    Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
+    Solver, SolverKind,
 };
 pub use key::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
 pub use leaf::LeafFacts;
@@ -84,8 +88,10 @@ pub use queue::{Entry, Place, Queue};
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;
 pub use secret::{
-    DataLink, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles, SecretLinks,
+    DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Repair, SecretFiles,
+    SecretLinks, SecretMetadata, annotation,
 };
+pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use status::{CertificateRecord, CertificateStatus, Said};

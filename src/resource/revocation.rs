@@ -13,7 +13,7 @@ use super::{Cause, PublicKeyDigest};
 
 /// Why a certificate is revoked, in the words of RFC 5280 section 5.3.1. `removeFromCRL` is not
 /// among them: it is for delta CRLs alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum RevocationReason {
     /// No reason given.
     #[default]

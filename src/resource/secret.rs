@@ -67,6 +67,25 @@ pub struct PublishedFormats {
     pub keystores: BTreeMap<String, PublishedKeystore>,
 }
 
+/// The Secret's metadata: what `metadata.json` keeps beside the pair.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecretMetadata {
+    /// Annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Labels.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// What the keystores beside it were made with, by file name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub keystores: BTreeMap<String, PublishedKeystore>,
+}
+
+impl SecretMetadata {
+    /// Its file: published like any other, but under no stable name, and read by no server.
+    pub const FILE: &str = "metadata.json";
+}
+
 /// What is remembered of a keystore, which is another sequence of bytes each time it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -89,4 +108,40 @@ impl std::fmt::Debug for SecretFiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_map().entries(self.0.iter().map(|(name, bytes)| (name, bytes.len()))).finish()
     }
+}
+
+/// One kept set, decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptPair {
+    /// Its folder's name.
+    pub name: String,
+    /// The revision it was published as; 0 when it was there before certctl.
+    pub revision: u32,
+    /// Whether it is the live one.
+    pub is_live: bool,
+    /// What is in it, or why that cannot be read.
+    pub pair: Result<PublishedPair, String>,
+}
+
+/// Links that are to be put right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// The set that `..data` is to lead to; `None` when `..data` is that set itself, as a folder.
+    pub set: Option<String>,
+    /// The revision of the set.
+    pub revision: u32,
+    /// What is missing or leads elsewhere, in words.
+    pub what: String,
+}
+
+/// The annotations under which a published pair remembers where it came from.
+pub mod annotation {
+    /// The Certificate that owns the Secret.
+    pub const CERTIFICATE_NAME: &str = "cert-manager.io/certificate-name";
+    /// Name of the issuer that produced tls.crt.
+    pub const ISSUER_NAME: &str = "cert-manager.io/issuer-name";
+    /// Its kind.
+    pub const ISSUER_KIND: &str = "cert-manager.io/issuer-kind";
+    /// Its group.
+    pub const ISSUER_GROUP: &str = "cert-manager.io/issuer-group";
 }

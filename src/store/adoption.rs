@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::atomic;
 use super::folder::{Folder, Guard, io_error, text};
-use super::secret::{self, DATA, REVISION_PREFIX, guard, make_numbered, stable_target};
+use super::set::{self, DATA, REVISION_PREFIX, guard, make_numbered, stable_target};
 use crate::resource::SecretFiles;
 use crate::store::port::StoreError;
 
@@ -116,7 +116,7 @@ fn put_right(folder: &Folder, revision: u32, wanted: &SecretFiles) -> Result<(),
     };
     // Which revision a flattened set was is not written in it. Revisions count from 1, so 0 says
     // "unknown", and is published anew when it is not what is wanted.
-    let is_wanted = secret::read_all(&data).is_ok_and(|files| files == *wanted);
+    let is_wanted = set::read_all(&data).is_ok_and(|files| files == *wanted);
     keep_folder(folder, if is_wanted { revision } else { 0 })
 }
 
@@ -128,7 +128,7 @@ pub(super) fn keep_folder(folder: &Folder, revision: u32) -> Result<(), StoreErr
 /// Makes `..data`, which is a folder, the link to a set. The folder stays: as another set of the
 /// same revision when it holds the same files, else as what certctl did not write.
 pub(super) fn replace_folder(folder: &Folder, set: &str, revision: u32) -> Result<(), StoreError> {
-    let files = |name| folder.child(name)?.map(|found| secret::read_all(&found)).transpose();
+    let files = |name| folder.child(name)?.map(|found| set::read_all(&found)).transpose();
     let (there, wanted) = (files(DATA), files(set)?);
     if there.is_ok_and(|there| there.is_some() && there == wanted) {
         change_places(folder, &format!("{REVISION_PREFIX}{revision}-"), Some(set))

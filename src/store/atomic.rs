@@ -128,6 +128,19 @@ pub(super) fn link(folder: &Folder, target: &str, name: &str) -> Result<(), Stor
     }
 }
 
+/// Renames a document that cannot be understood to `<aside>.corrupt-<n>`, and says where it is now.
+pub(super) fn set_aside(folder: &Folder, file: &str, aside: &str) -> Result<String, StoreError> {
+    let mut number: u64 = 1;
+    loop {
+        let kept = format!("{aside}.corrupt-{number}");
+        if move_to_free_name(folder, file, &kept)? {
+            folder.sync()?;
+            return Ok(text(&folder.join(&kept)));
+        }
+        number = number.saturating_add(1);
+    }
+}
+
 /// Renames within a folder; `false` when the new name is taken. Nothing is ever overwritten.
 pub(super) fn move_to_free_name(folder: &Folder, from: &str, to: &str) -> Result<bool, StoreError> {
     match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {

@@ -14,18 +14,10 @@ use rustix::io::Errno;
 use super::folder::{Folder, Guard, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
-use super::{atomic, journal, links, opening, rollback, secret};
+use super::opening::{self, OpenMode};
+use super::{atomic, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks, hex};
 use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
-
-/// What a state directory is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenMode {
-    /// Nothing is written, nothing is locked.
-    ReadOnly,
-    /// The tree is made when it is missing.
-    ReadWrite,
-}
 
 /// An open state directory.
 #[derive(Debug)]
@@ -280,15 +272,7 @@ impl Store for StateDirectory {
         if self.mode == OpenMode::ReadOnly {
             return Ok(text(&folder.join(&place.file)));
         }
-        let mut number: u64 = 1;
-        loop {
-            let kept = format!("{}.corrupt-{number}", place.file);
-            if atomic::move_to_free_name(&folder, &place.file, &kept)? {
-                folder.sync()?;
-                return Ok(text(&folder.join(&kept)));
-            }
-            number = number.saturating_add(1);
-        }
+        atomic::set_aside(&folder, &place.file, &place.file)
     }
 
     fn place(&self, key: &Key) -> String {
@@ -378,7 +362,7 @@ impl Store for StateDirectory {
 
     async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
         match self.find(&layout::secret(secret)?)? {
-            Some(folder) => secret::published(&folder),
+            Some(folder) => secret::published(&folder, self.mode),
             None => Ok(None),
         }
     }

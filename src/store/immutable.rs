@@ -11,6 +11,7 @@ pub(super) fn changed_in_request(
 ) -> Option<String> {
     let fields = [
         ("spec", old.spec != new.spec),
+        ("certificateSpec", old.certificate_spec != new.certificate_spec),
         ("revision", old.revision != new.revision),
         ("certificate", is_lost(old.certificate.as_ref(), new.certificate.as_ref())),
     ];
@@ -163,6 +164,7 @@ mod tests {
         let full = || CertificateRequest { certificate: Some("pem".into()), ..samples::request() };
         let cases: &[Change<CertificateRequest>] = &[
             ("spec", |r| r.spec.request = "x".into(), Some("spec")),
+            ("requested", |r| r.certificate_spec.is_ca = true, Some("certificateSpec")),
             ("revision", |r| r.revision = 8, Some("revision")),
             ("chain", |r| r.certificate = Some("x".into()), Some("certificate")),
             ("no chain", |r| r.certificate = None, Some("certificate")),

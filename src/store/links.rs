@@ -8,9 +8,9 @@
 use rustix::fs::FileType;
 
 use super::folder::{Folder, text};
-use super::secret::{self, DATA, METADATA_FILE, REVISION_PREFIX, stable_target};
-use super::{adoption, atomic, rollback};
-use crate::resource::{DataLink, SecretLinks};
+use super::set::{self, DATA, REVISION_PREFIX, stable_target};
+use super::{adoption, atomic, rollback, secret};
+use crate::resource::{DataLink, SecretLinks, SecretMetadata};
 use crate::store::port::StoreError;
 
 /// How often a reader looks again when publishes overtake it.
@@ -31,7 +31,7 @@ pub(super) fn links(folder: &Folder) -> Result<SecretLinks, StoreError> {
         };
         let mut misplaced = Vec::new();
         for name in data.entries()? {
-            let has_link = !name.starts_with('.') && name != METADATA_FILE;
+            let has_link = !name.starts_with('.') && name != SecretMetadata::FILE;
             if has_link && folder.link_target(&name)?.as_ref() != Some(&stable_target(&name)) {
                 misplaced.push(name);
             }
@@ -56,7 +56,7 @@ pub(super) fn restore(folder: &Folder, set: Option<&str>, revision: u32) -> Resu
     let Some(data) = folder.linked_child(DATA)? else {
         return Err(StoreError::Conflict { path: text(&folder.join(DATA)) });
     };
-    secret::link_names(folder, &secret::read_all(&data)?)?;
+    secret::link_names(folder, &set::read_all(&data)?)?;
     folder.sync()
 }
 
@@ -174,8 +174,8 @@ mod tests {
                 ["..data", "..revision-1-0", "..revision-2-0", "tls.crt", "tls.key", name];
             expected.sort_unstable();
             assert_eq!(folder.entries().unwrap(), expected);
-            let kept = secret::read_all(&folder.child(name).unwrap().unwrap()).unwrap();
-            let wanted = secret::read_all(&folder.child(of).unwrap().unwrap()).unwrap();
+            let kept = set::read_all(&folder.child(name).unwrap().unwrap()).unwrap();
+            let wanted = set::read_all(&folder.child(of).unwrap().unwrap()).unwrap();
             assert_eq!(kept, wanted);
         }
     }
@@ -190,7 +190,7 @@ mod tests {
         restore(&folder, Some("..revision-2-0"), 2).unwrap();
         assert_eq!(links(&folder).unwrap(), live("..revision-2-0"));
         let kept = folder.child("..adopted-0").unwrap().unwrap();
-        assert_eq!(secret::read_all(&kept).unwrap(), files(&["tls.key"], "mine"));
+        assert_eq!(set::read_all(&kept).unwrap(), files(&["tls.key"], "mine"));
     }
 
     #[test]

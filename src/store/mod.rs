@@ -33,6 +33,8 @@
 //!   new one ([`atomic`]).
 //! - JSON documents carry a version. An unknown one is refused and never rewritten; a document
 //!   that cannot be understood is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]).
+//!   `metadata.json` of a set is such a document too, but for its name aside, which begins with a
+//!   dot, and for being made anew only with the set.
 //! - `.tmp-*` are temporaries of a run; those of a killed run are swept by the next holder of the
 //!   lock.
 //! - Symbolic links inside the tree are refused, except the ones shown above; the state directory
@@ -45,7 +47,6 @@ pub mod port;
 mod acl;
 mod adoption;
 mod directory;
-mod envelope;
 mod folder;
 mod immutable;
 mod journal;
@@ -60,11 +61,13 @@ mod records;
 mod removal;
 mod rollback;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod secret;
+mod set;
 
-pub use directory::{OpenMode, StateDirectory};
+pub use directory::StateDirectory;
 pub use lock::Lease;
+pub use opening::OpenMode;
 pub use output::{Output, OutputError};
 pub use prune::past_revisions;
 pub use records::{Kept, Listed, Records};

@@ -10,6 +10,15 @@ use rustix::io::Errno;
 use super::folder::{Folder, io_error};
 use crate::store::port::StoreError;
 
+/// What a state directory is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// Nothing is written, nothing is locked.
+    ReadOnly,
+    /// The tree is made when it is missing.
+    ReadWrite,
+}
+
 /// Free space that a run is not begun without, in bytes: a full disk must not cost an order.
 const LEAST_SPACE: u64 = 1 << 20;
 

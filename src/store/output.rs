@@ -18,9 +18,9 @@ use thiserror::Error;
 
 use super::acl::{self, Acl};
 use super::removal;
-use super::secret::{DATA, REVISION_PREFIX, stable_target};
+use super::set::{DATA, REVISION_PREFIX, stable_target};
 use crate::manifest::{TrustError, quoted};
-use crate::resource::SecretFiles;
+use crate::resource::{SecretFiles, SecretMetadata};
 
 mod folder;
 
@@ -117,7 +117,8 @@ impl Output {
         may_replace: &dyn Fn(&[u8]) -> Result<(), String>,
     ) -> Result<(), OutputError> {
         let folder = self.open()?;
-        let names: Vec<&String> = files.0.keys().filter(|name| *name != METADATA_FILE).collect();
+        let names: Vec<&String> =
+            files.0.keys().filter(|name| *name != SecretMetadata::FILE).collect();
         for name in &names {
             self.check_name(&folder, name)?;
         }
@@ -326,8 +327,6 @@ impl Output {
 }
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// Published like any file, and read by no server.
-const METADATA_FILE: &str = "metadata.json";
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use thiserror::Error;
 
+use crate::resource::envelope::{Document, Unreadable};
 use crate::resource::{Event, NamespacedName, SecretFiles, SecretLinks};
 
 /// What a stored document is about. The store alone knows which file that is.
@@ -292,4 +293,14 @@ pub enum StoreError {
         /// Who holds it: `process 1234`, or `another process`.
         holder: String,
     },
+}
+
+impl StoreError {
+    /// A document at `path` that cannot be used, and is there still.
+    pub(super) fn unreadable<T: Document>(error: Unreadable, path: String) -> Self {
+        match error {
+            Unreadable::Version(found) => Self::Version { path, found, known: T::VERSION },
+            Unreadable::Damaged(why) => Self::Corrupt { kept_as: path.clone(), path, why },
+        }
+    }
 }

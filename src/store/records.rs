@@ -9,9 +9,9 @@ mod shared;
 
 use zeroize::Zeroizing;
 
-use super::envelope::{self, Document, Unreadable};
 use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
+use crate::resource::envelope::{self, Document};
 use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
 use crate::store::port::{Key, Prefix, Revision, Store, StoreError, Stored};
 
@@ -280,19 +280,10 @@ impl<'a, S: Store> Records<'a, S> {
     }
 
     fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Kept<T>, StoreError> {
-        let path = || self.store.place(key);
-        match envelope::open(&stored.bytes) {
-            Ok((value, version)) => {
-                let (revision, is_outdated) = (stored.revision.clone(), version < T::VERSION);
-                Ok(Kept { value, revision, is_outdated })
-            }
-            Err(Unreadable::Version(found)) => {
-                Err(StoreError::Version { path: path(), found, known: T::VERSION })
-            }
-            Err(Unreadable::Damaged(why)) => {
-                Err(StoreError::Corrupt { path: path(), why, kept_as: path() })
-            }
-        }
+        let (value, version) = envelope::open(&stored.bytes)
+            .map_err(|error| StoreError::unreadable::<T>(error, self.store.place(key)))?;
+        let (revision, is_outdated) = (stored.revision.clone(), version < T::VERSION);
+        Ok(Kept { value, revision, is_outdated })
     }
 }
 

@@ -4,8 +4,8 @@
 //! set, and none is removed.
 
 use super::folder::Folder;
-use super::secret::{self, DATA, REVISION_PREFIX};
-use super::{adoption, atomic};
+use super::set::{self, DATA, REVISION_PREFIX};
+use super::{adoption, atomic, secret};
 use crate::store::port::{KeptSet, StoreError};
 
 /// The sets that are there, by revision and age.
@@ -15,8 +15,8 @@ pub(super) fn sets(folder: &Folder) -> Result<Vec<KeptSet>, StoreError> {
     for name in folder.entries()? {
         let Some((revision, number)) = parse(&name) else { continue };
         // Whatever else has such a name is none.
-        let Ok(Some(set)) = folder.child(&name) else { continue };
-        let files = secret::read_all(&set);
+        let Ok(Some(folder_of_set)) = folder.child(&name) else { continue };
+        let files = set::read_set(&folder_of_set);
         let is_live = live.as_ref() == Some(&name);
         found.push((number, KeptSet { name, revision, is_live, files }));
     }
@@ -28,7 +28,7 @@ pub(super) fn sets(folder: &Folder) -> Result<Vec<KeptSet>, StoreError> {
 pub(super) fn switch_back(folder: &Folder, set: &str) -> Result<(), StoreError> {
     let missing = || StoreError::Conflict { path: folder.join(set).to_string_lossy().into_owned() };
     let (revision, _) = parse(set).ok_or_else(missing)?;
-    let files = secret::read_all(&folder.child(set)?.ok_or_else(missing)?)?;
+    let files = set::read_all(&folder.child(set)?.ok_or_else(missing)?)?;
     folder.sweep()?;
     let had_live = secret::has_live(folder)?;
     adoption::settle(folder, revision, &files)?;
@@ -62,6 +62,7 @@ mod tests {
 
     use super::*;
     use crate::resource::SecretFiles;
+    use crate::store::OpenMode;
 
     fn pair(text: &str, more: &[&str]) -> SecretFiles {
         let names = ["tls.crt", "tls.key"].iter().chain(more);
@@ -92,7 +93,10 @@ mod tests {
         assert_eq!(found(&folder), sets);
         for _ in 0..2 {
             switch_back(&folder, "..revision-9-0").unwrap();
-            assert_eq!(secret::published(&folder).unwrap(), Some(pair("9", &["key.der"])));
+            assert_eq!(
+                secret::published(&folder, OpenMode::ReadOnly).unwrap(),
+                Some(pair("9", &["key.der"]))
+            );
             let names: Vec<_> = folder.entries().unwrap();
             let expected =
                 ["..data", "..revision-10-0", "..revision-9-0", "key.der", "tls.crt", "tls.key"];
@@ -118,7 +122,10 @@ mod tests {
         let sets = [set("..adopted-0", 0, false), set("..revision-1-0", 1, true)];
         assert_eq!(found(&folder), sets);
         switch_back(&folder, "..adopted-0").unwrap();
-        assert_eq!(secret::published(&folder).unwrap(), Some(pair("mine", &[])));
+        assert_eq!(
+            secret::published(&folder, OpenMode::ReadOnly).unwrap(),
+            Some(pair("mine", &[]))
+        );
     }
 
     #[test]
@@ -130,6 +137,6 @@ mod tests {
         for name in ["..revision-0-0", "..revision-0-7", "..data", "tls.crt", "../x", ""] {
             assert!(switch_back(&folder, name).is_err(), "{name}");
         }
-        assert_eq!(secret::published(&folder).unwrap(), Some(pair("1", &[])));
+        assert_eq!(secret::published(&folder, OpenMode::ReadOnly).unwrap(), Some(pair("1", &[])));
     }
 }

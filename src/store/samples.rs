@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::resource::{Account, CertificateRecord, CertificateRequest, Order, Queue};
+use crate::resource::{
+    Account, CertificateRecord, CertificateRequest, Order, Queue, SecretMetadata,
+};
 
-pub(super) fn order() -> Order {
+pub(crate) fn order() -> Order {
     from(json!({
         "name": "web-7-1",
         "creationTimestamp": "2026-01-02T03:04:05Z",
@@ -25,7 +27,7 @@ pub(super) fn order() -> Order {
     }))
 }
 
-pub(super) fn queue() -> Queue {
+pub(crate) fn queue() -> Queue {
     from(json!({
         "runs": {"0": [{
             "certificate": {"namespace": "default", "name": "web"},
@@ -66,17 +68,17 @@ fn challenge() -> Value {
     })
 }
 
-pub(super) fn request() -> CertificateRequest {
+pub(crate) fn request() -> CertificateRequest {
     from(json!({
         "metadata": {"name": "web-7", "namespace": "default"},
         "revision": 7,
         "creationTimestamp": "2026-01-02T03:04:05Z",
         "spec": {"request": "csr", "publicKey": "ab", "issuerRef": {"name": "le"}},
-        "certificateSpec": {"secretName": "web-tls", "issuerRef": {"name": "le"}}
+        "certificateSpec": {"issuerRef": {"name": "le"}}
     }))
 }
 
-pub(super) fn record() -> CertificateRecord {
+pub(crate) fn record() -> CertificateRecord {
     from(json!({
         "creationTimestamp": "2026-01-02T03:04:05Z",
         "generation": 1,
@@ -88,7 +90,7 @@ pub(super) fn record() -> CertificateRecord {
     }))
 }
 
-pub(super) fn account() -> Account {
+pub(crate) fn account() -> Account {
     from(json!({
         "identity": {
             "directoryURL": "https://ca.example/dir",
@@ -99,6 +101,13 @@ pub(super) fn account() -> Account {
         "deed": "nothing",
         "publicKey": "ab",
         "url": "https://ca.example/acct/1"
+    }))
+}
+
+pub(crate) fn secret_metadata() -> SecretMetadata {
+    from(json!({
+        "annotations": {"cert-manager.io/issuer-name": "le"},
+        "labels": {"controller.cert-manager.io/fao": "true"}
     }))
 }
 

@@ -5,23 +5,14 @@
 //! is live, after it the new one. The set that was live before stays until the next publish. What
 //! a killed run left half-made is never live, and goes with the next publish.
 
-use std::collections::BTreeMap;
-
 use rustix::fs::FileType;
 
-use super::folder::{Folder, Guard, text};
+use super::folder::{Folder, text};
+use super::opening::OpenMode;
+use super::set::{DATA, REVISION_PREFIX, make_numbered, read_all, read_set, stable_target};
 use super::{adoption, atomic, layout};
-use crate::resource::SecretFiles;
+use crate::resource::{SecretFiles, SecretMetadata};
 use crate::store::port::StoreError;
-
-/// The one link that moves.
-pub(super) const DATA: &str = "..data";
-
-/// How the folders of published sets begin.
-pub(super) const REVISION_PREFIX: &str = "..revision-";
-
-/// Metadata of the Secret: published like any file, but under no stable name.
-pub(super) const METADATA_FILE: &str = "metadata.json";
 
 /// How often a reader looks again when publishes overtake it.
 const READ_TRIES: usize = 100;
@@ -81,7 +72,11 @@ pub(super) fn publish(
 }
 
 /// Reads the live set, or the files that are here without certctl; `None` when there is neither.
-pub(super) fn published(folder: &Folder) -> Result<Option<SecretFiles>, StoreError> {
+/// Damaged metadata is set aside where the mode allows it: the next run makes it anew.
+pub(super) fn published(
+    folder: &Folder,
+    mode: OpenMode,
+) -> Result<Option<SecretFiles>, StoreError> {
     for _ in 0..READ_TRIES {
         live_name(folder)?;
         let Some(data) = folder.linked_child(DATA)? else {
@@ -94,40 +89,22 @@ pub(super) fn published(folder: &Folder) -> Result<Option<SecretFiles>, StoreErr
         };
         // A set is pruned only after another went live, so when this one still is, it was
         // complete; its inode is not used again as long as the handle is open.
-        let files = read_all(&data);
+        let files = read_set(&data);
         if let Some(now) = folder.linked_child(DATA)?
             && now.is_same(&data)?
         {
-            return files.map(Some);
+            return match files {
+                Err(StoreError::Corrupt { path, why, .. }) if mode == OpenMode::ReadWrite => {
+                    // A name that begins with a dot belongs to no set.
+                    let aside = format!(".{}", SecretMetadata::FILE);
+                    let kept_as = atomic::set_aside(&data, SecretMetadata::FILE, &aside)?;
+                    Err(StoreError::Corrupt { path, why, kept_as })
+                }
+                files => files.map(Some),
+            };
         }
     }
     Err(StoreError::Conflict { path: text(folder.path()) })
-}
-
-/// All files of a folder of files.
-pub(super) fn read_all(data: &Folder) -> Result<SecretFiles, StoreError> {
-    let mut files = BTreeMap::new();
-    for name in data.entries()? {
-        if !name.starts_with('.')
-            && let Some(bytes) = data.read(&name, guard(&name))?
-        {
-            files.insert(name, bytes);
-        }
-    }
-    Ok(SecretFiles(files))
-}
-
-/// How private a file of a Secret is.
-pub(super) fn guard(name: &str) -> Guard {
-    match name {
-        "tls.crt" | "ca.crt" => Guard::Public,
-        _ => Guard::Secret,
-    }
-}
-
-/// Where the link under a stable name leads.
-pub(super) fn stable_target(name: &str) -> String {
-    format!("{DATA}/{name}")
 }
 
 /// The name of the folder that is live; `None` when there is none, or it is not a link yet.
@@ -184,21 +161,9 @@ fn make_revision(
     }
 }
 
-/// Makes a folder `<prefix><k>`, with the first k that is free.
-pub(super) fn make_numbered(folder: &Folder, prefix: &str) -> Result<String, StoreError> {
-    let mut number: u64 = 0;
-    loop {
-        let name = format!("{prefix}{number}");
-        if folder.make_child(&name)? {
-            return Ok(name);
-        }
-        number = number.saturating_add(1);
-    }
-}
-
 /// Makes each stable name a link through `..data`. Whatever else has the name is kept aside.
 pub(super) fn link_names(folder: &Folder, files: &SecretFiles) -> Result<(), StoreError> {
-    let names = files.0.keys().filter(|name| *name != METADATA_FILE);
+    let names = files.0.keys().filter(|name| *name != SecretMetadata::FILE);
     let mut aside = None;
     for name in names {
         let target = stable_target(name);
@@ -216,7 +181,7 @@ pub(super) fn link_names(folder: &Folder, files: &SecretFiles) -> Result<(), Sto
 pub(super) fn remove_stale_names(folder: &Folder, files: &SecretFiles) {
     let remove = || -> Result<(), StoreError> {
         for name in folder.entries()? {
-            let is_live = files.0.contains_key(&name) && name != METADATA_FILE;
+            let is_live = files.0.contains_key(&name) && name != SecretMetadata::FILE;
             if !is_live && folder.link_target(&name)?.as_ref() == Some(&stable_target(&name)) {
                 folder.remove(&name)?;
             }
@@ -276,6 +241,10 @@ mod tests {
 
     fn publish(folder: &Folder, revision: u32, files: &SecretFiles) -> Result<(), StoreError> {
         super::publish(folder, revision, files, Spared::default())
+    }
+
+    fn published(folder: &Folder) -> Result<Option<SecretFiles>, StoreError> {
+        super::published(folder, OpenMode::ReadOnly)
     }
 
     fn put(path: &Path, name: &str, text: &str) {
@@ -357,6 +326,37 @@ mod tests {
         folder.remove("tls.key").unwrap();
         publish(&folder, 2, &pair("2")).unwrap();
         assert_eq!(links(scratch.path()), LINKS);
+    }
+
+    #[test]
+    fn newer_metadata_is_left_alone_and_damaged_metadata_is_set_aside_by_a_run_that_writes() {
+        for (metadata, expected, is_set_aside) in [
+            (r#"{"annotations":{}}"#, "read", false),
+            (r#"{"version":3,"new":1}"#, "version 3", false),
+            ("{\"annot", "cannot be read", true),
+        ] {
+            let scratch = tempfile::tempdir().unwrap();
+            let folder = folder(&scratch);
+            let set = files(&[("metadata.json", metadata), ("tls.crt", "c"), ("tls.key", "k")]);
+            publish(&folder, 1, &set).unwrap();
+            let before = tree(scratch.path());
+            for mode in [OpenMode::ReadOnly, OpenMode::ReadWrite] {
+                assert_eq!(tree(scratch.path()), before);
+                match super::published(&folder, mode) {
+                    Ok(found) => assert_eq!((found, expected), (Some(set.clone()), "read")),
+                    Err(error) => assert!(error.to_string().contains(expected), "{error}"),
+                }
+            }
+            let aside = format!("..revision-1-0/.metadata.json.corrupt-1: {metadata}");
+            assert_eq!(tree(scratch.path()).contains(&aside), is_set_aside, "{metadata}");
+            assert_eq!(tree(scratch.path()) == before, !is_set_aside, "{metadata}");
+            if is_set_aside {
+                assert_eq!(
+                    published(&folder).unwrap(),
+                    Some(files(&[("tls.crt", "c"), ("tls.key", "k")]))
+                );
+            }
+        }
     }
 
     #[test]

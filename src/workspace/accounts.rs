@@ -2,9 +2,9 @@
 
 use super::open::Workspace;
 use super::run::{Job, RunError};
-use crate::controller::EffectError;
-use crate::engine::ports::{StoreError, SystemClock};
-use crate::engine::{AccountWish, settle_account};
+use crate::controller::{EffectError, Snapshot, account};
+use crate::engine::ports::StoreError;
+use crate::engine::{AccountWish, Ending, Goal, Task};
 use crate::resource::{Account, Issuer};
 
 /// What came of a wish for one account.
@@ -18,17 +18,24 @@ impl Workspace {
         wish: AccountWish,
         job: Job,
     ) -> Result<Vec<Settled>, RunError> {
-        let timeout = self.settings.options.lock_timeout;
         self.with_world(job, async |world| {
             let mut settled = Vec::new();
             for issuer in issuers {
-                let task = self.issuer_task(issuer);
-                let account =
-                    settle_account(&SystemClock, &self.state, world, &task, wish, timeout);
-                settled.push(Box::pin(account).await);
+                let task = Task { goal: Goal::Account(wish), ..self.issuer_task(issuer) };
+                let reached = self.reach(world, &task).await;
+                settled.push(reached.map(|(ending, snapshot)| came_to(ending, snapshot)));
             }
             settled
         })
         .await
+    }
+}
+
+fn came_to(ending: Ending, snapshot: Snapshot) -> Result<Account, EffectError> {
+    match (&snapshot.run.trouble, ending, &snapshot.account) {
+        (Some((_, error)), ..) => Err(error.clone()),
+        (None, Ending::Failed { failure, .. }, _) => Err(EffectError::new(failure.cause)),
+        (None, _, Some(account)) => Ok(account.clone()),
+        (None, _, None) => Err(EffectError::new(account::not_registered(&snapshot))),
     }
 }

@@ -8,7 +8,7 @@
 use super::open::Workspace;
 use super::selection::Targets;
 use crate::engine::ports::{Store as _, StoreError};
-use crate::engine::{Force, Only, Task};
+use crate::engine::{Force, Goal, Task};
 use crate::resource::{Certificate, NamespacedName, Settings};
 
 /// The Certificate under a name and a Secret of its own, that goes nowhere else.
@@ -46,7 +46,7 @@ impl Workspace {
 
     /// The same, to take back what a try has left in the world.
     pub fn one_off_clean_up(task: &Task) -> Task {
-        Task { force: None, only: Some(Only::CleanUp), ..task.clone() }
+        Task { force: None, goal: Goal::CleanUp, ..task.clone() }
     }
 
     /// Forgets a certificate and, when it is named, its Secret.

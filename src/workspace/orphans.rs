@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::open::Workspace;
 use super::run::Job;
 use crate::engine::ports::{Lock, Store as _, StoreError};
-use crate::engine::{Only, Task};
+use crate::engine::{Goal, Task};
 use crate::manifest::SecretSource;
 use crate::resource::{NamespacedName, Order};
 use crate::store::Records;
@@ -46,7 +46,7 @@ impl Workspace {
         for (name, orders) in owing {
             match all.task(&name) {
                 Some(task) => {
-                    let task = Task { only: Some(Only::CleanUp), ..task.clone() };
+                    let task = Task { goal: Goal::CleanUp, ..task.clone() };
                     orphans.tasks.push(task);
                 }
                 None if self.is_at_work(&name).await? => {}

@@ -14,7 +14,7 @@ use super::selection::Targets;
 use crate::controller::policy::{
     first_trigger, key_mismatches, leaf_mismatches, request_mismatches,
 };
-use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, readiness};
+use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, renewal};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{Foreseen, foresee};
@@ -314,7 +314,7 @@ impl Item {
             order: order.map(|order| order.name.clone()),
             clean_ups: foreseen.clean_ups,
             not_after: leaf.map(|leaf| leaf.not_after),
-            renewal_time: leaf.and_then(|leaf| readiness::due(snapshot, leaf)).map(|due| due.time),
+            renewal_time: leaf.and_then(|leaf| renewal::due(snapshot, leaf)).map(|due| due.time),
         }
     }
 

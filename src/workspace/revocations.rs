@@ -1,15 +1,43 @@
 //! Revocations: of what is live by name, of what is owed, and of what is in a file.
 
+use std::rc::Rc;
+
 use jiff::SignedDuration;
+use thiserror::Error;
 
 use super::open::Workspace;
 use super::run::{Job, RunError};
 use super::selection::Targets;
-use crate::controller::{EffectError, Intervals};
+use crate::controller::revocation::{Asked, RevocationError, wished};
+use crate::controller::{
+    Effect, EffectError, Intervals, Outcome, RevocationWish, Secret, Snapshot,
+};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
-use crate::engine::{AskError, Asked, Task, Told, Wish, ask_to_revoke, look, revoke_owed};
+use crate::engine::{Ending, Goal, Performer as _, Task, look};
 use crate::pki::{Chain, PrivateKey};
-use crate::resource::{CertificateRecord, NamespacedName, Revocation, RevocationReason};
+use crate::resource::{CertificateRecord, Failure, NamespacedName, Revocation, RevocationReason};
+
+/// Why nothing is to be revoked.
+#[derive(Debug, Error)]
+pub enum AskError {
+    /// Nothing could be begun.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// That certificate cannot be revoked.
+    #[error(transparent)]
+    Refused(#[from] RevocationError),
+    /// It could not be written down.
+    #[error("{0}")]
+    Failed(Failure),
+}
+
+/// One revocation that the CA was told of, as it is recorded now; the error when it is not done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub revocation: Revocation,
+    /// What the CA, or the way to it, said.
+    pub answer: Result<(), EffectError>,
+}
 
 /// What was done about the revocations of one certificate.
 pub enum Finished {
@@ -48,9 +76,21 @@ pub fn owes(record: &CertificateRecord) -> bool {
 
 impl Workspace {
     /// Writes down that the live certificate of a task is to be revoked.
-    pub async fn ask_to_revoke(&self, task: &Task, wish: Wish) -> Result<Asked, AskError> {
-        let timeout = self.settings().options.lock_timeout;
-        Box::pin(ask_to_revoke(&self.state, task, wish, timeout, SystemClock.now())).await
+    pub async fn ask_to_revoke(
+        &self,
+        task: &Task,
+        wish: RevocationWish,
+        job: Job,
+    ) -> Result<Asked, AskError> {
+        let task = Task { goal: Goal::Revoke(Some(wish)), ..task.clone() };
+        let reached = self.with_world(job, async |world| self.reach(world, &task).await).await?;
+        let (ending, snapshot) = reached.map_err(RunError::from)?;
+        if let Ending::Failed { failure, .. } = ending
+            && snapshot.run.trouble.is_some()
+        {
+            return Err(AskError::Failed(failure));
+        }
+        Ok(wished(&snapshot, SystemClock.now())?)
     }
 
     /// Revokes what is owed of one certificate, or of all that are known.
@@ -67,16 +107,15 @@ impl Workspace {
             return Ok(Vec::new());
         }
         let all = self.everything();
-        let timeout = self.settings().options.lock_timeout;
         let job = Job::new(verb, all.secrets.clone());
         self.with_world(job, async |world| {
             let mut finished = Vec::new();
             for name in owing {
                 let done = match all.task(&name) {
                     Some(task) => {
-                        let done = revoke_owed(&SystemClock, self.state(), world, task, timeout);
-                        match Box::pin(done).await {
-                            Ok((told, owed)) => Finished::Told(told, owed),
+                        let task = Task { goal: Goal::Revoke(None), ..task.clone() };
+                        match self.reach(world, &task).await {
+                            Ok((_, snapshot)) => told(snapshot),
                             Err(error) => Finished::Failed(error),
                         }
                     }
@@ -98,7 +137,12 @@ impl Workspace {
     ) -> Result<Result<String, Vec<Refusal>>, RunError> {
         let intervals = Intervals { self_check: SignedDuration::ZERO };
         let ForeignRevocation { chain, key, reason } = foreign;
-        let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
+        let effect = Effect::Revoke {
+            certificate: chain.to_pem(),
+            fingerprint: chain.leaf().fingerprint.clone(),
+            reason: *reason,
+            key: key.map(|key| Secret(key.to_pkcs8_pem())),
+        };
         let job = Job::new("revoke", targets.secrets.clone());
         self.with_world(job, async |world| {
             let mut refusals = Vec::new();
@@ -107,21 +151,31 @@ impl Workspace {
                 let looked = look(self.state(), &task, intervals, SystemClock.now());
                 let Ok(snapshot) = Box::pin(looked).await else { continue };
                 let is_registered = snapshot.account.as_ref().is_some_and(|a| a.url.is_some());
-                let done = match key {
-                    Some(key) => Box::pin(world.revoke_by_key(&snapshot, key, der, *reason)).await,
-                    None if !is_registered => continue,
-                    None => Box::pin(world.revoke(&snapshot, der, *reason)).await,
-                };
-                match done {
-                    Ok(()) => return Ok(issuer.acme.server.clone()),
-                    Err(error) => {
-                        let issuer = issuer.metadata.name.clone();
-                        refusals.push(Refusal { issuer, error });
-                    }
+                if key.is_none() && !is_registered {
+                    continue;
                 }
+                let outcome = world.perform(Rc::new(snapshot), effect.clone());
+                let Outcome::Failed(error) = Box::pin(outcome).await else {
+                    return Ok(issuer.acme.server.clone());
+                };
+                refusals.push(Refusal { issuer: issuer.metadata.name.clone(), error });
             }
             Err(refusals)
         })
         .await
     }
+}
+
+/// What the CA was told, and what stays owed because it is not due.
+fn told(snapshot: Snapshot) -> Finished {
+    let all = &snapshot.record.revocations;
+    let answers = snapshot.run.revocations;
+    let told = answers.iter().filter_map(|(fingerprint, answer)| {
+        let revocation = all.iter().find(|asked| asked.fingerprint == *fingerprint)?;
+        Some(Told { revocation: revocation.clone(), answer: answer.clone() })
+    });
+    let told: Vec<Told> = told.collect();
+    let is_told = |asked: &Revocation| told.iter().any(|told| told.revocation == *asked);
+    let owed = all.iter().filter(|asked| asked.is_owed() && !is_told(asked)).cloned().collect();
+    Finished::Told(told, owed)
 }

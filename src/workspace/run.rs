@@ -12,12 +12,14 @@ use tokio::sync::watch;
 use super::open::Workspace;
 use super::settings::Settings;
 use crate::acme::Limits;
+use crate::controller::Snapshot;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{
-    Dns01Options, Ended, Engine, Observer, Options, StandIn, Task, World, WorldOptions,
+    Dns01Options, Ended, Ending, Engine, Observer, Options, StandIn, Task, World, WorldOptions,
 };
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverError, ResolverOptions};
+use crate::resource::{Event, NamespacedName};
 use crate::solver::http01::{FolderError, Hits, ListenError};
 use crate::store::StateDirectory;
 
@@ -76,6 +78,15 @@ pub enum RunError {
     Store(#[from] StoreError),
 }
 
+/// Shows nothing.
+struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _: &NamespacedName, _: &Event) {}
+
+    fn stage(&self, _: &NamespacedName, _: &str) {}
+}
+
 impl Workspace {
     /// Makes the tasks true, and returns how each ended.
     pub async fn run<O: Observer>(
@@ -111,6 +122,24 @@ impl Workspace {
         let clock = SystemClock;
         let world = Box::pin(self.world(&clock, job)).await?;
         Ok(action(&world).await)
+    }
+
+    /// Works on one task alone: how it ended, and what is known then. Nothing of it is shown.
+    pub async fn reach(
+        &self,
+        world: &World<'_, SystemClock, StateDirectory>,
+        task: &Task,
+    ) -> Result<(Ending, Snapshot), StoreError> {
+        let (_, shutdown) = watch::channel(None);
+        let engine = Engine {
+            clock: &SystemClock,
+            store: &self.state,
+            performer: world,
+            observer: &Silent,
+            options: self.settings.options,
+            shutdown,
+        };
+        Box::pin(engine.reach(task)).await
     }
 
     async fn world<'a>(

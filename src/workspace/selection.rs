@@ -14,8 +14,8 @@ use super::open::Workspace;
 use super::request::Request;
 use super::target::TargetError;
 use crate::controller::trigger;
-use crate::engine::Task;
 use crate::engine::inputs::{input_digest, names_of, solver_for};
+use crate::engine::{Goal, Task};
 use crate::manifest::{self, Conflict, Diagnostic, Loaded, SecretSource, Source};
 use crate::resource::{
     Certificate, CertificateSpec, Issuer, IssuerKind, Metadata, NamespacedName, SecretFiles,
@@ -175,7 +175,7 @@ impl Workspace {
             manifest,
             references,
             force: None,
-            only: None,
+            goal: Goal::Issue,
             secret: pair_to_adopt(certificate, loaded),
         })
     }
@@ -197,7 +197,7 @@ impl Workspace {
             manifest: None,
             references: Vec::new(),
             force: None,
-            only: None,
+            goal: Goal::Issue,
             secret: None,
             input_digest: String::new(),
         }

@@ -7,11 +7,10 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::controller::links::Repair;
 use crate::controller::{revocation, rollback};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy, Revocation,
+    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy, Repair, Revocation,
     Rollback,
 };
 

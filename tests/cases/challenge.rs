@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use certctl::controller::{AuthorizationSeen, ChallengeSeen, Deferral, Effect, Outcome};
+use certctl::controller::{AuthorizationSeen, ChallengeSeen, Deferral, Effect, Outcome, Slot};
 use certctl::resource::{
     Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CheckReport,
     CleanUp, Deed, Dns01Target, GoDuration, Http01Report, Identifier, OrderState, Phase, Verdict,
@@ -239,10 +239,10 @@ fn on_stage(given: &Value) -> Stage {
         accepts: None,
     };
     if given["processing"] == true {
-        stage.snapshot.run.granted.insert(CHALLENGE.to_owned());
+        stage.snapshot.run.attempt_mut(CHALLENGE).slot = Slot::Held { grant: None, is_over: false };
     }
     if challenge.phase == Phase::Accepting {
-        stage.snapshot.run.unsure.insert(CHALLENGE.to_owned());
+        stage.snapshot.run.attempt_mut(CHALLENGE).is_unsure = true;
     }
     let mut order = stage::order(&stage.snapshot);
     order.url = Some("https://ca.test/order/1".to_owned());

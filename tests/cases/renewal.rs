@@ -1,6 +1,6 @@
 //! When a renewal is due, and the windows.
 
-use certctl::controller::{readiness, window};
+use certctl::controller::renewal;
 use certctl::resource::{CertificateSpec, GoDuration, LeafFacts, PublicKeyDigest, Renewal};
 use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
@@ -13,7 +13,7 @@ pub(crate) fn renew_before(case: &Case) -> Value {
     let input = &case.input;
     keys(input, &["lifetimeSeconds", "renewBeforeSeconds", "renewBeforePercentage"]);
     let lifetime = seconds(&input["lifetimeSeconds"]).unwrap();
-    let before = readiness::renew_before(&spec(input), lifetime);
+    let before = renewal::renew_before(&spec(input), lifetime);
     json!({ "renewBeforeSeconds": before.as_secs_f64() })
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn renewal_time(case: &Case) -> Value {
     keys(input, &["notBefore", "lifetimeSeconds", "renewBeforeSeconds", "renewBeforePercentage"]);
     let start = day(case).start();
     let lifetime = seconds(&input["lifetimeSeconds"]).unwrap();
-    let due = readiness::renewal_time(&spec(input), &leaf(start, start + lifetime));
+    let due = renewal::renewal_time(&spec(input), &leaf(start, start + lifetime));
     let offset = due.map(|due| start.duration_until(due.time).as_secs_f64());
     json!({ "renewalTimeOffsetSeconds": offset })
 }
@@ -65,7 +65,7 @@ pub(crate) fn window(case: &Case) -> Value {
     if let Some(wished) = wished {
         spec.renew_before = Some(GoDuration(wished.duration_until(end)));
     }
-    let found = readiness::renewal_time(&spec, &leaf(start, end));
+    let found = renewal::renewal_time(&spec, &leaf(start, end));
     let zone = local.map_or(TimeZone::UTC, |local| local.time_zone().clone());
     let at = found.as_ref().map(|found| found.time);
     let error = found.as_ref().and_then(|found| found.window_error.as_ref());
@@ -74,7 +74,7 @@ pub(crate) fn window(case: &Case) -> Value {
         "renewalTime": at.map(|at| at.to_string()),
         "renewalUTC": at.map(|at| at.to_string()),
         "renewalLocal": at.map(|at| shown(case, &at.to_zoned(zone))),
-        "error": error.map(window::WindowError::to_string),
+        "error": error.map(renewal::WindowError::to_string),
     })
 }
 

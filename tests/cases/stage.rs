@@ -60,7 +60,7 @@ impl Stage {
                     }
                 }
                 Step::Wait { until: Some(until), wake: Wake::ChallengeHit, .. }
-                    if !self.snapshot.run.accepted.is_empty() =>
+                    if self.snapshot.run.attempts.values().any(|a| a.told.is_some()) =>
                 {
                     self.now = until.max(self.now);
                 }
@@ -76,9 +76,7 @@ impl Stage {
     }
 
     fn take(&mut self, effect: &Effect, outcome: Outcome) {
-        let intervals = self.snapshot.intervals;
-        self.snapshot.run.note(effect, &outcome, intervals, self.now);
-        let record = absorb(&self.snapshot, effect, outcome, self.now);
+        let record = absorb(&mut self.snapshot, effect, outcome, self.now);
         self.done.push(effect.clone());
         self.apply(record.unwrap_or_else(|illegal| panic!("{illegal}")));
     }
@@ -102,6 +100,7 @@ impl Stage {
                 Change::AccountKey(_, account) | Change::Account(account) => {
                     snapshot.account = Some(*account);
                 }
+                Change::Ban(key) => snapshot.banned_keys.keys.push(key),
             }
         }
         self.events.extend(record.events);
@@ -167,6 +166,7 @@ pub(crate) fn idle() -> Snapshot {
         retired: Vec::new(),
         order_count: 0,
         input_digest: "today's".to_owned(),
+        sets: Vec::new(),
         banned_keys: certctl::resource::BannedKeys::default(),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         run: Run::default(),
@@ -252,7 +252,7 @@ pub(crate) fn request(snapshot: &Snapshot, key: &KeyFacts) -> CertificateRequest
             usages: Vec::new(),
             issuer_ref: spec.issuer_ref.clone(),
         },
-        certificate_spec: spec.clone(),
+        certificate_spec: spec.clone().into_requested(),
         conditions: Vec::new(),
         certificate: None,
         failure_time: None,

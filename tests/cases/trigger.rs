@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use certctl::controller::policy::{Violation, annotation};
+use certctl::controller::policy::Violation;
 use certctl::controller::{Change, Snapshot, Step, backoff as waiting, trigger};
 use certctl::resource::NamespacedName;
+use certctl::resource::annotation;
 use certctl::store::past_revisions;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};

@@ -21,8 +21,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use certctl::rehearsal::RequestKind;
 use certctl::resource::{Challenge, ConditionType, Order, Phase};
 
-use support::{CertificateYaml, Entry, Run, World};
+use support::{CertificateYaml, Entry, Run, State, World};
 use trace::{Point, fail_at, kill_at, opened, record};
+
+const REGISTER: &[&str] = &["account", "register", "ca"];
+const DEACTIVATE: &[&str] = &["account", "deactivate", "ca", "--yes"];
 
 /// A world whose state is put back before each run.
 struct Scene {
@@ -96,10 +99,47 @@ impl Scene {
         scene
     }
 
+    /// A pair is live, and its Certificate names a place for it since.
+    fn undeployed() -> Self {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.issue().ends_in(0);
+        let base = world.state().everything();
+        std::fs::create_dir(world.path("out")).unwrap();
+        let out = world.path("out").display().to_string();
+        let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &out);
+        world.write("config/web.yaml", &web);
+        Self { world, base, revision: 1, words: &["deploy", "web"] }
+    }
+
+    /// A pair is live, and is to be revoked for good.
+    fn issued() -> Self {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.issue().ends_in(0);
+        let base = world.state().everything();
+        Self { world, base, revision: 1, words: &["revoke", "web", "--no-issue"] }
+    }
+
+    /// There is no account yet.
+    fn unregistered() -> Self {
+        Self { words: REGISTER, ..Self::first_issuance() }
+    }
+
+    /// There is an account, and nothing else.
+    fn registered() -> Self {
+        let scene = Self { words: DEACTIVATE, ..Self::first_issuance() };
+        scene.world.run(REGISTER).ends_in(0);
+        scene
+    }
+
     fn put_back(&self) {
         let state = self.world.path("state");
         if state.exists() {
             std::fs::remove_dir_all(&state).unwrap();
+        }
+        let out = self.world.path("out");
+        if out.exists() {
+            std::fs::remove_dir_all(&out).unwrap();
+            std::fs::create_dir(&out).unwrap();
         }
         // A folder comes before what is in it.
         for (path, entry) in &self.base {
@@ -300,6 +340,122 @@ fn failed_while_links_are_restored(scene: &Scene, point: &Point) -> bool {
     let run = fail_at(&scene.world, scene.words, point, "EIO");
     links_restored(scene);
     !run.stderr.contains("failed to wake I/O driver")
+}
+
+/// A run that is killed at a point, and what the next ones make of that.
+fn killed_then(scene: &Scene, point: &Point, next: fn(&Scene)) -> bool {
+    let run = kill_at(&scene.world, scene.words, point);
+    next(scene);
+    run.code.is_none()
+}
+
+/// A run in which a call fails, and what the next ones make of that.
+fn failed_then(scene: &Scene, point: &Point, next: fn(&Scene)) -> bool {
+    let run = fail_at(&scene.world, scene.words, point, "EIO");
+    next(scene);
+    !run.stderr.contains("failed to wake I/O driver")
+}
+
+/// The next run brings the pair to its place, whole, and orders nothing.
+fn deployed(scene: &Scene) {
+    scene.check_live();
+    let (world, state, orders) =
+        (&scene.world, scene.world.state(), scene.made(RequestKind::NewOrder));
+    world.issue().ends_in(0);
+    let record = state.record("web");
+    assert!(record.deployments.iter().all(|deployment| deployment.files.is_some()));
+    assert_eq!(record.deployments.len(), 1);
+    for name in ["tls.crt", "tls.key"] {
+        let read = |folder: &str| std::fs::read(world.path(folder).join(name)).unwrap();
+        assert_eq!(read("out"), read("state/secrets/default/web-tls"), "{name}");
+    }
+    assert_eq!(scene.made(RequestKind::NewOrder), orders);
+    world.issue().says_nothing();
+    world.run(scene.words).ends_in(0);
+}
+
+/// What was asked for is done by the next run; what was not, when it is asked for again.
+fn revoked(scene: &Scene) {
+    scene.check_live();
+    let (world, state, orders) =
+        (&scene.world, scene.world.state(), scene.made(RequestKind::NewOrder));
+    world.issue().ends_in(0);
+    let is_owed = |state: &State| state.record("web").revocations.iter().any(|r| r.is_owed());
+    assert!(!is_owed(&state), "the next run revokes what is owed");
+    world.run(scene.words).ends_in(0);
+    let revocations = state.record("web").revocations;
+    assert_eq!(revocations.len(), 1);
+    assert!(revocations.iter().all(|revocation| revocation.revoked_at.is_some()));
+    let serials: Vec<_> =
+        world.ca.revoked_serials().into_iter().map(|(serial, _)| serial).collect();
+    assert_eq!(serials, [state.published("web").serial]);
+    assert_eq!(scene.made(RequestKind::NewOrder), orders, "nothing is issued in its place");
+}
+
+/// The key that was sent to the CA is the one that is kept.
+fn registered(scene: &Scene) {
+    scene.world.run(REGISTER).ends_in(0);
+    let accounts = scene.made(RequestKind::NewAccount);
+    scene.world.issue().ends_in(0);
+    assert_eq!(scene.made(RequestKind::NewAccount), accounts);
+    scene.check_next_run();
+}
+
+/// A deactivation that was begun is finished when it is asked for again, and the next issuance
+/// registers another account.
+fn deactivated(scene: &Scene) {
+    let again = scene.world.run(DEACTIVATE);
+    let was_done = again.stderr.contains("no account is known");
+    assert!(again.code == Some(if was_done { 3 } else { 0 }), "{again:?}");
+    let accounts = scene.made(RequestKind::NewAccount);
+    scene.check_next_run();
+    assert_eq!(scene.made(RequestKind::NewAccount), accounts + 1);
+}
+
+#[test]
+fn a_deployment_killed_at_any_call() {
+    sweep(Scene::undeployed, 5, |scene, point| killed_then(scene, point, deployed));
+}
+
+#[test]
+fn a_deployment_in_which_any_call_fails() {
+    sweep(Scene::undeployed, 5, |scene, point| failed_then(scene, point, deployed));
+}
+
+#[test]
+fn a_revocation_killed_at_any_call() {
+    sweep(Scene::issued, 5, |scene, point| killed_then(scene, point, revoked));
+}
+
+#[test]
+fn a_revocation_in_which_any_call_fails() {
+    sweep(Scene::issued, 5, |scene, point| failed_then(scene, point, revoked));
+}
+
+#[test]
+fn a_registration_killed_at_any_call() {
+    sweep(Scene::unregistered, 5, |scene, point| killed_then(scene, point, registered));
+}
+
+#[test]
+fn a_registration_in_which_any_call_fails() {
+    sweep(Scene::unregistered, 5, |scene, point| failed_then(scene, point, registered));
+}
+
+#[test]
+fn a_deactivation_killed_at_any_call() {
+    sweep(Scene::registered, 5, |scene, point| {
+        scene.world.run(REGISTER).ends_in(0);
+        killed_then(scene, point, deactivated)
+    });
+}
+
+#[test]
+fn a_deactivation_in_which_any_call_fails() {
+    sweep(Scene::registered, 5, |scene, point| {
+        scene.world.run(REGISTER).ends_in(0);
+        failed_then(scene, point, deactivated)
+    });
 }
 
 #[test]

@@ -46,12 +46,13 @@ fn strace(world: &World, words: &[&str], options: &[&str]) -> Run {
     finish(command.spawn().expect("strace is installed"))
 }
 
-/// A run that nothing disturbs, and every call in it that changes something below the state.
+/// A run that nothing disturbs, and every call in it that changes something below the world's
+/// folder: in the state, or where a pair is used.
 pub(crate) fn record(world: &World, words: &[&str]) -> Vec<Point> {
     let file: PathBuf = world.path("trace");
     let trace = format!("trace={}", CALLS.map(|call| format!("?{call}")).join(","));
     strace(world, words, &["-o", file.to_str().unwrap(), "-e", &trace]).ends_in(0);
-    points(&std::fs::read_to_string(file).unwrap(), &world.path("state"))
+    points(&std::fs::read_to_string(file).unwrap(), &world.path(""))
 }
 
 /// How often a run opens each manifest right in a folder.
@@ -68,8 +69,8 @@ pub(crate) fn opened(world: &World, words: &[&str], folder: &Path) -> BTreeMap<P
     opened
 }
 
-fn points(trace: &str, state: &Path) -> Vec<Point> {
-    let state = state.to_str().unwrap();
+fn points(trace: &str, folder: &Path) -> Vec<Point> {
+    let folder = folder.to_str().unwrap();
     let mut main_thread = None;
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut points = Vec::new();
@@ -86,7 +87,7 @@ fn points(trace: &str, state: &Path) -> Vec<Point> {
             "mkdir" | "mkdirat" => !rest.contains("EEXIST"),
             _ => true,
         };
-        if changes && rest.contains(state) {
+        if changes && rest.contains(folder) {
             let (call, line) = (call.to_owned(), line.trim_start().to_owned());
             points.push(Point { call, number: *number, line });
         }

@@ -71,7 +71,9 @@ fn published(world: &World, name: &str) -> Option<Vec<u8>> {
 }
 
 fn metadata(world: &World) -> Value {
-    serde_json::from_slice(&published(world, "metadata.json").unwrap()).unwrap()
+    let stored: Value =
+        serde_json::from_slice(&published(world, "metadata.json").unwrap()).unwrap();
+    stored["document"].clone()
 }
 
 fn secret(world: &World, below: &str, text: &str) {

@@ -59,3 +59,48 @@ fn a_newer_document_is_called_newer_and_left_alone() {
     assert_eq!(world.state().everything(), before, "nothing is written, and nothing set aside");
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
 }
+
+const METADATA: &str = "state/secrets/default/web-tls/..revision-1-0/metadata.json";
+
+#[test]
+fn newer_metadata_of_a_secret_is_left_alone_and_nothing_is_ordered() {
+    let world = issued();
+    world.write(METADATA, "{\"version\":99,\"kind\":\"SecretMetadata\",\"document\":{}}\n");
+    let before = world.state().everything();
+    for words in [&["issue"][..], &["renew", "web"]] {
+        let run = world.run(words).ends_in(7);
+        assert!(run.stderr.contains("was written by a newer certctl"), "{}", run.stderr);
+    }
+    assert_eq!(world.state().everything(), before, "nothing is written, and nothing set aside");
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}
+
+#[test]
+fn damaged_metadata_of_a_secret_is_set_aside_and_made_anew_without_an_order() {
+    let world = issued();
+    let good = fs::read_to_string(world.path(METADATA)).unwrap();
+    world.write(METADATA, "{\"vers");
+    let run = world.issue().ends_in(7);
+    assert!(run.stderr.contains("cannot be read"), "{}", run.stderr);
+    world.issue().ends_in(0);
+    let live = "state/secrets/default/web-tls/..data/metadata.json";
+    assert_eq!(fs::read_to_string(world.path(live)).unwrap(), good);
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}
+
+#[test]
+fn a_request_of_an_older_format_is_brought_up_to_date_and_is_no_edit() {
+    let world = issued();
+    let path = world.state().path("certificates/default/web/requests/1.json");
+    let present = fs::read_to_string(&path).unwrap();
+    let older = present.replacen("\"version\": 2", "\"version\": 1", 1).replacen(
+        "\"certificateSpec\": {",
+        "\"certificateSpec\": {\"secretName\": \"web-tls\",",
+        1,
+    );
+    assert_ne!(older, present);
+    world.write("state/certificates/default/web/requests/1.json", &older);
+    world.issue().ends_in(0);
+    assert_eq!(fs::read_to_string(&path).unwrap(), present);
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}

@@ -18,6 +18,12 @@ pub(crate) struct Ca {
     pub(crate) accounts: BTreeMap<String, String>,
     pub(crate) orders: Vec<CaOrder>,
     pub(crate) authorizations: Vec<CaAuthorization>,
+    /// Keys of accounts that were given up.
+    pub(crate) deactivated: BTreeSet<String>,
+    /// How often something was deployed.
+    pub(crate) deployments: usize,
+    /// Fingerprints of the certificates that are revoked.
+    pub(crate) revoked: BTreeSet<String>,
     /// Names that are proven already.
     pub(crate) proven: BTreeSet<Identifier>,
     /// It never gets any further than processing.
@@ -79,6 +85,9 @@ impl Ca {
             accounts: BTreeMap::new(),
             orders: Vec::new(),
             authorizations: Vec::new(),
+            deactivated: BTreeSet::new(),
+            deployments: 0,
+            revoked: BTreeSet::new(),
             proven: BTreeSet::new(),
             is_slow: false,
             names_no_authorizations: false,
@@ -96,6 +105,15 @@ impl Ca {
     pub(crate) fn register(&mut self, key: &str) -> String {
         let url = format!("https://ca.test/account/{}", self.accounts.len());
         self.accounts.entry(key.to_owned()).or_insert(url).clone()
+    }
+
+    /// An account that is gone already is told so (RFC 8555 section 7.3.6).
+    pub(crate) fn deactivate(&mut self, key: &str) -> Result<Outcome, EffectError> {
+        if self.accounts.remove(key).is_some() {
+            self.deactivated.insert(key.to_owned());
+            return Ok(Outcome::Done);
+        }
+        Err(refusal("unauthorized", 403))
     }
 
     /// What a request at this time finds: orders that ran out of time are over.

@@ -17,6 +17,8 @@ use super::fuse::Fuse;
 pub(crate) struct Memory {
     pub(crate) documents: BTreeMap<Key, (u64, Vec<u8>)>,
     pub(crate) secrets: BTreeMap<NamespacedName, (u32, SecretFiles)>,
+    /// Every set of files that was ever live, by revision.
+    sets: Vec<(u32, SecretFiles)>,
     pub(crate) issuances: Vec<String>,
     pub(crate) events: Vec<(NamespacedName, Event)>,
     writes: u64,
@@ -96,7 +98,9 @@ impl Store for Disk {
     }
 
     async fn quarantine(&self, key: &Key, _: &Revision) -> Result<String, StoreError> {
-        panic!("{} is damaged", self.place(key));
+        // The key of an account that is given up; nothing else is ever set aside here.
+        assert!(matches!(key, Key::AccountKey(_)), "{} is damaged", self.place(key));
+        self.delete(key).await.map(|()| String::new())
     }
 
     fn place(&self, key: &Key) -> String {
@@ -154,6 +158,7 @@ impl Store for Disk {
         assert!(is_pair(files), "a pair that does not match goes live");
         self.fuse.pass("before publish".to_owned()).await;
         self.memory.borrow_mut().secrets.insert(secret.clone(), (revision, files.clone()));
+        self.memory.borrow_mut().sets.push((revision, files.clone()));
         self.fuse.pass("after publish".to_owned()).await;
         Ok(())
     }
@@ -171,12 +176,30 @@ impl Store for Disk {
         panic!("{secret} has no links to restore");
     }
 
-    async fn sets(&self, _: &NamespacedName) -> Result<Vec<KeptSet>, StoreError> {
-        Ok(Vec::new())
+    async fn sets(&self, secret: &NamespacedName) -> Result<Vec<KeptSet>, StoreError> {
+        let memory = self.memory.borrow();
+        let live = memory.secrets.get(secret);
+        let sets = memory.sets.iter().map(|set| KeptSet {
+            name: format!("..revision-{}-0", set.0),
+            revision: set.0,
+            is_live: live == Some(set),
+            files: Ok(set.1.clone()),
+        });
+        Ok(sets.collect())
     }
 
-    async fn switch_back(&self, secret: &NamespacedName, _: &str) -> Result<(), StoreError> {
-        panic!("{secret} has no set to switch back to");
+    async fn switch_back(&self, secret: &NamespacedName, set: &str) -> Result<(), StoreError> {
+        self.fuse.pass("before switch".to_owned()).await;
+        let found = self
+            .memory
+            .borrow()
+            .sets
+            .iter()
+            .rfind(|(n, _)| set.contains(&format!("-{n}-")))
+            .cloned();
+        self.memory.borrow_mut().secrets.insert(secret.clone(), found.unwrap());
+        self.fuse.pass("after switch".to_owned()).await;
+        Ok(())
     }
 
     async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {

@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use certctl::controller::Intervals;
 use certctl::engine::ports::{Key, Store as _};
-use certctl::engine::{Ended, Ending, Engine, Observer, Options, Task};
+use certctl::engine::{Ended, Ending, Engine, Goal, Observer, Options, Task};
 use certctl::resource::dns01::Rfc2136;
 use certctl::resource::{
-    Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus, ConditionType, Dns01,
-    Dns01Provider, Event, Http01, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm,
-    Metadata, NamespacedName, Order, Origin, PrivateKeySpec, SecretKeySelector, Settings, Solver,
-    SolverKind,
+    AccountDeed, Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus,
+    ConditionType, Dns01, Dns01Provider, Event, Http01, Identifier, Issuer, IssuerKind, IssuerRef,
+    KeyAlgorithm, Metadata, NamespacedName, Order, Origin, PrivateKeySpec, SecretKeySelector,
+    Settings, Solver, SolverKind,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
@@ -57,6 +57,11 @@ pub(crate) struct State {
     pub(crate) next_key_name: Option<String>,
     pub(crate) next_key: bool,
     pub(crate) accounts: usize,
+    /// What is to be done with the account on disk.
+    pub(crate) account: Option<AccountDeed>,
+    pub(crate) owed_revocations: usize,
+    pub(crate) went_back: bool,
+    pub(crate) deployed: bool,
     pub(crate) presented: usize,
     pub(crate) owed: usize,
     pub(crate) certificates: usize,
@@ -96,6 +101,25 @@ impl Scene {
 
     pub(crate) fn run(&self, fuse: Fuse) -> Went {
         self.run_under(fuse, Trouble::default())
+    }
+
+    /// Works towards a goal, alone.
+    pub(crate) fn reach(&self, goal: &Goal, fuse: Fuse, trouble: Trouble) -> Went {
+        let fuse = Rc::new(fuse);
+        let (world, shutdown) = self.world(&fuse, trouble);
+        let task = Task { goal: goal.clone(), ..self.task.clone() };
+        let store = Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(&fuse) };
+        let engine = Engine {
+            clock: &self.clock,
+            store: &store,
+            performer: &world,
+            observer: &Deaf,
+            options: options(),
+            shutdown,
+        };
+        let reached = self.clock.run(|| fuse.is_blown(), engine.reach(&task));
+        let ending = reached.map(|reached| reached.unwrap().0);
+        Went { ending, is_news: true, labels: fuse.labels(), requests: world.requests.get() }
     }
 
     /// One run with trouble.
@@ -197,6 +221,7 @@ impl Scene {
         let record = self.record();
         let status = record.as_ref().map(|record| record.status.clone()).unwrap_or_default();
         let condition = |kind| status.condition(kind).map(|condition| condition.status);
+        let revocations = record.iter().flat_map(|record| &record.revocations);
         let orders = self.orders();
         let memory = self.memory.borrow();
         for (_, files) in memory.secrets.values() {
@@ -213,6 +238,10 @@ impl Scene {
             next_key_name: status.next_private_key_secret_name.clone(),
             next_key: keys.clone().any(|key| matches!(key, Key::NextKey(_))),
             accounts: self.ca.borrow().accounts.len(),
+            account: self.account(),
+            owed_revocations: revocations.filter(|revocation| revocation.is_owed()).count(),
+            went_back: record.iter().any(|record| record.rollback.is_some()),
+            deployed: record.iter().any(|record| !record.deployments.is_empty()),
             presented: self.outside.borrow().len(),
             owed: orders.iter().filter(|order| order.owes_clean_up()).count(),
             certificates: self.certificates(),
@@ -220,6 +249,19 @@ impl Scene {
                 .filter_map(|key| if let Key::Request(_, n) = key { Some(*n) } else { None })
                 .max(),
         }
+    }
+
+    /// What is to be done with the one account that is on disk.
+    fn account(&self) -> Option<AccountDeed> {
+        let memory = self.memory.borrow();
+        let id = memory.documents.keys().find_map(|key| match key {
+            Key::Account(id) => Some(id.clone()),
+            _ => None,
+        })?;
+        drop(memory);
+        let disk = self.disk();
+        let kept = self.clock.run(|| false, Records::new(&disk).account(&id)).unwrap().unwrap();
+        kept.map(|kept| kept.value.deed)
     }
 
     /// How many different certificates were issued.
@@ -325,7 +367,7 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),
         force: None,
-        only: None,
+        goal: Goal::Issue,
         secret: None,
         input_digest: "1".to_owned(),
     }

@@ -12,7 +12,7 @@ use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
-    CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Deed, Dns01Target,
+    AccountDeed, CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Deed, Dns01Target,
     Http01Report, KeyAlgorithm, LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest, Verdict,
 };
 use certctl::store::Records;
@@ -101,6 +101,11 @@ impl World {
             Effect::ObtainAccountKey => {
                 let id = account_id(&account::identity(snapshot));
                 let kept = records.account_key(&id).await.unwrap();
+                let gone = |bytes: &Zeroizing<Vec<u8>>| {
+                    let key = pki::key_facts(std::str::from_utf8(bytes).unwrap()).unwrap();
+                    self.ca.borrow().deactivated.contains(&key.public_key.0)
+                };
+                let kept = kept.filter(|bytes| !gone(bytes));
                 let fresh = kept.is_none();
                 let pem = match kept {
                     Some(bytes) => Zeroizing::new(String::from_utf8(bytes.to_vec()).unwrap()),
@@ -136,7 +141,15 @@ impl World {
                 let leaf = self.publish(snapshot, &pem, revision).await;
                 Ok(Outcome::PublishedTemporary(Box::new(leaf)))
             }
-            Effect::Deploy { .. } | Effect::Rewrite => unreachable!("nothing asks for it here"),
+            Effect::Deploy { .. } => {
+                self.ca.borrow_mut().deployments += 1;
+                Ok(Outcome::Deployed { files: snapshot.files_digest.clone().unwrap_or_default() })
+            }
+            Effect::SwitchBack { set, .. } => {
+                self.disk.switch_back(&secret(snapshot), set).await.unwrap();
+                Ok(Outcome::Done)
+            }
+            Effect::Rewrite | Effect::RestoreLinks { .. } => unreachable!("nothing asks for it"),
             Effect::FindAccount
             | Effect::RegisterAccount
             | Effect::UpdateContacts
@@ -145,7 +158,9 @@ impl World {
             | Effect::ReadAuthorization { .. }
             | Effect::Accept { .. }
             | Effect::Finalize
-            | Effect::Download => {
+            | Effect::Download
+            | Effect::Revoke { .. }
+            | Effect::DeactivateAccount => {
                 let number = self.requests.replace(self.requests.get() + 1);
                 let answer = self.ask_the_ca(snapshot, effect);
                 if self.trouble.lost == Some(number) { Err(lost()) } else { answer }
@@ -176,9 +191,10 @@ impl World {
             terms_of_service: None,
         };
         let PublicKeyDigest(digest) = match effect {
-            Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
-                account().public_key
-            }
+            Effect::FindAccount
+            | Effect::RegisterAccount
+            | Effect::UpdateContacts
+            | Effect::DeactivateAccount => account().public_key,
             _ => PublicKeyDigest(String::new()),
         };
         let order = || snapshot.current_order().unwrap();
@@ -188,6 +204,11 @@ impl World {
                 Ok(ca.accounts.get(&digest).cloned().map_or(Outcome::NoAccount, found))
             }
             Effect::RegisterAccount | Effect::UpdateContacts => Ok(found(ca.register(&digest))),
+            Effect::DeactivateAccount => ca.deactivate(&digest),
+            Effect::Revoke { fingerprint, .. } => {
+                ca.revoked.insert(fingerprint.clone());
+                Ok(Outcome::Done)
+            }
             Effect::CreateOrder => {
                 assert_eq!(Some(&order().spec.account_url), account().url.as_ref());
                 ca.new_order(&order().spec.identifiers, self.clock.now())
@@ -243,8 +264,31 @@ impl World {
         PrivateKey::from_pem(std::str::from_utf8(&bytes).unwrap()).unwrap()
     }
 
+    /// What is done by hand is on disk before it is begun.
+    async fn check_wish(&self, snapshot: &Snapshot, effect: &Effect) {
+        let records = Records::new(&self.disk);
+        let record = records.certificate(&snapshot.certificate.metadata.key()).await.unwrap();
+        let account = records.account(&account_id(&account::identity(snapshot))).await.unwrap();
+        let deed = account.map(|account| account.value.deed);
+        match effect {
+            Effect::Revoke { fingerprint, .. } => {
+                let owed = record.unwrap().value.revocations;
+                assert!(owed.iter().any(|owed| owed.is_owed() && owed.fingerprint == *fingerprint));
+            }
+            Effect::SwitchBack { set, .. } => {
+                let owed = record.unwrap().value.rollback.unwrap();
+                assert!(owed.is_owed() && owed.set == *set);
+            }
+            Effect::RegisterAccount => assert_eq!(deed, Some(AccountDeed::Register)),
+            Effect::UpdateContacts => assert_eq!(deed, Some(AccountDeed::UpdateContacts)),
+            Effect::DeactivateAccount => assert_eq!(deed, Some(AccountDeed::Deactivate)),
+            _ => {}
+        }
+    }
+
     /// Whatever might exist outside after this deed must be on disk before.
     async fn check_intent(&self, snapshot: &Snapshot, effect: &Effect) {
+        self.check_wish(snapshot, effect).await;
         let expected = match effect {
             Effect::CreateOrder => Deed::Create,
             Effect::Finalize => Deed::Finalize,

@@ -231,14 +231,13 @@ async fn the_directory_tells_of_the_ca_and_can_be_kept() {
     };
     assert_eq!(*found, expected);
 
-    let client = fake.client();
-    client.reuse_directory(expected.clone(), SignedDuration::from_secs(60)).await;
-    session_of(&fake, &client).order(&fake.url("/order/1")).await.unwrap();
-    assert_eq!(fake.count("/dir"), 1, "a young directory is used");
-    let client = fake.client();
-    client.reuse_directory(expected, SignedDuration::from_secs(3601)).await;
-    client.directory().await.unwrap();
-    assert_eq!(fake.count("/dir"), 2, "an old one is not");
+    for (age, expected) in [(Limits::default().directory_age, 2), (Duration::ZERO, 4)] {
+        let client = fake.client_with(Limits { directory_age: age, ..quick() });
+        for _ in 0..2 {
+            client.directory().await.unwrap();
+        }
+        assert_eq!(fake.count("/dir"), expected, "{age:?}");
+    }
 }
 
 #[tokio::test]

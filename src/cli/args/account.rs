@@ -7,11 +7,11 @@ use clap::{Args, Subcommand};
 pub enum AccountVerb {
     /// Show the accounts that the state knows.
     Show(AccountIssuerArgs),
-    /// Register as the first issuance would; with an account already, nothing happens.
+    /// Register an account, as the first issuance would; does nothing if there is one.
     Register(AccountIssuerArgs),
-    /// Tell the CA the contacts of the Issuer.
+    /// Send the Issuer's e-mail address to the CA.
     Update(AccountIssuerArgs),
-    /// Give an account up for good; the next issuance registers another.
+    /// Deactivate an account for good; the next issuance registers another.
     Deactivate(AccountDeactivateArgs),
 }
 
@@ -26,10 +26,10 @@ pub struct AccountIssuerArgs {
 /// `certctl account deactivate`.
 #[derive(Debug, Args)]
 pub struct AccountDeactivateArgs {
-    /// Which one.
+    /// The Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME.
     #[command(flatten)]
     pub issuer: AccountIssuerArgs,
-    /// Yes, for good: a CA never activates an account again.
+    /// Confirm: a CA never reactivates an account.
     #[arg(long)]
     pub yes: bool,
 }

@@ -14,7 +14,7 @@ pub struct IssueArgs {
     /// Manifests, folders of them, `-` for standard input, or names of known certificates.
     #[arg(value_name = "FILE|DIR|-|NAME")]
     pub targets: Vec<OsString>,
-    /// Wait first, for a part of this time that is this host's own.
+    /// Start after a fixed, host-specific delay of up to DURATION.
     #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = values::duration)]
     pub splay: Option<GoDuration>,
 }
@@ -31,7 +31,7 @@ pub struct RenewArgs {
     /// Make a new private key, whatever rotationPolicy says.
     #[arg(long)]
     pub new_key: bool,
-    /// Give up an order that is under way, and order anew.
+    /// Drop a pending order and create a new one.
     #[arg(long)]
     pub new_order: bool,
 }
@@ -62,13 +62,13 @@ pub struct RevokeArgs {
     /// another of RFC 5280 that the CA takes.
     #[arg(long, value_name = "REASON", default_value = "unspecified")]
     pub reason: RevocationReason,
-    /// Revoke before the new one is there: servers have a revoked certificate until then.
+    /// Revoke before the new certificate is there: until then servers present a revoked one.
     #[arg(long)]
     pub now: bool,
-    /// Issue nothing in its place until `certctl renew NAME` is asked for; implies --now.
+    /// Issue no replacement until `certctl renew NAME`; implies --now.
     #[arg(long)]
     pub no_issue: bool,
-    /// The private key of the certificate in FILE, to sign with instead of an account's.
+    /// Private key of the certificate in FILE, to sign with instead of an account key.
     #[arg(long, value_name = "KEYFILE")]
     pub key: Option<PathBuf>,
 }
@@ -79,7 +79,7 @@ pub struct RollbackArgs {
     /// A certificate, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
     pub name: OsString,
-    /// Which revision, instead of the one before; 0 is what was there before certctl.
+    /// The revision to go back to [default: the previous one]; 0 = the certificate that was adopted.
     #[arg(long, value_name = "REVISION")]
     pub to: Option<u32>,
 }
@@ -90,7 +90,7 @@ pub struct ForgetArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<OsString>,
-    /// Delete the issued key and certificate, too.
+    /// Also delete the issued key and certificate.
     #[arg(long)]
     pub secret: bool,
 }

@@ -5,19 +5,20 @@ use clap::{Args, Subcommand};
 /// `certctl check`.
 #[derive(Debug, Subcommand)]
 pub enum CheckVerb {
-    /// Show what the CA of an issuer says of itself, and whether the Issuer fits.
+    /// Check the CA of an issuer, and whether the Issuer fits it.
     ///
     /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
-    /// account. No account is made. Without a name: all issuers.
+    /// account. Creates no account. Without a name: all issuers.
     Acme(CheckAcmeArgs),
-    /// Show where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records.
+    /// Check where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records.
     ///
     /// With a Certificate for the name: whether its CA may issue, and whether the credentials of
     /// its DNS provider can read the zone.
     Dns(CheckDnsArgs),
-    /// Show where a name leads, whether the HTTP-01 listener could listen, and what answers.
+    /// Check that a CA could reach this host for NAME over HTTP.
     ///
-    /// When the port can be had, a token of no meaning is served for the moment.
+    /// Shows the addresses of NAME, who holds the port, and what answers. If the port is free,
+    /// certctl serves a test token for the moment.
     Http(CheckHttpArgs),
 }
 

@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 /// `certctl create`.
 #[derive(Debug, Subcommand)]
 pub enum CreateVerb {
-    /// Make a key and a request as a Certificate asks, once; nothing is managed by it.
+    /// Create a one-off key and CSR for a Certificate (not managed afterwards).
     ///
     /// Writes the key to NAME.key and prints the CertificateRequest as YAML (-o json: as JSON), for
     /// a cluster, or for a CA elsewhere: its spec.request is the CSR in PEM, in base64.
     ///
-    /// With --fetch-certificate the Issuer is asked at once, in its account: key and chain are
-    /// written to NAME.key and NAME.crt when both are there, and nothing is printed. A run that
-    /// was cut off is gone on with by the same command. No file is ever overwritten.
+    /// With --fetch-certificate the Issuer issues it at once: certctl writes key and chain to
+    /// NAME.key and NAME.crt when both are there, and prints nothing. If a run is killed, the same
+    /// command continues it. certctl never overwrites a file.
     #[command(name = "certificaterequest", visible_alias = "cr")]
     CertificateRequest(CreateRequestArgs),
 }
@@ -25,10 +25,10 @@ pub struct CreateRequestArgs {
     /// Name of the request, and of its files.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// A manifest with the one Certificate that is asked for.
+    /// A manifest with exactly one Certificate.
     #[arg(long, value_name = "FILE")]
     pub from_certificate_file: PathBuf,
-    /// Ask the Issuer for it now.
+    /// Let the Issuer issue it now.
     #[arg(long)]
     pub fetch_certificate: bool,
     /// Where the private key goes [default: NAME.key]

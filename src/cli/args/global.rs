@@ -31,7 +31,7 @@ pub struct GlobalArgs {
     /// Say less on stderr (repeat: errors only)
     #[arg(short, long, action = ArgAction::Count, global = true, conflicts_with = "verbose")]
     pub quiet: u8,
-    /// All namespaces, which is the default; beats -n
+    /// All namespaces (default); overrides -n
     #[arg(short = 'A', long, global = true, hide_short_help = true)]
     pub all_namespaces: bool,
     /// Only objects with these labels: k=v,k!=v,k,!k
@@ -43,7 +43,7 @@ pub struct GlobalArgs {
     /// Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]
     #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
     pub state_dir: Option<PathBuf>,
-    /// How lines on stderr look
+    /// Format of messages on stderr
     #[arg(long, value_enum, default_value_t, global = true, hide_short_help = true)]
     pub log_format: LogFormat,
     /// When to use colours [env: NO_COLOR, CLICOLOR_FORCE]
@@ -72,11 +72,11 @@ pub struct GlobalArgs {
     /// Challenges under way at once, over all certctl processes
     #[arg(long, value_name = "N", default_value = "60", global = true, hide_short_help = true)]
     pub max_concurrent_challenges: NonZeroUsize,
-    /// Time for one certificate, from its first challenge on
+    /// Give up on a certificate after this long, counted from its first challenge
     #[arg(long, value_name = "DURATION", default_value = "10m", global = true,
           hide_short_help = true, value_parser = values::positive_duration)]
     pub timeout: GoDuration,
-    /// Wait this long for another certctl to give back a lock; 0 for not at all
+    /// How long to wait for another running certctl; 0 to not wait
     #[arg(long, value_name = "DURATION", default_value = "30s", global = true,
           hide_short_help = true, value_parser = values::duration)]
     pub lock_timeout: GoDuration,
@@ -84,7 +84,7 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", global = true,
           hide_short_help = true, value_parser = values::positive_duration)]
     pub self_check_interval: GoDuration,
-    /// Time for one run of a hook, then it is stopped
+    /// Stop a hook after this long
     #[arg(long, value_name = "DURATION", default_value = "60s", global = true,
           hide_short_help = true, value_parser = values::positive_duration)]
     pub hook_timeout: GoDuration,
@@ -108,7 +108,7 @@ pub struct GlobalArgs {
         hide_short_help = true
     )]
     pub resolver: Vec<HostPort>,
-    /// Have the DNS-01 self-check ask those servers, not each authoritative one
+    /// Let the DNS-01 self-check query the resolvers, not each authoritative server
     #[arg(long, global = true, hide_short_help = true)]
     pub dns01_recursive_nameservers_only: bool,
     /// Port of authoritative servers, for labs
@@ -130,7 +130,7 @@ pub struct GlobalArgs {
         hide_short_help = true
     )]
     pub metrics_file: Option<PathBuf>,
-    /// End in 10 when something was issued or written again (`plan`: would be), `status` and `inspect` in 8 when something needs attention
+    /// Exit with 10 if anything changed (`plan`: would change), 8 if `status` or `inspect` needs attention
     #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true,
           hide_short_help = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub exit_code: bool,

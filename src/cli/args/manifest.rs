@@ -20,7 +20,7 @@ pub struct RehearseArgs {
     /// Manifests, folders of them, or `-` for standard input; the config directory when none.
     #[arg(value_name = "FILE|DIR|-")]
     pub paths: Vec<PathBuf>,
-    /// Where a name leads to during the rehearsal (repeat).
+    /// Address of a name during the rehearsal (repeat).
     #[arg(long, value_name = "NAME=ADDR")]
     pub resolve: Vec<Resolve>,
 }

@@ -38,7 +38,7 @@ pub struct CompletionArgs {
 /// `certctl man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Where the pages go; made when it is missing.
+    /// Folder for the pages; created if missing.
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }

@@ -11,8 +11,8 @@ use super::values;
 pub enum TimerVerb {
     /// Print the files of a scheduler; installs nothing.
     ///
-    /// --systemd: a hardened service with its timer, a socket for port 80, and a path that lets
-    /// servers be reloaded as root. Each is hourly, in a minute of this host's own.
+    /// --systemd: a hardened service with its timer, a socket for port 80, and a path unit that
+    /// reloads servers as root. All run hourly, at a host-specific minute.
     Print(TimerPrintArgs),
 }
 
@@ -29,7 +29,7 @@ pub struct TimerPrintArgs {
     /// A property list for launchd.
     #[arg(long, group = "scheduler")]
     pub launchd: bool,
-    /// Whom it runs as [default: certctl for systemd, root for the others]
+    /// User that runs it [default: certctl for systemd, root for the others]
     #[arg(long, value_name = "NAME", value_parser = values::user)]
     pub user: Option<String>,
     /// Write the files into this folder instead.

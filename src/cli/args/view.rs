@@ -19,7 +19,7 @@ pub struct InspectArgs {
     /// of a Secret, `-` for standard input, or a TLS server.
     #[arg(value_name = "NAME|FILE|-|HOST:PORT", required = true, num_args = 1..=2)]
     pub words: Vec<OsString>,
-    /// Ask nobody about revocation.
+    /// Do not query the CA for revocation.
     #[arg(long)]
     pub offline: bool,
 }

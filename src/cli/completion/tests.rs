@@ -300,7 +300,7 @@ fn a_description_tells_how_a_certificate_is() {
         ["secret.immutable\tWhether a cluster refuses changes."]
     );
     let verb = place.ask_with("plan@", &[]);
-    assert_eq!(verb, ["plan\tSay what `issue` would do, and why; changes nothing"]);
+    assert_eq!(verb, ["plan\tShow what `issue` would do, and why; changes nothing"]);
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn request(
         revision: 0,
         creation_timestamp: SystemClock.now(),
         spec: CertificateRequestSpec::new(spec, csr.pem, key.facts().public_key.clone()),
-        certificate_spec: spec.clone(),
+        certificate_spec: spec.clone().into_requested(),
         conditions: Vec::new(),
         certificate: None,
         failure_time: None,

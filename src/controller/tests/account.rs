@@ -6,7 +6,7 @@ use super::fixture::{
     ACCOUNT, account, after, fresh, hours, live, now, ordered, ready_to_order, solving,
 };
 use crate::controller::{
-    Change, Deferral, Effect, Outcome, Secret, Snapshot, Step, account as room,
+    Change, Deferral, Effect, Outcome, Secret, Snapshot, Step, absorb, account as room,
 };
 use crate::resource::{Account, AccountDeed, Deed, OrderState, PublicKeyDigest};
 
@@ -77,22 +77,29 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
     snapshot.account = None;
     let outcome = Outcome::AccountKey { pem: pem(), public_key: public_key(), fresh: true };
     let effect = Effect::ObtainAccountKey;
-    let record = room::absorb(&snapshot, &effect, outcome.clone(), now()).unwrap();
+    let record = room::absorb(&mut snapshot.clone(), &effect, outcome.clone(), now()).unwrap();
     assert_eq!(record.changes, [Change::AccountKey(pem(), Box::new(registering()))]);
 
     snapshot.account = Some(registering());
-    assert!(room::absorb(&snapshot, &effect, outcome, now()).is_err(), "never a second key");
+    assert!(
+        room::absorb(&mut snapshot.clone(), &effect, outcome, now()).is_err(),
+        "never a second key"
+    );
     let contacts = vec!["mailto:ops@example.com".to_owned()];
     let url = ACCOUNT.to_owned();
     let outcome = Outcome::Account { url, contacts, terms_of_service: None };
-    let record = room::absorb(&snapshot, &Effect::RegisterAccount, outcome, now()).unwrap();
+    let record =
+        room::absorb(&mut snapshot.clone(), &Effect::RegisterAccount, outcome, now()).unwrap();
     assert_eq!(record.changes, [Change::Account(Box::new(account()))]);
     assert_eq!(record.events.len(), 1, "the terms are named");
 
     snapshot.account = Some(Account { deed: AccountDeed::Find, ..registering() });
-    let found = room::absorb(&snapshot, &Effect::FindAccount, Outcome::NoAccount, now()).unwrap();
+    let found =
+        room::absorb(&mut snapshot.clone(), &Effect::FindAccount, Outcome::NoAccount, now())
+            .unwrap();
     assert_eq!(found.changes, [Change::Account(Box::new(registering()))]);
-    let wrong = room::absorb(&snapshot, &Effect::RegisterAccount, Outcome::NoAccount, now());
+    let wrong =
+        room::absorb(&mut snapshot.clone(), &Effect::RegisterAccount, Outcome::NoAccount, now());
     assert!(wrong.is_err());
 }
 
@@ -103,14 +110,14 @@ fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
     snapshot.run = crate::controller::Run::default();
     let effect = Effect::Prepare { solving: false };
     assert_eq!(room::decide(&snapshot, now()), act(effect.clone()));
-    snapshot.run.note(&effect, &Outcome::Prepared, snapshot.intervals, now());
+    absorb(&mut snapshot, &effect, Outcome::Prepared, now()).unwrap();
     // Then it is found to be gone.
     let order = snapshot.order.as_mut().unwrap();
     order.deed = Deed::Nothing;
     order.state = OrderState::Expired;
     let effect = Effect::Prepare { solving: true };
     assert_eq!(room::decide(&snapshot, now()), act(effect.clone()));
-    snapshot.run.note(&effect, &Outcome::Prepared, snapshot.intervals, now());
+    absorb(&mut snapshot, &effect, Outcome::Prepared, now()).unwrap();
     assert_eq!(room::decide(&snapshot, now()), Step::Settled);
     snapshot.account = None;
     assert_eq!(room::decide(&snapshot, now()), act(Effect::ObtainAccountKey));

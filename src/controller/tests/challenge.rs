@@ -9,15 +9,21 @@ use super::fixture::{
     problem, solving, written_order,
 };
 use crate::controller::{
-    ChallengeSeen, Deferral, Effect, Outcome, Snapshot, Step, Wake, absorb, challenge as room,
+    Answer, ChallengeSeen, Deferral, Effect, Outcome, Slot, Snapshot, Step, Wake, absorb,
+    challenge as room,
 };
 use crate::resource::{
     Accepts, AuthorizationState, CauseKind, Challenge, ChallengeType, CleanUp, GoDuration, Order,
     Phase, Reason,
 };
 
+const HELD: Slot = Slot::Held { grant: None, is_over: false };
+const OVER: Slot = Slot::Held { grant: None, is_over: true };
+
 fn granted(mut snapshot: Snapshot, indexes: &[usize]) -> Snapshot {
-    snapshot.run.granted = indexes.iter().map(|index| challenge_url(*index)).collect();
+    for index in indexes {
+        snapshot.run.attempt_mut(&challenge_url(*index)).slot = HELD;
+    }
     snapshot
 }
 
@@ -62,7 +68,7 @@ fn a_challenge_starts_again_only_when_its_last_turn_is_cleaned_up() {
     let clean = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(0) };
     assert_eq!(room::clean_ups(&snapshot), [clean]);
     assert!(matches!(room::decide(&snapshot, now()), Step::Wait { wake: Wake::Slot, .. }));
-    snapshot.run.clean_up_failed.insert(challenge_url(0));
+    snapshot.run.attempt_mut(&challenge_url(0)).clean_up_failed = true;
     assert!(matches!(room::decide(&snapshot, now()), Step::Record(_)));
 }
 
@@ -78,15 +84,19 @@ fn recorded(snapshot: &Snapshot) -> (Vec<Phase>, Vec<Reason>) {
 fn a_turn_that_is_over_leaves_the_answer_out() {
     use Phase::{Accepted, Accepting, Final, Presenting, Queued, Requeued, SelfChecking};
     let mut snapshot = solving(&[Queued, Presenting, SelfChecking]);
-    snapshot.run.turn_over = (0..3).map(challenge_url).collect();
+    for url in [1, 2].map(challenge_url) {
+        snapshot.run.attempt_mut(&url).slot = OVER;
+    }
     let expected = vec![Queued, Requeued, Requeued];
     assert_eq!(recorded(&snapshot), (expected, vec![Reason::Requeued; 2]));
     let mut told = solving(&[Accepting, Accepted, Final]);
-    told.run.turn_over.clone_from(&snapshot.run.turn_over);
+    for url in [0, 1, 2].map(challenge_url) {
+        told.run.attempt_mut(&url).slot = OVER;
+    }
     assert!(matches!(room::decide(&told, now()), Step::Act(_)), "the CA has been told");
 
     let mut waits = solving(&[SelfChecking]);
-    waits.run.turn_over.insert(challenge_url(0));
+    waits.run.attempt_mut(&challenge_url(0)).slot = OVER;
     let Step::Record(record) = room::decide(&waits, now()) else { panic!() };
     let left = &written_order(&record).challenges[0];
     assert!(left.is_presented() && left.owes_clean_up() && !left.is_processing(), "{left:?}");
@@ -113,7 +123,7 @@ fn another_turn_goes_on_where_the_last_one_ended() {
     // A deed that was in flight when the turn ended.
     let effect = Effect::Present { url: challenge_url(0) };
     snapshot.order.as_mut().unwrap().challenges[0].presented_at = None;
-    let (found, _) = absorbed(&snapshot, &effect, Outcome::Presented);
+    let (found, _) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
     assert_eq!((found.phase, found.presented_at), (Phase::Requeued, Some(now())));
 }
 
@@ -121,11 +131,13 @@ fn another_turn_goes_on_where_the_last_one_ended() {
 fn what_an_earlier_run_was_at_work_on_waits_for_a_slot_of_this_one() {
     use Phase::{Accepting, Presenting, SelfChecking};
     let mut snapshot = solving(&[Presenting, SelfChecking, Accepting]);
-    snapshot.run.without_slot = (0..3).map(challenge_url).collect();
-    snapshot.run.unsure.insert(challenge_url(2));
+    for url in [0, 1, 2].map(challenge_url) {
+        snapshot.run.attempt_mut(&url).slot = Slot::Missing;
+    }
+    snapshot.run.attempt_mut(&challenge_url(2)).is_unsure = true;
     let read = Effect::ReadAuthorization { url: authorization_url(2) };
     assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![read]));
-    snapshot.run.unsure.clear();
+    snapshot.run.attempt_mut(&challenge_url(2)).is_unsure = false;
     let step = room::decide(&snapshot, now());
     assert!(matches!(step, Step::Wait { until: None, wake: Wake::Slot, .. }), "{step:?}");
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[1].spec;
@@ -139,7 +151,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let effect = Effect::SelfCheck { url: challenge_url(0) };
     let checked = |passed: bool| Outcome::Checked(check((!passed).then_some("connection refused")));
-    snapshot.run.note(&effect, &checked(false), snapshot.intervals, now());
+    absorb(&mut snapshot, &effect, checked(false), now()).unwrap();
     let Step::Wait { until, wake: Wake::Time, .. } = room::decide(&snapshot, now()) else {
         panic!()
     };
@@ -147,7 +159,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     assert_eq!(room::decide(&snapshot, after(seconds(10))), Step::Act(vec![effect.clone()]));
 
     let reason = |passed| {
-        let record = absorb(&snapshot, &effect, checked(passed), now()).unwrap();
+        let record = absorb(&mut snapshot.clone(), &effect, checked(passed), now()).unwrap();
         let challenge = &written_order(&record).challenges[0];
         (challenge.phase, challenge.reason.clone())
     };
@@ -167,7 +179,11 @@ fn a_wait_instead_of_the_check_ends_in_accepting() {
     assert_eq!(written_order(&record).challenges[0].phase, Phase::Accepting);
 }
 
-fn absorbed(snapshot: &Snapshot, effect: &Effect, outcome: Outcome) -> (Challenge, Vec<Reason>) {
+fn absorbed(
+    snapshot: &mut Snapshot,
+    effect: &Effect,
+    outcome: Outcome,
+) -> (Challenge, Vec<Reason>) {
     let record = absorb(snapshot, effect, outcome, now()).unwrap();
     let reasons = record.events.iter().map(|event| event.reason).collect();
     (written_order(&record).challenges[0].clone(), reasons)
@@ -177,13 +193,13 @@ fn absorbed(snapshot: &Snapshot, effect: &Effect, outcome: Outcome) -> (Challeng
 fn presenting_is_noted_or_tried_again() {
     let mut snapshot = solving(&[Phase::Presenting]);
     let effect = Effect::Present { url: challenge_url(0) };
-    let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Presented);
+    let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
     assert_eq!((found.phase, found.presented_at), (Phase::SelfChecking, Some(now())));
     assert_eq!(reasons, [Reason::Presented]);
     let failed = Outcome::Failed(error(CauseKind::Local));
-    let (found, reasons) = absorbed(&snapshot, &effect, failed.clone());
+    let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, failed.clone());
     assert_eq!((found.phase, reasons), (Phase::Presenting, vec![Reason::PresentError]));
-    snapshot.run.note(&effect, &failed, snapshot.intervals, now());
+    absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
     let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
     assert_eq!(until, Some(after(seconds(10))));
 }
@@ -205,15 +221,14 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
         let mut snapshot = solving(&[Phase::Presenting]);
         snapshot.order.as_mut().unwrap().challenges[0].clean_up = CleanUp::Owed;
         if may_be_out {
-            snapshot.run.may_be_out.insert(challenge_url(0));
+            snapshot.run.attempt_mut(&challenge_url(0)).answer = Answer::MayBeOut;
         }
         let mut time = now();
         for tries in 1..=3 {
             assert_eq!(room::decide(&snapshot, time), Step::Act(vec![effect.clone()]), "{what}");
-            assert!(!snapshot.run.gives_up(&challenge_url(0)), "{what}: {tries}");
+            assert!(!snapshot.run.attempt(&challenge_url(0)).gives_up(), "{what}: {tries}");
             let failed = Outcome::Failed(error(kind));
-            snapshot.run.note(&effect, &failed, snapshot.intervals, time);
-            let record = absorb(&snapshot, &effect, failed, time).unwrap();
+            let record = absorb(&mut snapshot, &effect, failed, time).unwrap();
             snapshot.order = Some(written_order(&record).clone());
             let challenge = &snapshot.order.as_ref().unwrap().challenges[0];
             assert_eq!(challenge.owes_clean_up(), owed, "{what}: {tries}");
@@ -228,10 +243,10 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
                 assert!(challenge.owes_clean_up(), "{what}: {tries}");
             }
         }
-        assert_eq!(snapshot.run.gives_up(&challenge_url(0)), gives_up, "{what}");
-        snapshot.run.note(&effect, &Outcome::Presented, snapshot.intervals, time);
-        assert!(!snapshot.run.gives_up(&challenge_url(0)), "{what}: begun anew");
-        assert!(snapshot.run.may_be_out.contains(&challenge_url(0)), "{what}");
+        assert_eq!(snapshot.run.attempt(&challenge_url(0)).gives_up(), gives_up, "{what}");
+        absorb(&mut snapshot, &effect, Outcome::Presented, time).unwrap();
+        assert!(!snapshot.run.attempt(&challenge_url(0)).gives_up(), "{what}: begun anew");
+        assert_eq!(snapshot.run.attempt(&challenge_url(0)).answer, Answer::Out, "{what}");
     }
 }
 
@@ -243,7 +258,7 @@ fn what_accept_answers_is_waiting_or_a_verdict() {
     let answer = |state: AuthorizationState| {
         let problem = state.is_failure().then(|| problem("dns"));
         let outcome = Outcome::Accepted(ChallengeSeen { state, problem });
-        let (found, _) = absorbed(&snapshot, &effect, outcome);
+        let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
         (found.phase, found.state)
     };
     let waiting = (Phase::Accepted, Pending);
@@ -270,10 +285,12 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
         (true, ChallengeType::Http01, Phase::SelfChecking),
         (false, ChallengeType::Dns01, Phase::SelfChecking),
     ] {
-        snapshot.run.presented = is_out.then(|| challenge_url(0)).into_iter().collect();
+        let answer = if is_out { Answer::Out } else { Answer::NotOut };
+        snapshot.run.attempt_mut(&challenge_url(0)).answer = answer;
         snapshot.order = Some(of_type(kind, Phase::Accepting));
         let before = snapshot.order.as_ref().unwrap().challenges[0].clone();
-        let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Pending)));
+        let (found, reasons) =
+            absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Pending)));
         let expected = Challenge {
             phase,
             reason: format!("The CA could not validate the challenge and left it pending: {error}"),
@@ -284,7 +301,8 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
         assert_eq!((found, reasons), (expected, vec![Reason::Pending]));
     }
     // The CA goes on by itself.
-    let (found, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Processing)));
+    let (found, reasons) =
+        absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Processing)));
     let said = format!("The CA has not validated the challenge yet: {error}");
     assert_eq!(
         (found.phase, found.reason, reasons),
@@ -292,7 +310,7 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
     );
     // The same again is no news.
     snapshot.order.as_mut().unwrap().challenges[0].problem = Some(problem("connection"));
-    let (_, reasons) = absorbed(&snapshot, &effect, Outcome::Accepted(left(Pending)));
+    let (_, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Pending)));
     assert_eq!(reasons, []);
 }
 
@@ -335,14 +353,13 @@ fn an_authorization_tells_of_a_look_in_vain_and_what_was_fetched_for_it_is_forgo
     ] {
         let mut snapshot = solving(&[phase]);
         let url = challenge_url(0);
-        snapshot.run.presented.insert(url.clone());
+        snapshot.run.attempt_mut(&url).answer = Answer::Out;
         snapshot.run.note_begin(&Effect::Accept { url: url.clone() }, now());
         snapshot.run.note_hit(&url, now());
-        snapshot.run.accept_tries.extend(is_tried.then_some((url, 1)));
-        snapshot.run.note(&read, &outcome, snapshot.intervals, now());
-        let (run, none) = (&snapshot.run, (true, true));
-        assert_eq!((run.hits.is_empty(), run.telling.is_empty()), none, "{phase:?}");
-        let (found, reasons) = absorbed(&snapshot, &read, outcome.clone());
+        snapshot.run.attempt_mut(&url).accept_tries = u32::from(is_tried);
+        absorb(&mut snapshot, &read, outcome.clone(), now()).unwrap();
+        assert_eq!(snapshot.run.attempt(&url).told, None, "{phase:?}");
+        let (found, reasons) = absorbed(&mut snapshot.clone(), &read, outcome.clone());
         let expected = (Phase::SelfChecking, Some(problem("connection")), accepts);
         assert_eq!((found.phase, found.problem, found.accepts), expected, "{phase:?} {is_tried}");
         assert_eq!(reasons, [Reason::Pending]);
@@ -360,7 +377,8 @@ fn a_slot_is_held_from_presenting_to_the_verdict() {
     for verdict in [Valid, Invalid, Expired, Revoked, Deactivated] {
         let snapshot = solving(&[Accepting]);
         let outcome = Outcome::Accepted(ChallengeSeen { state: verdict.clone(), problem: None });
-        let (found, _) = absorbed(&snapshot, &Effect::Accept { url: challenge_url(0) }, outcome);
+        let (found, _) =
+            absorbed(&mut snapshot.clone(), &Effect::Accept { url: challenge_url(0) }, outcome);
         assert_eq!((found.is_processing(), found.state), (false, verdict));
     }
 }
@@ -375,13 +393,13 @@ fn an_outcome_that_comes_too_late_changes_nothing() {
                 continue;
             }
             let effect = Effect::SelfCheck { url: challenge_url(0) };
-            let (found, _) = absorbed(&snapshot, &effect, outcome);
+            let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
             assert_eq!(found, challenge(0, phase));
         }
     }
     let accepted = solving(&[Phase::Accepted]);
     let effect = Effect::SelfCheck { url: challenge_url(0) };
-    assert!(absorb(&accepted, &effect, checked(), now()).is_err());
+    assert!(absorb(&mut accepted.clone(), &effect, checked(), now()).is_err());
 }
 
 fn of_type(kind: ChallengeType, phase: Phase) -> Order {
@@ -428,16 +446,16 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     assert_eq!(owed, std::slice::from_ref(&effect), "an accepted challenge stays out");
 
     let failed = Outcome::Failed(error(CauseKind::Local));
-    let record = absorb(&snapshot, &effect, failed.clone(), now()).unwrap();
+    let record = absorb(&mut snapshot.clone(), &effect, failed.clone(), now()).unwrap();
     assert!(record.changes.is_empty(), "it stays owed");
     assert_eq!(record.events[0].reason, Reason::CleanUpError);
-    snapshot.run.note(&effect, &failed, snapshot.intervals, now());
+    absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
     assert_eq!(room::clean_ups(&snapshot), [], "and is left to the next run");
 
-    let record = absorb(&snapshot, &effect, Outcome::CleanedUp, now()).unwrap();
+    let record = absorb(&mut snapshot.clone(), &effect, Outcome::CleanedUp, now()).unwrap();
     assert_eq!(written_order(&record).challenges[1].clean_up, CleanUp::Done);
     // Of a retired order as well.
-    snapshot.run.clean_up_failed.clear();
+    snapshot.run.attempt_mut(&challenge_url(1)).clean_up_failed = false;
     snapshot.retired = vec![Order { name: "web-1-0".to_owned(), ..snapshot.order.take().unwrap() }];
     let effect = Effect::CleanUp { order: "web-1-0".to_owned(), url: challenge_url(1) };
     assert_eq!(room::clean_ups(&snapshot), [effect]);
@@ -454,8 +472,7 @@ fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
         for attempt in 1..=3 {
             assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![effect.clone()]), "{kind:?}");
             let failed = Outcome::Failed(error(kind));
-            snapshot.run.note(&effect, &failed, snapshot.intervals, now());
-            let (found, _) = absorbed(&snapshot, &effect, failed);
+            let (found, _) = absorbed(&mut snapshot, &effect, failed);
             assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
             assert_eq!(snapshot.run.trouble.is_some(), attempt == 3, "{kind:?}");
             assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![read.clone()]), "{kind:?}");
@@ -463,8 +480,7 @@ fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
             let pending = AuthorizationState::Pending;
             let seen = authorization_seen(0, pending.clone(), pending);
             let outcome = Outcome::Authorization(Box::new(seen));
-            snapshot.run.note(&read, &outcome, snapshot.intervals, now());
-            let (found, _) = absorbed(&snapshot, &read, outcome);
+            let (found, _) = absorbed(&mut snapshot, &read, outcome);
             assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
         }
     }
@@ -482,17 +498,18 @@ fn what_an_authorization_says_of_an_unsure_accept() {
     let effect = Effect::ReadAuthorization { url: authorization_url(0) };
     for (state, own, phase, kept) in cases {
         let mut snapshot = solving(&[Phase::Accepting]);
-        snapshot.run.unsure.insert(challenge_url(0));
+        snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;
         let seen = authorization_seen(0, state, own.clone());
         let outcome = Outcome::Authorization(Box::new(seen));
-        let (found, _) = absorbed(&snapshot, &effect, outcome);
+        let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
         assert_eq!((found.phase, found.state), (phase, kept), "{own:?}");
     }
     // An authorization that does not list the challenge any more is not asked again and again.
     let mut seen = authorization_seen(0, Pending, Pending);
     seen.seen.clear();
     let mut snapshot = solving(&[Phase::Accepting]);
-    snapshot.run.unsure.insert(challenge_url(0));
-    let (found, _) = absorbed(&snapshot, &effect, Outcome::Authorization(Box::new(seen)));
+    snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;
+    let (found, _) =
+        absorbed(&mut snapshot.clone(), &effect, Outcome::Authorization(Box::new(seen)));
     assert_eq!((found.phase, found.state), (Phase::Final, AuthorizationState::Errored));
 }

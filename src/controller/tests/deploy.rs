@@ -19,13 +19,13 @@ fn deployed_nowhere() -> Snapshot {
 
 fn done(snapshot: &mut Snapshot, step: DeployStep, files: &str) {
     let outcome = Outcome::Deployed { files: files.to_owned() };
-    let record = deploy::absorb(snapshot, step, outcome, now()).unwrap();
+    let record = deploy::absorb(&mut snapshot.clone(), step, outcome, now()).unwrap();
     snapshot.record = written_record(&record).clone();
 }
 
 fn failed(snapshot: &mut Snapshot, step: DeployStep, at: jiff::Timestamp) {
     let outcome = Outcome::Failed(error(CauseKind::Local));
-    let record = deploy::absorb(snapshot, step, outcome, at).unwrap();
+    let record = deploy::absorb(&mut snapshot.clone(), step, outcome, at).unwrap();
     assert_eq!(record.events[0].reason, Reason::DeployFailed);
     snapshot.record = written_record(&record).clone();
 }

@@ -123,7 +123,10 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
         let found = formats::decide(&snapshot, now());
         assert_eq!(found, Step::Act(vec![Effect::Rewrite]), "{what}");
         let expected = Record::default().normal(now(), reason, message);
-        assert_eq!(formats::absorb(&snapshot, &Outcome::Rewritten, now()), Ok(expected));
+        assert_eq!(
+            formats::absorb(&mut snapshot.clone(), &Outcome::Rewritten, now()),
+            Ok(expected)
+        );
     }
 }
 
@@ -160,7 +163,7 @@ fn what_is_as_asked_or_not_to_be_touched_is_left_alone() {
             "written in this run",
             edited(|s| {
                 keystores(s);
-                s.run.rewritten = true;
+                s.run.rewritten = Some(String::new());
             }),
         ),
         (
@@ -202,12 +205,12 @@ fn a_rewrite_ends_the_trouble_that_stood_in_its_way() {
         let (class, message) = (FailureClass::Precondition, "no password".to_owned());
         s.record.last_failure = Some(Failure::new(class, Doing::Nothing, Cause::Local { message }));
     });
-    let found = formats::absorb(&snapshot, &Outcome::Rewritten, now()).unwrap();
+    let found = formats::absorb(&mut snapshot.clone(), &Outcome::Rewritten, now()).unwrap();
     let mut record = snapshot.record.clone();
     record.last_failure = None;
     assert_eq!(found.changes, [Change::Certificate(Box::new(record))]);
-    assert!(formats::absorb(&snapshot, &Outcome::Prepared, now()).is_err());
-    assert!(formats::absorb(&live(), &Outcome::Rewritten, now()).is_err());
+    assert!(formats::absorb(&mut snapshot.clone(), &Outcome::Prepared, now()).is_err());
+    assert!(formats::absorb(&mut live(), &Outcome::Rewritten, now()).is_err());
 }
 
 #[test]

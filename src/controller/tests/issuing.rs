@@ -20,7 +20,7 @@ fn fetched() -> Snapshot {
 
 fn published(snapshot: &Snapshot) -> Record {
     let outcome = Outcome::Published(Box::new(leaf("next")));
-    issuing::absorb(snapshot, outcome, now()).unwrap()
+    issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap()
 }
 
 #[test]
@@ -114,10 +114,10 @@ fn each_success_is_the_next_revision() {
 #[test]
 fn what_was_not_published_changes_nothing() {
     for outcome in [Outcome::Presented, Outcome::Failed(error(CauseKind::Local))] {
-        assert!(issuing::absorb(&fetched(), outcome, now()).is_err());
+        assert!(issuing::absorb(&mut fetched(), outcome, now()).is_err());
     }
     let mut without = live();
     without.record = trigger::issuing(&without.record, Reason::Renewing, "due", now());
     let outcome = Outcome::Published(Box::new(leaf("next")));
-    assert!(issuing::absorb(&without, outcome, now()).is_err());
+    assert!(issuing::absorb(&mut without.clone(), outcome, now()).is_err());
 }

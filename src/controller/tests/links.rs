@@ -1,9 +1,11 @@
 //! Links that are gone: which set is linked again, and which one stays beside a damaged one.
 
 use super::fixture::{key, leaf, live, now};
-use crate::controller::links::{KeptPair, Repair, last_good, repair, restored};
+use crate::controller::links::{last_good, repair, restored};
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
-use crate::resource::{DataLink, EventType, LeafFacts, PublishedPair, Reason, SecretLinks};
+use crate::resource::{
+    DataLink, EventType, KeptPair, LeafFacts, PublishedPair, Reason, Repair, SecretLinks,
+};
 
 /// A pair; its key is another's when the digests differ.
 fn pair(of: &str, its_key: &str) -> PublishedPair {
@@ -15,6 +17,7 @@ fn pair(of: &str, its_key: &str) -> PublishedPair {
 }
 
 fn set(name: &str, revision: u32, pair: Option<PublishedPair>) -> KeptPair {
+    let pair = pair.ok_or_else(|| "cannot be read".to_owned());
     KeptPair { name: name.to_owned(), revision, is_live: false, pair }
 }
 

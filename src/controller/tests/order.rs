@@ -7,8 +7,8 @@ use super::fixture::{
     unread_authorization, written_order,
 };
 use crate::controller::{
-    Change, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake, next_step,
-    order as room,
+    ChallengeSeen, Change, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
+    absorb, next_step, order as room,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, Deed, FailureClass, GoDuration, Order, OrderState, Phase,
@@ -109,7 +109,9 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
         crate::controller::challenge::left_unanswered(&solving(&[Phase::Accepted]).order.unwrap())
             .collect();
     assert_eq!(left, [challenge_url(0)]);
-    snapshot.run.cut_off.extend(left);
+    for url in left {
+        snapshot.run.attempt_mut(&url).is_cut_off = true;
+    }
     snapshot.run.order_was_seen = true;
 
     let mut webroot = snapshot.clone();
@@ -119,10 +121,9 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     second.order.as_mut().unwrap().is_replacement = true;
     assert_eq!(failed_with(&second).0, FailureClass::Validation, "once is enough");
     let mut told = snapshot.clone();
-    let seen =
-        crate::controller::ChallengeSeen { state: AuthorizationState::Pending, problem: None };
+    let seen = ChallengeSeen { state: AuthorizationState::Pending, problem: None };
     let accept = Effect::Accept { url: challenge_url(0) };
-    told.run.note(&accept, &Outcome::Accepted(seen), told.intervals, now());
+    absorb(&mut told, &accept, Outcome::Accepted(seen), now()).unwrap();
     assert_eq!(failed_with(&told).0, FailureClass::Validation, "the CA was told again");
 
     let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
@@ -159,10 +160,14 @@ fn an_invalid_order_is_asked_which_name_was_refused() {
 #[test]
 fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     let millis = SignedDuration::from_millis;
-    let mut snapshot = solving(&[Phase::Accepted, Phase::Accepted]);
+    let mut snapshot = solving(&[Phase::Accepting, Phase::Accepting]);
     for index in 0..2 {
         snapshot.run.note_begin(&Effect::Accept { url: challenge_url(index) }, now());
-        snapshot.run.accepted.insert(challenge_url(index), now());
+        let accept =
+            Outcome::Accepted(ChallengeSeen { state: AuthorizationState::Pending, problem: None });
+        let effect = Effect::Accept { url: challenge_url(index) };
+        let record = absorb(&mut snapshot, &effect, accept, now()).unwrap();
+        snapshot.order = Some(written_order(&record).clone());
     }
     snapshot.run.note_hit(&challenge_url(0), now() + millis(3));
     let until = |snapshot: &Snapshot| match room::decide(snapshot, now()) {
@@ -176,14 +181,14 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     assert_eq!(until(&snapshot), now() + millis(12));
     // An earlier request for the token is not the CA's answer to accept.
     let mut early = snapshot.clone();
-    early.run.hits.clear();
+    early.run.attempt_mut(&challenge_url(0)).told.as_mut().unwrap().hit = None;
     early.run.note_hit(&challenge_url(0), now() - millis(1));
-    assert!(early.run.hits.is_empty());
+    assert_eq!(early.run.attempt(&challenge_url(0)).hit(), None);
 
     let mut pauses = Vec::new();
     for _ in 0..12 {
         let seen = Outcome::Order(Box::new(super::fixture::order_seen(OrderState::Pending)));
-        snapshot.run.note(&Effect::ReadOrder, &seen, snapshot.intervals, now());
+        absorb(&mut snapshot, &Effect::ReadOrder, seen.clone(), now()).unwrap();
         pauses.push(now().duration_until(until(&snapshot)).as_millis());
     }
     assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000]);
@@ -215,7 +220,7 @@ fn a_ca_that_asks_for_patience_gets_a_minute_of_it() {
         let mut seen = super::fixture::order_seen(OrderState::Processing);
         seen.retry_after = Some(SignedDuration::from_secs(asked));
         let outcome = Outcome::Order(Box::new(seen));
-        snapshot.run.note(&Effect::ReadOrder, &outcome, snapshot.intervals, now());
+        absorb(&mut snapshot, &Effect::ReadOrder, outcome.clone(), now()).unwrap();
         let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
         assert_eq!(until, Some(now() + SignedDuration::from_secs(waited)), "{asked}");
     }
@@ -242,11 +247,10 @@ fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_fail
         if watched {
             let seen = super::fixture::order_seen(OrderState::Processing);
             let outcome = Outcome::Order(Box::new(seen));
-            snapshot.run.note(&Effect::ReadOrder, &outcome, snapshot.intervals, now());
+            absorb(&mut snapshot, &Effect::ReadOrder, outcome.clone(), now()).unwrap();
         }
         let outcome = Outcome::Failed(gone.clone());
-        snapshot.run.note(&Effect::ReadOrder, &outcome, snapshot.intervals, now());
-        let record = room::absorb(&snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
+        let record = room::absorb(&mut snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
         assert_eq!(written_order(&record).state, OrderState::Expired);
         snapshot.order = Some(written_order(&record).clone());
         let step = room::decide(&snapshot, now());
@@ -271,8 +275,7 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         for state in states.into_iter().skip(usize::from(!watched)) {
             let seen = OrderSeen { expires, ..super::fixture::order_seen(state) };
             let outcome = Outcome::Order(Box::new(seen));
-            snapshot.run.note(&Effect::ReadOrder, &outcome, snapshot.intervals, now());
-            let record = room::absorb(&snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
+            let record = room::absorb(&mut snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
             snapshot.order = Some(written_order(&record).clone());
         }
         let step = room::decide(&snapshot, now());
@@ -325,7 +328,7 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
         for effect in [Effect::Download, Effect::Finalize] {
             let mut snapshot = ordered(Deed::Download, OrderState::Valid);
             let outcome = Outcome::Failed(super::fixture::error(kind));
-            snapshot.run.note(&effect, &outcome, snapshot.intervals, now());
+            absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
             let (_, step) = next_step(&snapshot, now());
             assert!(matches!(step, Step::Fail(_)), "{kind:?} {effect:?}: {step:?}");
         }
@@ -333,10 +336,10 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
     let mut snapshot = ordered(Deed::Download, OrderState::Valid);
     let gone = Outcome::Failed(super::fixture::error(CauseKind::Gone));
     for _ in 0..11 {
-        snapshot.run.note(&Effect::Download, &gone, snapshot.intervals, now());
+        absorb(&mut snapshot, &Effect::Download, gone.clone(), now()).unwrap();
         assert!(matches!(next_step(&snapshot, now()).1, Step::Wait { .. }));
     }
-    snapshot.run.note(&Effect::Download, &gone, snapshot.intervals, now());
+    absorb(&mut snapshot, &Effect::Download, gone.clone(), now()).unwrap();
     assert!(matches!(next_step(&snapshot, now()).1, Step::Fail(f) if f.class == FailureClass::Ca));
 }
 
@@ -349,7 +352,7 @@ fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
     for _ in 0..3 {
         assert_eq!(acts(&snapshot), [Effect::Finalize]);
         let outcome = Outcome::Failed(refusal.clone());
-        snapshot.run.note(&Effect::Finalize, &outcome, snapshot.intervals, now());
+        absorb(&mut snapshot, &Effect::Finalize, outcome.clone(), now()).unwrap();
         snapshot.run.order_is_known = true;
     }
     let (class, message) = failed_with(&snapshot);

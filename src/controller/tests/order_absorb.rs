@@ -14,7 +14,7 @@ use crate::resource::{
 
 fn seen(snapshot: &Snapshot, effect: &Effect, state: OrderState) -> Order {
     let outcome = Outcome::Order(Box::new(order_seen(state)));
-    written_order(&absorb(snapshot, effect, outcome, now()).unwrap()).clone()
+    written_order(&absorb(&mut snapshot.clone(), effect, outcome, now()).unwrap()).clone()
 }
 
 #[test]
@@ -80,8 +80,7 @@ fn a_refusal_is_final_unless_the_deed_may_have_been_done_already() {
     let after = |deed, effect: &Effect, error: EffectError| {
         let mut snapshot = ordered(deed, OrderState::Ready);
         let outcome = Outcome::Failed(error);
-        snapshot.run.note(effect, &outcome, snapshot.intervals, now());
-        let record = room::absorb(&snapshot, effect, outcome, now()).unwrap();
+        let record = room::absorb(&mut snapshot, effect, outcome, now()).unwrap();
         (!record.changes.is_empty()).then(|| {
             let order = written_order(&record);
             (order.deed, order.state.clone())
@@ -121,7 +120,7 @@ fn a_certificate_makes_the_order_complete() {
     let snapshot = ordered(Deed::Download, OrderState::Valid);
     let leaf = Box::new(leaf("next"));
     let outcome = Outcome::Certificate { pem: "PEM".to_owned(), leaf };
-    let record = absorb(&snapshot, &Effect::Download, outcome, now()).unwrap();
+    let record = absorb(&mut snapshot.clone(), &Effect::Download, outcome, now()).unwrap();
     let order = written_order(&record);
     assert_eq!((order.deed, order.certificate.as_deref()), (Deed::Nothing, Some("PEM")));
     assert_eq!(record.events[0].reason, Reason::Complete);
@@ -137,7 +136,7 @@ fn authorizing() -> Snapshot {
 fn read(snapshot: &Snapshot, index: usize, state: AuthorizationState) -> Record {
     let outcome = Outcome::Authorization(Box::new(authorization_seen(index, state.clone(), state)));
     let effect = Effect::ReadAuthorization { url: authorization_url(index) };
-    absorb(snapshot, &effect, outcome, now()).unwrap()
+    absorb(&mut snapshot.clone(), &effect, outcome, now()).unwrap()
 }
 
 #[test]
@@ -204,12 +203,12 @@ fn the_authorizations_of_an_invalid_order_say_who_is_to_blame() {
 fn an_outcome_that_belongs_elsewhere_is_refused_and_keeps_nothing() {
     let snapshot = ordered(Deed::Await, OrderState::Processing);
     for outcome in [Outcome::Presented, Outcome::CleanedUp, Outcome::Prepared] {
-        assert!(absorb(&snapshot, &Effect::ReadOrder, outcome, now()).is_err());
+        assert!(absorb(&mut snapshot.clone(), &Effect::ReadOrder, outcome, now()).is_err());
     }
     let mut none = snapshot;
     none.order = None;
     let outcome = Outcome::Order(Box::new(order_seen(OrderState::Ready)));
-    assert!(absorb(&none, &Effect::ReadOrder, outcome, now()).is_err());
+    assert!(absorb(&mut none.clone(), &Effect::ReadOrder, outcome, now()).is_err());
 }
 
 #[test]
@@ -227,8 +226,7 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         let mut snapshot = solving(&[Phase::Accepting]);
         snapshot.run.ordered = true;
         let outcome = Outcome::Failed(lost.clone());
-        snapshot.run.note(&effect, &outcome, snapshot.intervals, now());
-        let record = absorb(&snapshot, &effect, outcome.clone(), now()).unwrap();
+        let record = absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
         let order = written_order(&record).clone();
         let found = (order.deed, &order.state, order.failure_time, order.challenges[0].phase);
         let gone = (Deed::Nothing, &OrderState::Expired, Some(now()), Phase::Final);
@@ -237,14 +235,12 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         assert!(snapshot.run.account_is_lost && !snapshot.run.ordered, "{effect:?}");
         // The other deeds of the order hear the same, and say nothing new.
         snapshot.order = Some(order);
-        snapshot.run.note(&effect, &outcome, snapshot.intervals, now());
-        let again = absorb(&snapshot, &effect, outcome.clone(), now()).unwrap();
+        let again = absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
         assert_eq!(again, Record::default(), "{effect:?}");
         // The account is back, and lost again.
         let mut snapshot = Snapshot { run: snapshot.run, ..solving(&[Phase::Accepting]) };
         snapshot.run.note_account();
-        snapshot.run.note(&effect, &outcome, snapshot.intervals, now());
-        let record = absorb(&snapshot, &effect, outcome, now()).unwrap();
+        let record = absorb(&mut snapshot, &effect, outcome, now()).unwrap();
         snapshot.order = Some(written_order(&record).clone());
         let Step::Fail(failure) = room::decide(&snapshot, now()) else { panic!("{effect:?}") };
         assert_eq!(failure.class, FailureClass::Ca, "{effect:?}");

@@ -3,10 +3,11 @@
 use jiff::SignedDuration;
 
 use super::fixture::{hours, leaf, live, names, now};
-use crate::controller::policy::{READINESS, TRIGGER, annotation, first_violation};
-use crate::controller::{Snapshot, readiness};
+use crate::controller::policy::{READINESS, TRIGGER, first_violation};
+use crate::controller::{Snapshot, renewal};
 use crate::resource::{
     CertificateSpec, GoDuration, KeyAlgorithm, LeafFacts, OtherName, Reason, Subject, Usage,
+    annotation,
 };
 
 fn trigger(snapshot: &Snapshot) -> Option<Reason> {
@@ -130,7 +131,7 @@ fn an_adopted_pair_says_nothing_of_its_issuer() {
 #[test]
 fn renewal_is_due_at_its_second_and_not_before() {
     let snapshot = live();
-    let due = readiness::renewal_time(&snapshot.certificate.spec, &leaf("live")).unwrap().time;
+    let due = renewal::renewal_time(&snapshot.certificate.spec, &leaf("live")).unwrap().time;
     let at = |time| first_violation(TRIGGER, &snapshot, time).map(|violation| violation.reason);
     assert_eq!(at(due - SignedDuration::from_nanos(1)), None);
     assert_eq!(at(due), Some(Reason::Renewing));

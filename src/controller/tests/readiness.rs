@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::fixture::{after, fresh, hours, leaf, live, now};
-use crate::controller::{Step, readiness};
+use crate::controller::{Step, readiness, renewal};
 use crate::resource::{
     CertificateSpec, ConditionStatus, ConditionType, GoDuration, Reason, Renewal, RenewalPolicy,
 };
@@ -37,7 +37,7 @@ fn a_renewal_is_due_when_the_spec_says_so_and_else_after_two_thirds() {
         (None, Some(-1), days(59)),
     ];
     for (before, percentage, expected) in cases {
-        let found = readiness::renewal_time(&spec(before, percentage), &leaf("live"));
+        let found = renewal::renewal_time(&spec(before, percentage), &leaf("live"));
         assert_eq!(found.map(|due| due.time), Some(after(expected)), "{before:?} {percentage:?}");
     }
 }
@@ -47,7 +47,7 @@ fn a_renewal_time_has_no_fraction_and_never_rounds_up() {
     let mut leaf = leaf("live");
     leaf.not_before = Timestamp::from_second(0).unwrap();
     leaf.not_after = Timestamp::from_second(100).unwrap();
-    let found = readiness::renewal_time(&spec(None, None), &leaf);
+    let found = renewal::renewal_time(&spec(None, None), &leaf);
     assert_eq!(found.map(|due| due.time), Timestamp::from_second(66).ok());
 }
 
@@ -55,7 +55,7 @@ fn a_renewal_time_has_no_fraction_and_never_rounds_up() {
 fn a_disabled_renewal_has_no_time() {
     let renewal = Renewal { policy: Some(RenewalPolicy::Disabled), windows: Vec::new() };
     let spec = CertificateSpec { renewal: Some(renewal), ..spec(Some(hours(1)), None) };
-    assert_eq!(readiness::renewal_time(&spec, &leaf("live")), None);
+    assert_eq!(renewal::renewal_time(&spec, &leaf("live")), None);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_new_request_remembers_what_it_was_built_from() {
     let [Change::Request(request)] = &record.changes[..] else { panic!("{record:?}") };
     assert_eq!((request.revision, request.metadata.name.as_str()), (1, "web-1"));
     assert_eq!((request.spec.request.as_str(), &request.spec.public_key), ("CSR", &public_key));
-    assert_eq!(request.certificate_spec, snapshot.certificate.spec);
+    assert_eq!(request.certificate_spec, snapshot.certificate.spec.into_requested());
     assert_eq!(request.metadata.annotations.keys().collect::<Vec<_>>(), ["mine/too"]);
     assert_eq!(record.events[0].reason, Reason::Requested);
 }

@@ -4,7 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::fixture::{after, hours, key, leaf, live, now, request};
 use crate::controller::policy::{READINESS, first_trigger, first_violation};
-use crate::controller::{Change, Record, Snapshot, Step, issuing, readiness, rollback, trigger};
+use crate::controller::{
+    Change, Record, Snapshot, Step, issuing, readiness, renewal, rollback, trigger,
+};
 use crate::resource::{
     BannedKey, CaFault, Cause, CertificateRecord, ConditionType, PublishedPair, Reason, Revocation,
     RevocationReason, Rollback,
@@ -41,7 +43,7 @@ fn record_of(record: &Record) -> CertificateRecord {
 fn back() -> Snapshot {
     let mut snapshot = live();
     snapshot.record.status.revision = Some(4);
-    let asked = rollback::asked(&snapshot, asked(&snapshot), now());
+    let asked = rollback::asked(&snapshot, asked(&snapshot));
     snapshot.record = record_of(&rollback::done(&record_of(&asked), now()));
     snapshot
 }
@@ -109,7 +111,7 @@ fn asking_ends_an_issuance_and_changes_nothing_else() {
     let reason = Reason::ManuallyTriggered;
     snapshot.record = trigger::issuing(&snapshot.record, reason, "asked", now());
     let wanted = asked(&snapshot);
-    let found = record_of(&rollback::asked(&snapshot, wanted.clone(), now()));
+    let found = record_of(&rollback::asked(&snapshot, wanted.clone()));
     let expected = CertificateRecord { rollback: Some(wanted), ..live().record };
     assert_eq!(found, expected);
     assert_eq!(found.status.condition(ConditionType::Issuing), None);
@@ -171,18 +173,18 @@ fn what_the_spec_asks_triggers_nothing_until_it_is_edited() {
 #[test]
 fn its_renewal_comes_when_it_is_due_or_with_a_third_of_what_was_left() {
     let natural = |snapshot: &Snapshot| {
-        readiness::renewal_time(&snapshot.certificate.spec, &leaf("live")).unwrap().time
+        renewal::renewal_time(&snapshot.certificate.spec, &leaf("live")).unwrap().time
     };
     let early = back();
     assert!(natural(&early) > now());
-    assert_eq!(readiness::due(&early, &leaf("live")).unwrap().time, natural(&early));
+    assert_eq!(renewal::due(&early, &leaf("live")).unwrap().time, natural(&early));
 
     let mut late = back();
     let asked_at = leaf("live").not_after - hours(300);
     late.record.rollback.as_mut().unwrap().asked_at = asked_at;
     assert!(natural(&late) <= asked_at, "it was left because its renewal was due");
     let due = leaf("live").not_after - hours(100);
-    assert_eq!(readiness::due(&late, &leaf("live")).unwrap().time, due);
+    assert_eq!(renewal::due(&late, &leaf("live")).unwrap().time, due);
     let trigger = |at| first_trigger(&late, at).map(|due| due.reason);
     assert_eq!(trigger(due - SignedDuration::from_nanos(1)), None);
     assert_eq!(trigger(due), Some(Reason::Renewing));
@@ -224,7 +226,7 @@ fn the_next_revision_forgets_it() {
     snapshot.order = Some(super::fixture::order(&snapshot));
     snapshot.account = Some(super::fixture::account());
     let outcome = crate::controller::Outcome::Published(Box::new(leaf("next")));
-    let record = issuing::absorb(&snapshot, outcome, now()).unwrap();
+    let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     let record = record.changes.into_iter().find_map(|change| match change {
         Change::Certificate(record) => Some(record),
         _ => None,

@@ -115,7 +115,7 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
 fn it_is_told_and_counts_as_nothing() {
     let snapshot = asked();
     let outcome = Outcome::PublishedTemporary(Box::new(temporary_leaf()));
-    let record = issuing::absorb(&snapshot, outcome, now()).unwrap();
+    let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     assert!(record.changes.is_empty());
     let [event] = &record.events[..] else { panic!("{:?}", record.events) };
     let told = (event.kind, event.reason, event.message.as_str());
@@ -156,7 +156,7 @@ fn the_next_key_of_another_attempt_leaves_it_as_it_is() {
     snapshot.order = Some(order(&snapshot));
     snapshot.order.as_mut().unwrap().certificate = Some("PEM".to_owned());
     let outcome = Outcome::Published(Box::new(leaf("later")));
-    let record = issuing::absorb(&snapshot, outcome, now()).unwrap();
+    let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     let Some(Change::Certificate(record)) = record.changes.get(1) else { panic!("{record:?}") };
     assert_eq!(record.status.revision, Some(1));
     assert_eq!(record.status.not_after, Some(leaf("later").not_after));

@@ -1,103 +1,82 @@
-//! Work on the account, with everybody else kept out: the certificates of this process by a gate,
-//! other processes by the account's lock.
+//! The account's turn: while the pipeline works on an account, everybody else is kept out, the
+//! certificates of this process by a gate, other processes by the account's lock.
 
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use tokio::sync::OwnedMutexGuard;
 
-use tokio::sync::Mutex;
-
-use super::{Drive, stage_of};
+use super::state::Drive;
 use crate::controller::{Change, Effect, Step, account};
-use crate::engine::ports::{Clock, Lock, Store, StoreError};
-use crate::engine::session::Session;
-use crate::engine::{Observer, Performer};
+use crate::engine::goal::Pass;
+use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
+use crate::resource::AccountDeed;
 
-/// One certificate at a time works on an account, in this process; the file lock keeps others out.
-#[derive(Default)]
-pub(in crate::engine) struct AccountGates {
-    gates: RefCell<HashMap<String, Rc<Mutex<()>>>>,
-    /// Accounts that the CA had forgotten and that were made again in this run: once is enough.
-    renewed: RefCell<HashSet<String>>,
+/// The account is this certificate's until this is dropped.
+pub(super) struct AccountTurn<L> {
+    _gate: OwnedMutexGuard<()>,
+    _lease: L,
+    /// Its URL before.
+    before: Option<String>,
+    /// The CA does not know it any more.
+    was_lost: bool,
 }
 
-impl AccountGates {
-    pub(super) fn gate(&self, id: &str) -> Rc<Mutex<()>> {
-        Rc::clone(self.gates.borrow_mut().entry(id.to_owned()).or_default())
+/// Whether a step is of the account's controller, or changes the account.
+pub(super) fn needs_the_account(step: &Step) -> bool {
+    match step {
+        Step::Act(effects) => effects.iter().any(Effect::needs_the_account),
+        Step::Record(record) => {
+            record.changes.iter().any(|change| matches!(change, Change::Account(_)))
+        }
+        Step::Settled | Step::Wait { .. } | Step::Fail(_) => false,
     }
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    pub(super) fn needs_the_account(step: &Step) -> bool {
-        let of_account = |effect: &Effect| {
-            matches!(
-                effect,
-                Effect::ObtainAccountKey
-                    | Effect::FindAccount
-                    | Effect::RegisterAccount
-                    | Effect::UpdateContacts
-            )
-        };
-        match step {
-            Step::Act(effects) => effects.iter().any(of_account),
-            Step::Record(record) => {
-                record.changes.iter().any(|change| matches!(change, Change::Account(_)))
-            }
-            Step::Settled | Step::Wait { .. } | Step::Fail(_) => false,
-        }
-    }
-
-    /// Works on the account until its room is settled, with everybody else kept out.
-    pub(super) async fn settle_the_account(&mut self) -> Result<(), StoreError> {
+    /// Takes the account; `None` when there is nothing left to do about it by then.
+    pub(super) async fn take_the_account(
+        &mut self,
+        pass: Pass,
+    ) -> Result<Option<AccountTurn<S::Lease>>, StoreError> {
         let id = self.session.account_id();
-        let gate = self.shared.accounts.gate(&id);
-        let _turn = gate.lock().await;
+        let gate = self.shared.accounts.gate(&id).lock_owned().await;
         self.session.load_account().await?;
         if self.shared.accounts.renewed.borrow().contains(&id) {
             self.session.snapshot.run.note_account();
         }
-        if matches!(account::decide(&self.session.snapshot, self.engine.clock.now()), Step::Settled)
-        {
+        if !needs_the_account(&self.next(pass, self.engine.clock.now()).1) {
             self.session.snapshot.run.note_account();
-            return Ok(());
+            return Ok(None);
         }
         let wait = self.engine.options.lock_timeout;
-        let _lease = self.engine.store.lock(&Lock::Account(id.clone()), wait).await?;
+        let lease = self.engine.store.lock(&Lock::Account(id), wait).await?;
         self.session.load_account().await?;
-        let url_of = |session: &Session<'_, S>| session.snapshot.account.as_ref()?.url.clone();
-        let before = url_of(&self.session);
-        let mut was_lost = false;
-        while self.session.snapshot.run.trouble.is_none() {
-            self.flush().await?;
-            let snapshot = &self.session.snapshot;
-            was_lost |= account::is_lost(snapshot)
-                || (snapshot.run.account_is_lost && url_of(&self.session).is_none());
-            match account::decide(&self.session.snapshot, self.engine.clock.now()) {
-                Step::Record(record) => self.session.apply(record),
-                Step::Act(effects) => {
-                    for effect in effects {
-                        let snapshot = Rc::new(self.session.snapshot.clone());
-                        self.engine.observer.stage(&self.session.name, stage_of(&effect));
-                        let outcome = self.engine.performer.perform(snapshot, effect.clone()).await;
-                        self.absorb(&effect, outcome);
-                    }
-                }
-                Step::Settled => {
-                    self.session.snapshot.run.note_account();
-                    break;
-                }
-                Step::Wait { .. } | Step::Fail(_) => break,
-            }
+        let account = self.session.snapshot.account.as_ref();
+        let before = account.and_then(|account| account.url.clone());
+        let is_second = account.is_some_and(|account| account.deed == AccountDeed::Deactivate);
+        self.session.snapshot.run.may_be_deactivated = is_second;
+        Ok(Some(AccountTurn { _gate: gate, _lease: lease, before, was_lost: false }))
+    }
+
+    /// Notes whether the CA does not know the account any more.
+    pub(super) fn look_at_the_account(&self, turn: &mut AccountTurn<S::Lease>) {
+        let snapshot = &self.session.snapshot;
+        let has_url = snapshot.account.as_ref().is_some_and(|account| account.url.is_some());
+        turn.was_lost |= account::is_lost(snapshot) || (snapshot.run.account_is_lost && !has_url);
+    }
+
+    /// Lets others work on the account again.
+    pub(super) fn give_the_account_back(&mut self, turn: AccountTurn<S::Lease>, step: &Step) {
+        if !matches!(step, Step::Wait { .. } | Step::Fail(_)) {
+            self.session.snapshot.run.note_account();
         }
-        self.flush().await?;
-        let Some(url) = url_of(&self.session).filter(|_| was_lost) else { return Ok(()) };
-        self.shared.accounts.renewed.borrow_mut().insert(id);
-        let before = before.unwrap_or_default();
+        let account = self.session.snapshot.account.as_ref();
+        let url = account.and_then(|account| account.url.clone());
+        let Some(url) = url.filter(|_| turn.was_lost) else { return };
+        self.shared.accounts.renewed.borrow_mut().insert(self.session.account_id());
+        let before = turn.before.unwrap_or_default();
         tracing::warn!(
             certificate = %self.session.name, account = url,
             "the CA did not know the account {before} any more: it was registered again with the \
              same key"
         );
-        Ok(())
     }
 }

@@ -2,12 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::Drive;
+use super::state::Drive;
 use crate::controller::{Record, Snapshot, trigger};
 use crate::engine::gather;
-use crate::engine::ports::{Clock, Store, StoreError};
+use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::session::Task;
-use crate::engine::{Observer, Performer};
 use crate::resource::{PublishedPair, Reason, SecretFiles};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
@@ -16,12 +15,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     ///
     /// Nothing is recorded before: a run that is killed in between leaves a live pair and no
     /// record, and the next one comes by here again.
-    pub(super) async fn adopt(&mut self, task: &Task) -> Result<(), StoreError> {
+    pub(super) async fn adopt(&mut self) -> Result<(), StoreError> {
         if self.session.is_known() {
             return Ok(());
         }
         let now = self.engine.clock.now();
-        let session = &mut self.session;
+        let (task, session) = (self.task, &mut self.session);
         let mut from = "found in the secret's folder";
         if let Some((pair, files)) = pair_of_the_manifests(&session.snapshot, task, now) {
             let secret = task.certificate.secret_key();

@@ -1,9 +1,10 @@
 //! The operator hears of failures: the `on-failure` hook, at the end of a run.
 
 use crate::controller::{Change, Record, alert, backoff};
-use crate::engine::ports::{Clock, Lock, Store, StoreError};
+use crate::engine::ending::{Ended, Ending};
+use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::run::Engine;
 use crate::engine::session::{Session, Task};
-use crate::engine::{Alert, Ended, Ending, Engine, Observer, Performer};
 
 /// Runs the hook for each certificate that failed, as far as it was not told of before.
 pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(

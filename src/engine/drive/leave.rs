@@ -3,28 +3,22 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::{FutureExt, StreamExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::Drive;
-use crate::controller::{
-    Change, Deferral, Record, Step, backoff, challenge, deploy, meanwhile, next_step,
-};
-use crate::engine::ports::{Clock, Store, StoreError};
+use super::state::Drive;
+use crate::controller::{Change, Deferral, Record, Step, backoff, challenge, deploy, next_step};
+use crate::engine::ending::{Ending, Issued};
+use crate::engine::goal::Goal;
+use crate::engine::news;
+use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
+use crate::engine::run::{Engine, OVERDUE};
 use crate::engine::session::{Session, Task};
-use crate::engine::{Ending, Engine, OVERDUE, Observer, Performer, news};
 use crate::resource::{Cause, Challenge, Deed, Doing, Failure, Order, Phase, Reason, Rollback};
 
-/// How long a run that is ending waits for clean-ups.
-const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
-
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    pub(super) async fn fail(
-        &mut self,
-        failure: Failure,
-        now: Timestamp,
-    ) -> Result<Ending, StoreError> {
-        self.drop_deeds();
+    /// Writes down that an issuance has failed.
+    pub(super) async fn fail(&mut self, failure: Failure, now: Timestamp) -> Ending {
+        self.drop_effects();
         let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
         if !failure.counts() {
             self.park().await;
@@ -32,23 +26,39 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             record.events.clear();
         }
         self.session.apply(record);
-        // The key that was made in vain goes, and Ready says how things stand.
-        while failure.counts()
-            && let Some(Step::Record(record)) = meanwhile(&self.session.snapshot, now)
-        {
-            self.session.apply(record);
-        }
-        self.flush().await?;
         let record = &self.session.snapshot.record;
         let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
         // Without an issuance under way, what failed does not wait for its next attempt.
         let waits = failure.counts() || self.session.snapshot.is_issuing();
         let next_attempt = backoff::next_attempt(record).filter(|time| *time > now && waits);
-        Ok(Ending::Failed { failure, attempts, next_attempt })
+        Ending::Failed { failure, attempts, next_attempt }
+    }
+
+    /// Nothing is left to do.
+    pub(super) fn settled(&self) -> Ending {
+        let snapshot = &self.session.snapshot;
+        let status = &snapshot.record.status;
+        let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.as_ref());
+        match (status.revision, leaf) {
+            (Some(revision), Some(Ok(leaf)))
+                if self.task.goal == Goal::Issue && Some(revision) != self.revision_before =>
+            {
+                Ending::Issued(Box::new(Issued {
+                    revision,
+                    leaf: leaf.clone(),
+                    renewal_time: status.renewal_time,
+                    secret_name: snapshot.certificate.spec.secret_name.clone(),
+                }))
+            }
+            _ => unchanged(&self.session),
+        }
     }
 
     pub(super) async fn interrupted(&mut self, signal: i32) -> Result<Ending, StoreError> {
-        self.leave_order(challenge::withdrawn).await;
+        self.drop_effects();
+        if self.task.goal == Goal::Issue {
+            self.leave_order(challenge::withdrawn).await;
+        }
         self.flush().await?;
         Ok(Ending::Interrupted { signal })
     }
@@ -63,8 +73,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Who keeps the DNS does not let an answer be put out, and waiting mends nothing.
     pub(super) fn is_refused_for_good(&self) -> bool {
         let snapshot = &self.session.snapshot;
-        let gives_up =
-            |c: &Challenge| c.phase == Phase::Presenting && snapshot.run.gives_up(&c.spec.url);
+        let gives_up = |c: &Challenge| {
+            c.phase == Phase::Presenting && snapshot.run.attempt(&c.spec.url).gives_up()
+        };
         snapshot.current_order().is_some_and(|order| order.challenges.iter().any(gives_up))
     }
 
@@ -78,7 +89,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let Some(order) = order else { return Ok(unchanged(&self.session)) };
         // Of several that wait, one that something is known of: others queue behind it.
         let waiting = order.challenges.iter().filter(|c| !is_past_accept(c.phase));
-        let refused = waiting.clone().find(|c| run.gives_up(&c.spec.url));
+        let refused = waiting.clone().find(|c| run.attempt(&c.spec.url).gives_up());
         let told = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
         let why = told.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
             || format!("the CA says the order is {}", order.state.as_str()),
@@ -116,7 +127,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let challenges = snapshot.current_order().map_or(&[][..], |order| &order.challenges);
         for challenge in challenges {
             let url = &challenge.spec.url;
-            let has_one = snapshot.run.granted.contains(url) && !held.contains(url);
+            let has_one = snapshot.run.attempt(url).has_slot() && !held.contains(url);
             if has_one && challenge.is_processing() {
                 let (at, message) = challenge::scheduled(snapshot, challenge, now);
                 record = record.normal(at, Reason::Started, message);
@@ -133,8 +144,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.leave_order(challenge::parked).await;
     }
 
-    async fn leave_order(&mut self, as_it_is_left: fn(Order) -> Order) {
-        self.drop_deeds();
+    pub(super) async fn leave_order(&mut self, as_it_is_left: fn(Order) -> Order) {
+        self.drop_effects();
         if let Some(order) = self.session.snapshot.current_order() {
             let left = as_it_is_left(order.clone());
             if &left != order {
@@ -147,39 +158,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             record = record.normal(now, Reason::Released, challenge::released(&identifier));
         }
         self.session.apply(record);
-        self.session.snapshot.run.granted.clear();
-    }
-
-    /// Takes back what an earlier run has left, and does nothing else.
-    pub(super) async fn only_clean_up(&mut self) -> Result<Ending, StoreError> {
-        self.leave_order(challenge::withdrawn).await;
-        self.finish_clean_ups().await?;
-        Ok(unchanged(&self.session))
-    }
-
-    /// Takes back what is owed, for at most half a minute; the rest is left to the next run.
-    pub(super) async fn finish_clean_ups(&mut self) -> Result<(), StoreError> {
-        let clock = self.engine.clock;
-        let limit = clock.sleep(CLEAN_UP).fuse();
-        futures_util::pin_mut!(limit);
-        loop {
-            self.flush().await?;
-            let owed = challenge::clean_ups(&self.session.snapshot);
-            if owed.is_empty() && self.deeds.is_empty() {
-                return Ok(());
-            }
-            self.start(owed);
-            let done = tokio::select! {
-                biased;
-                done = self.deeds.next() => done,
-                () = &mut limit => None,
-            };
-            let Some((effect, outcome)) = done else { return Ok(()) };
-            self.absorb(&effect, outcome);
-            while let Some(Some((effect, outcome))) = self.deeds.next().now_or_never() {
-                self.absorb(&effect, outcome);
-            }
-        }
+        self.session.snapshot.run.give_slots_back();
     }
 }
 
@@ -224,7 +203,7 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     now: Timestamp,
 ) -> Option<Ending> {
     let snapshot = &session.snapshot;
-    let asked = task.force.is_some() || task.only.is_some();
+    let asked = task.force.is_some() || task.goal != Goal::Issue;
     let goes_back = snapshot.record.rollback.as_ref().is_some_and(Rollback::is_owed);
     if asked
         || goes_back

@@ -3,10 +3,10 @@
 use futures_util::StreamExt;
 use jiff::Timestamp;
 
-use super::{Drive, signal};
+use super::state::Drive;
 use crate::controller::{Effect, Outcome, Wake};
-use crate::engine::ports::{Clock, Store};
-use crate::engine::{Observer, Performer};
+use crate::engine::ports::{Clock, Observer, Performer, Store};
+use crate::engine::run::signal;
 
 /// Why a wait was over.
 pub(super) enum Woken {
@@ -18,7 +18,11 @@ pub(super) enum Woken {
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Waits for an outcome, a time, an event, the deadline, or a signal.
-    pub(super) async fn wait(&mut self, wait: Option<(Option<Timestamp>, Wake)>) -> Woken {
+    pub(super) async fn wait(
+        &mut self,
+        wait: Option<(Option<Timestamp>, Wake)>,
+        hears_signals: bool,
+    ) -> Woken {
         let clock = self.engine.clock;
         let performer = self.engine.performer;
         let woken = self.shared.schedule.woken(&self.session.name);
@@ -42,7 +46,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Wake::Slot | Wake::ChallengeHit => performer.hit_after(seen).await,
             }
         };
-        let signal = signal(self.engine.shutdown.clone());
+        let signal = async {
+            if hears_signals {
+                signal(self.engine.shutdown.clone()).await
+            } else {
+                std::future::pending().await
+            }
+        };
         let deadline = &mut self.deadline;
         let deadline = async {
             match deadline {
@@ -50,9 +60,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 None => std::future::pending().await,
             }
         };
-        let deeds = &mut self.deeds;
+        let effects = &mut self.effects;
         let outcome = async {
-            match deeds.next().await {
+            match effects.next().await {
                 Some(outcome) => outcome,
                 None => std::future::pending().await,
             }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use zeroize::Zeroizing;
 
-use super::{IssuerAccess, World, trouble};
+use super::issuer::IssuerAccess;
+use super::trouble;
+use super::world::World;
 use crate::acme::{
     AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, NewOrder,
     OrderView, Session,
@@ -19,76 +21,85 @@ use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
 use crate::manifest::SecretError;
 use crate::pki;
-use crate::resource::{OfferedChallenge, Order, PublicKeyDigest, SecretKeySelector};
+use crate::resource::{
+    AccountDeed, Cause, OfferedChallenge, Order, PublicKeyDigest, RevocationReason,
+    SecretKeySelector,
+};
 use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    pub(super) async fn ask_the_ca(
+    pub(super) async fn read_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
+        let order = order_of(snapshot)?;
+        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
+        order_seen(session.order(order.url.as_deref().unwrap_or_default()).await)
+    }
+
+    pub(super) async fn read_authorization(
         &self,
         snapshot: &Snapshot,
-        effect: Effect,
+        url: &str,
     ) -> Result<Outcome, EffectError> {
-        match effect {
-            Effect::ObtainAccountKey => return self.obtain_account_key(snapshot).await,
-            Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
-                return self.account(snapshot, &effect).await;
-            }
-            Effect::CreateOrder => return self.create_order(snapshot).await,
-            Effect::ReadOrder
-            | Effect::ReadAuthorization { .. }
-            | Effect::Accept { .. }
-            | Effect::Finalize
-            | Effect::Download
-            | Effect::Prepare { .. }
-            | Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::Locate { .. }
-            | Effect::Present { .. }
-            | Effect::SelfCheck { .. }
-            | Effect::CleanUp { .. }
-            | Effect::Publish
-            | Effect::Deploy { .. }
-            | Effect::PublishTemporary
-            | Effect::Rewrite => {}
-        }
-        let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
+        let order = order_of(snapshot)?;
         let (session, key) = self.session(snapshot, &order.spec.account_url).await?;
-        let url = order.url.clone().unwrap_or_default();
-        match effect {
-            Effect::ReadOrder => Ok(order_seen(session.order(&url).await)?),
-            Effect::ReadAuthorization { url } => {
-                let seen = session.authorization(&url).await.map_err(|e| trouble::ca(&e))?;
-                Ok(Outcome::Authorization(Box::new(authorization_seen(seen, &key))))
-            }
-            Effect::Accept { url } => {
-                let seen = session.accept(&url).await.map_err(|e| trouble::ca(&e))?;
-                Ok(Outcome::Accepted(challenge_seen(seen)))
-            }
-            Effect::Finalize => {
-                let csr = csr_der(&order.spec.request)?;
-                let finalize_url = order.finalize_url.clone().unwrap_or_default();
-                Ok(order_seen(session.finalize(&url, &finalize_url, &csr).await)?)
-            }
-            Effect::Download => self.download(snapshot, order, &session).await,
-            Effect::ObtainAccountKey
-            | Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
-            | Effect::CreateOrder
-            | Effect::Prepare { .. }
-            | Effect::GenerateKey { .. }
-            | Effect::ReuseKey
-            | Effect::BuildRequest
-            | Effect::Locate { .. }
-            | Effect::Present { .. }
-            | Effect::SelfCheck { .. }
-            | Effect::CleanUp { .. }
-            | Effect::Publish
-            | Effect::Deploy { .. }
-            | Effect::PublishTemporary
-            | Effect::Rewrite => Err(trouble::local("not a deed at the CA")),
-        }
+        let seen = session.authorization(url).await.map_err(|e| trouble::ca(&e))?;
+        Ok(Outcome::Authorization(Box::new(authorization_seen(seen, &key))))
+    }
+
+    pub(super) async fn accept(
+        &self,
+        snapshot: &Snapshot,
+        url: &str,
+    ) -> Result<Outcome, EffectError> {
+        let order = order_of(snapshot)?;
+        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
+        let seen = session.accept(url).await.map_err(|e| trouble::ca(&e))?;
+        Ok(Outcome::Accepted(challenge_seen(seen)))
+    }
+
+    pub(super) async fn finalize(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
+        let order = order_of(snapshot)?;
+        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
+        let csr = csr_der(&order.spec.request)?;
+        let url = order.url.as_deref().unwrap_or_default();
+        let finalize_url = order.finalize_url.as_deref().unwrap_or_default();
+        order_seen(session.finalize(url, finalize_url, &csr).await)
+    }
+
+    /// Revokes a certificate for the account of the snapshot's issuer, or signed with its own key.
+    /// One that is revoked already is no error.
+    pub(super) async fn revoke(
+        &self,
+        snapshot: &Snapshot,
+        certificate: &str,
+        reason: RevocationReason,
+        key: Option<Secret>,
+    ) -> Result<Outcome, EffectError> {
+        let chain = pki::Chain::from_pem(certificate).map_err(|error| {
+            EffectError::new(Cause::State {
+                message: format!("the certificate that is kept for it is damaged: {error}"),
+            })
+        })?;
+        let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
+        let done = if let Some(key) = key {
+            let key = pki::PrivateKey::from_pem(&key.0).map_err(trouble::precondition)?;
+            self.client(snapshot)?.revoke_by_key(&key, der, reason.code()).await
+        } else {
+            let key = self.account_key(snapshot).await?;
+            let url = registered(snapshot)?;
+            self.client(snapshot)?.revoke(&key, url, der, reason.code()).await
+        };
+        done.map(|()| Outcome::Done).map_err(|error| trouble::ca(&error))
+    }
+
+    /// Gives the account of the snapshot's issuer up for good.
+    pub(super) async fn deactivate_account(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Outcome, EffectError> {
+        let key = self.account_key(snapshot).await?;
+        let url = registered(snapshot)?;
+        let done = self.client(snapshot)?.deactivate(&key, url).await;
+        done.map(|_| Outcome::Done).map_err(|error| trouble::ca(&error))
     }
 
     pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, EffectError> {
@@ -138,12 +149,23 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// The key of the referenced secret if there is one, else the one an interrupted run made, else
     /// a new one.
-    async fn obtain_account_key(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
+    pub(super) async fn obtain_account_key(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Outcome, EffectError> {
         let acme = &snapshot.issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&account::identity(snapshot));
-        let kept =
-            Records::new(self.store).account_key(&id).await.map_err(|e| trouble::state(&e))?;
+        let records = Records::new(self.store);
+        let kept = records.account_key(&id).await.map_err(|e| trouble::state(&e))?;
+        let known = records.account(&id).await.map_err(|e| trouble::state(&e))?;
+        let gone = known.map(|known| known.value).filter(|a| a.deed == AccountDeed::Deactivated);
+        // A run that was killed right after a deactivation has left the key.
+        let kept = kept.filter(|bytes| {
+            let key =
+                std::str::from_utf8(bytes).ok().and_then(|pem| AccountKey::from_pem(pem).ok());
+            !gone.is_some_and(|gone| key.is_some_and(|key| digest_of_key(&key) == gone.public_key))
+        });
         let found = match self.access(snapshot).secret_and_file(&reference) {
             Ok((bytes, path)) => Some((bytes, path.display().to_string())),
             Err(SecretError::Missing { .. }) => {
@@ -173,11 +195,15 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 (key, pem)
             }
         };
-        let public_key = PublicKeyDigest(digest_of(key.thumbprint().as_bytes()));
+        let public_key = digest_of_key(&key);
         Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
     }
 
-    async fn account(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, EffectError> {
+    pub(super) async fn account(
+        &self,
+        snapshot: &Snapshot,
+        effect: &Effect,
+    ) -> Result<Outcome, EffectError> {
         let client = self.client(snapshot)?;
         let key = self.account_key(snapshot).await?;
         let wanted = account::contacts(snapshot);
@@ -214,9 +240,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
     }
 
-    async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let order = snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))?;
-        let spec = &order.spec;
+    pub(super) async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
+        let spec = &order_of(snapshot)?.spec;
         if !spec.profile.is_empty() {
             let directory = self.client(snapshot)?.directory().await;
             let directory = directory.map_err(|e| trouble::ca(&e))?;
@@ -232,12 +257,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Fetches the chain, takes the preferred one among the alternates, and verifies it.
-    async fn download(
-        &self,
-        snapshot: &Snapshot,
-        order: &Order,
-        session: &Session,
-    ) -> Result<Outcome, EffectError> {
+    pub(super) async fn download(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
+        let order = order_of(snapshot)?;
+        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let url = order.certificate_url.clone().unwrap_or_default();
         let downloaded = session.certificate(&url).await.map_err(|e| trouble::ca(&e))?;
         let invalid = |error: &dyn std::fmt::Display| {
@@ -271,6 +293,21 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             .map_err(|error| trouble::unusable(&error))?;
         Ok(Outcome::Certificate { pem: chain.to_pem(), leaf: Box::new(chain.leaf().clone()) })
     }
+}
+
+fn order_of(snapshot: &Snapshot) -> Result<&Order, EffectError> {
+    snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))
+}
+
+fn digest_of_key(key: &AccountKey) -> PublicKeyDigest {
+    PublicKeyDigest(digest_of(key.thumbprint().as_bytes()))
+}
+
+fn registered(snapshot: &Snapshot) -> Result<&str, EffectError> {
+    let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
+    url.ok_or_else(|| {
+        trouble::precondition(format!("no account is known at {}", snapshot.issuer.acme.server))
+    })
 }
 
 /// The reference, with the field's own default for its key.

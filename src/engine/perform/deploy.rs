@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::{World, trouble};
+use super::trouble;
+use super::world::World;
 use crate::controller::{EffectError, Outcome, Snapshot, rollback};
-use crate::engine::Alert;
 use crate::engine::gather::files_digest;
-use crate::engine::ports::{Clock, Store};
+use crate::engine::ports::{Alert, Clock, Store};
 use crate::manifest::{TrustError, Trusted};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run};

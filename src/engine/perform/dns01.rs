@@ -1,14 +1,13 @@
 //! Deeds of DNS-01 challenges: find the place, write there, look, take back.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use aws_lc_rs::digest;
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 
-use super::{ProviderAccess, World, trouble};
-use crate::acme;
+use super::issuer::ProviderAccess;
+use super::trouble;
+use super::world::World;
 use crate::controller::{EffectError, Outcome, Snapshot};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store};
@@ -17,37 +16,7 @@ use crate::resource::{
     Challenge, ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target,
     Identifier, SolverKind,
 };
-use crate::solver::dns01::{Api, DnsProvider, TxtRecord};
-
-/// What DNS-01 needs to know of the world.
-#[derive(Default)]
-pub struct Dns01Options {
-    /// The operator's programs: `solvers.d`.
-    pub solvers_dir: PathBuf,
-    /// Ask the resolver instead of the authoritative servers in the self-check.
-    pub recursive_nameservers_only: bool,
-    /// Used instead of the real DNS.
-    pub stand_in: Option<StandIn>,
-}
-
-/// A DNS of one's own, for rehearsals.
-pub struct StandIn {
-    /// Written to instead of every solver's own provider; those are opened all the same, so that
-    /// a mistake in them is found.
-    pub provider: Rc<dyn DnsProvider>,
-    /// Looks into what the provider writes: for zones, CNAMEs and TXT records, not for the
-    /// addresses of hosts.
-    pub resolver: Resolver,
-}
-
-/// The providers that were opened in this run, by namespace and digest of their settings.
-pub(super) type Providers = HashMap<(String, String), Rc<dyn DnsProvider>>;
-
-/// The connections to DNS providers of a run.
-pub fn dns_api(user_agent: &str) -> Rc<Api> {
-    let tls = || acme::system_tls().map_err(|error| error.to_string());
-    Rc::new(Api::new(user_agent.to_owned(), Box::new(tls)))
-}
+use crate::solver::dns01::{DnsProvider, TxtRecord};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// The provider of a solver: its settings checked, its credentials there.

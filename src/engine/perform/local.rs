@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::deploy::check_output;
-use super::{World, trouble};
+use super::trouble;
+use super::world::World;
 use crate::controller::{EffectError, Outcome, Secret, Snapshot};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};

@@ -6,15 +6,17 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::password::password;
-use super::{World, trouble};
-use crate::controller::links::{self, KeptPair};
-use crate::controller::{EffectError, Outcome, Snapshot, formats};
-use crate::engine::gather::{METADATA_FILE, SecretMetadata, salted_digest};
+use super::trouble;
+use super::world::World;
+use crate::controller::{EffectError, Outcome, Snapshot, formats, links};
+use crate::engine::gather::salted_digest;
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::decoded;
 use crate::engine::ports::{Clock, Store};
 use crate::pki::{self, KeystoreContents};
-use crate::resource::{LeafFacts, NamespacedName, PublishedKeystore, SecretFiles};
+use crate::resource::{
+    KeptPair, LeafFacts, NamespacedName, PublishedKeystore, SecretFiles, SecretMetadata, envelope,
+};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Puts key, chain and what is known about them live, in one step.
@@ -122,8 +124,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             annotations.insert(key, formats::csv(&values));
         }
         let metadata = SecretMetadata { annotations, labels: formats::labels(snapshot), keystores };
-        let json = serde_json::to_vec_pretty(&metadata).map_err(trouble::local)?;
-        files.0.insert(METADATA_FILE.to_owned(), Zeroizing::new(json));
+        let json = envelope::seal(&metadata).map_err(trouble::local)?;
+        files.0.insert(SecretMetadata::FILE.to_owned(), Zeroizing::new(json));
         Ok(files)
     }
 

@@ -66,7 +66,12 @@ pub(super) fn integer(value: u32) -> Bytes {
 
 /// BMPString.
 pub(super) fn bmp_string(text: &str) -> Bytes {
-    element(0x1e, &[&super::utf16(text)])
+    element(0x1e, &[&utf16(text)])
+}
+
+/// The password as Java keystores and PKCS#12 derive keys from it: UTF-16, the high byte first.
+pub(super) fn utf16(password: &str) -> Bytes {
+    Zeroizing::new(password.encode_utf16().flat_map(u16::to_be_bytes).collect())
 }
 
 #[cfg(test)]

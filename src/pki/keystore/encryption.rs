@@ -12,8 +12,8 @@ use des::TdesEde3;
 use rc2::Rc2;
 use zeroize::Zeroizing;
 
-use super::asn1::{Bytes, integer, null, octets, oid, sequence};
-use super::{KeystoreError, random, utf16};
+use super::asn1::{Bytes, integer, null, octets, oid, sequence, utf16};
+use super::error::{KeystoreError, random};
 
 /// How often a key is derived from itself in the old schemes: OpenSSL's and cert-manager's number.
 const ITERATIONS: NonZeroU32 = NonZeroU32::MIN.saturating_add(2047);

@@ -14,8 +14,8 @@ use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA1_OUTPUT_LEN};
 use der::asn1::ObjectIdentifier;
 use zeroize::Zeroizing;
 
-use super::asn1::{null, octets, oid, sequence};
-use super::{KeystoreError, random, utf16};
+use super::asn1::{null, octets, oid, sequence, utf16};
+use super::error::{KeystoreError, random};
 
 const MAGIC: u32 = 0xfeed_feed;
 const VERSION: u32 = 2;

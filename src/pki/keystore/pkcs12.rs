@@ -12,9 +12,14 @@ use der::asn1::ObjectIdentifier;
 
 use super::asn1::{Bytes, bmp_string, element, explicit, integer, octets, oid, sequence, set};
 use super::encryption::{Authentication, Encryption};
-use super::{KeystoreError, authority_alias};
+use super::error::KeystoreError;
 use crate::pki::private_key::PrivateKey;
 use crate::resource::{KeyEncoding, KeystoreProfile};
+
+/// The alias of a CA certificate.
+pub(super) fn authority_alias(index: usize) -> String {
+    if index == 0 { "ca".to_owned() } else { format!("ca-{index}") }
+}
 
 const DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.1");
 const ENCRYPTED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.6");

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
-use self::credentials::Credentials;
+use self::credentials::{Credentials, unusable};
 use super::error::shown;
 use super::percent::percent;
 use super::sets::{TxtSets, Written};
@@ -326,9 +326,6 @@ fn text_of(entry: &Value) -> String {
     strings.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-fn unusable(reason: &str) -> ProviderError {
-    ProviderError::Settings { provider: NAME, reason: reason.to_owned() }
-}
 
 const PUBLIC: Kind =
     Kind { path: "dnsZones", version: "2018-05-01", ttl: "TTL", values: "TXTRecords" };
@@ -337,5 +334,4 @@ const PRIVATE: Kind =
 /// Codes of a 404 that is about more than the set.
 const NO_ZONE: [&str; 4] =
     ["ParentResourceNotFound", "ResourceNotFound", "ResourceGroupNotFound", "SubscriptionNotFound"];
-const NAME: &str = "azureDNS";
 const TTL: u32 = 60;

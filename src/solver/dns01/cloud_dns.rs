@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
-use self::credentials::Credentials;
+use self::credentials::{Credentials, NAME};
 use super::error::shown;
 use super::percent::{pairs, percent};
 use super::sets::{TxtSets, Written};
@@ -347,6 +347,5 @@ fn unusable(reason: &str) -> ProviderError {
     ProviderError::Settings { provider: NAME, reason: reason.to_owned() }
 }
 
-const NAME: &str = "cloudDNS";
 const TTL: u32 = 60;
 const MOST_POLLS: usize = 120;

@@ -12,6 +12,7 @@ mod http;
 #[cfg(test)]
 mod tests;
 
+use self::http::{NAME, fault};
 use super::error::shown;
 #[cfg(feature = "more-dns-providers")]
 use super::more;
@@ -39,11 +40,7 @@ fn unknown(name: &str) -> ProviderError {
     ))
 }
 
-fn fault(reason: impl Into<String>) -> ProviderError {
-    ProviderError::Settings { provider: NAME, reason: reason.into() }
-}
 
-const NAME: &str = "webhook";
 /// What is said after the list of this build's providers.
 const MORE: &str = if cfg!(feature = "more-dns-providers") {
     ""

@@ -2,10 +2,11 @@
 //! the tokens that any of them has presented.
 //!
 //! One file per token, 0600, named after the token (one longer than 200 characters after its
-//! SHA-256). All access is relative to a handle of the directory and follows no link. A file is
-//! written in place: nobody asks for a token before `put` has returned, and a reader who meets a
-//! file that is not whole treats it as unknown. After a power cut a file may be gone; the next run
-//! presents again.
+//! SHA-256), a stored document as others are. All access is relative to a handle of the directory
+//! and follows no link. A file is written in place: no CA asks for a token before `put` has
+//! returned, and a file that is not whole holds no answer: the run that presents the token replaces
+//! it. A file of a newer version stays. After a power cut a file may be gone; the next run presents
+//! again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,25 +16,38 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::digest;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::resource::Token;
+use crate::resource::envelope::{self, Document, Unreadable};
 
 /// What is presented for one token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PresentedToken {
-    /// Format of the file, always 1. A process that meets another number leaves the file alone.
-    pub version: u32,
     /// The CA's token.
     pub token: String,
     /// The name or address whose Host header it answers for.
     pub name: String,
     /// The body of the answer (RFC 8555 section 8.1).
     pub key_authorization: String,
+}
+
+/// 2: it stands in an envelope.
+impl Document for PresentedToken {
+    const KIND: &'static str = "PresentedToken";
+    const VERSION: u64 = 2;
+    const BEGAN_BARE: bool = true;
+
+    fn upgrade(_from: u64, document: &mut Value) {
+        if let Some(token) = document.as_object_mut() {
+            token.remove("version");
+        }
+    }
 }
 
 /// The folder, with a memory of what this process put there. Clones share both.
@@ -79,7 +93,6 @@ impl TokenFolder {
         name: &str,
     ) -> Result<(), FolderError> {
         let presented = PresentedToken {
-            version: VERSION,
             token: token.to_string(),
             name: name.to_owned(),
             key_authorization: key_authorization.to_owned(),
@@ -88,8 +101,7 @@ impl TokenFolder {
             let file = file_name(token);
             let failed =
                 |source| FolderError::Io { deed: "write", path: self.0.path.join(&file), source };
-            let mut text = serde_json::to_vec(&presented).map_err(|e| failed(e.into()))?;
-            text.push(b'\n');
+            let text = envelope::seal(&presented).map_err(|e| failed(e.into()))?;
             self.unlink(&file)?;
             if let Err(source) = self.create(&file, &text) {
                 // What is half written is of no use to anybody; the first error is the one to tell.
@@ -107,8 +119,7 @@ impl TokenFolder {
         self.unlink(&file_name(token))
     }
 
-    /// What the folder holds for `token`. A file that is cut short, or of another format, counts as
-    /// nothing.
+    /// What the folder holds for `token`. A file that is cut short counts as nothing.
     pub fn get(&self, token: &Token) -> Result<Option<PresentedToken>, FolderError> {
         let file = file_name(token);
         let found = self.read(&file)?;
@@ -120,30 +131,6 @@ impl TokenFolder {
     pub fn find(&self, token: &Token) -> Option<PresentedToken> {
         let own = self.own().get(token.as_str()).cloned();
         own.or_else(|| self.get(token).ok().flatten())
-    }
-
-    /// Everything presented by any process, in the order of the tokens.
-    pub fn list(&self) -> Result<Vec<PresentedToken>, FolderError> {
-        let failed = |errno: Errno| FolderError::Io {
-            deed: "list",
-            path: self.0.path.clone(),
-            source: errno.into(),
-        };
-        let mut all = Vec::new();
-        for entry in Dir::read_from(&self.0.directory).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let Ok(file) = entry.file_name().to_str() else { continue };
-            if file.starts_with('.') {
-                continue;
-            }
-            let Some(presented) = self.read(file)? else { continue };
-            let named_after = presented.token.parse().is_ok_and(|token| file_name(&token) == file);
-            if named_after {
-                all.push(presented);
-            }
-        }
-        all.sort_by(|a, b| a.token.cmp(&b.token));
-        Ok(all)
     }
 
     fn own(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, PresentedToken>> {
@@ -169,8 +156,13 @@ impl TokenFolder {
         }
         let mut text = Vec::new();
         File::from(opened).take(MAX_FILE_BYTES).read_to_end(&mut text).map_err(failed)?;
-        let presented: Option<PresentedToken> = serde_json::from_slice(&text).ok();
-        Ok(presented.filter(|presented| presented.version == VERSION))
+        match envelope::open(&text) {
+            Ok((presented, _)) => Ok(Some(presented)),
+            Err(Unreadable::Damaged(_)) => Ok(None),
+            Err(Unreadable::Version(found)) => {
+                Err(FolderError::Newer { path: self.0.path.join(file), found })
+            }
+        }
     }
 
     fn create(&self, file: &str, text: &[u8]) -> io::Result<()> {
@@ -217,9 +209,21 @@ pub enum FolderError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file of a newer certctl.
+    #[error(
+        "{}: was written by a newer certctl: its format is version {found}, this certctl knows \
+         versions up to {}; it is left as it is",
+        path.display(),
+        PresentedToken::VERSION
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
 }
 
-const VERSION: u32 = 1;
 /// File systems take 255 bytes; this leaves room for what a backup tool adds.
 const MAX_NAME_BYTES: usize = 200;
 /// Far above what token, name and key authorization can fill.
@@ -237,12 +241,7 @@ mod tests {
     }
 
     fn presented(token: &str, name: &str, key: &str) -> PresentedToken {
-        PresentedToken {
-            version: 1,
-            token: token.into(),
-            name: name.into(),
-            key_authorization: key.into(),
-        }
+        PresentedToken { token: token.into(), name: name.into(), key_authorization: key.into() }
     }
 
     fn scratch() -> (tempfile::TempDir, PathBuf, TokenFolder) {
@@ -262,7 +261,6 @@ mod tests {
         one.put(&token(&long), "long.abc", "192.0.2.1").unwrap();
         let first = presented("tok-1", "example.com", "tok-1.abc");
         let second = presented(&long, "192.0.2.1", "long.abc");
-        assert_eq!(other.list().unwrap(), vec![second.clone(), first.clone()]);
         assert_eq!(other.find(&token("tok-1")), Some(first));
         assert_eq!(other.find(&token(&long)), Some(second));
         one.remove(&token("tok-1")).unwrap();
@@ -276,9 +274,12 @@ mod tests {
         let (_root, path, folder) = scratch();
         folder.put(&token("tok"), "tok.abc", "example.com").unwrap();
         let text = fs::read_to_string(path.join("tok")).unwrap();
-        let expected =
-            r#"{"version":1,"token":"tok","name":"example.com","keyAuthorization":"tok.abc"}"#;
-        assert_eq!(text, format!("{expected}\n"));
+        let expected = concat!(
+            "{\n  \"version\": 2,\n  \"kind\": \"PresentedToken\",\n  \"document\": {\n    ",
+            "\"token\": \"tok\",\n    \"name\": \"example.com\",\n    ",
+            "\"keyAuthorization\": \"tok.abc\"\n  }\n}\n"
+        );
+        assert_eq!(text, expected);
         assert_eq!(fs::metadata(path.join("tok")).unwrap().mode() & 0o7777, 0o600);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o700);
     }
@@ -292,7 +293,6 @@ mod tests {
         File::create(path.join("short")).unwrap().write_all(b"{\"vers").unwrap();
         symlink(&victim, path.join("link")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
-        assert_eq!(folder.list().unwrap(), vec![]);
         for name in ["short", "link", "socket"] {
             assert_eq!(folder.get(&token(name)).unwrap(), None, "{name}");
             folder.put(&token(name), "key", "example.com").unwrap();
@@ -303,17 +303,32 @@ mod tests {
     }
 
     #[test]
-    fn another_format_and_a_file_under_a_wrong_name_are_unknown() {
+    fn a_file_under_a_wrong_name_is_unknown_and_one_of_an_older_format_is_read() {
         let (_root, path, folder) = scratch();
-        let files = [
-            ("new", r#"{"version":2,"token":"new","name":"a","keyAuthorization":"k"}"#),
-            ("alias", r#"{"version":1,"token":"other","name":"a","keyAuthorization":"k"}"#),
-        ];
-        for (name, text) in files {
+        let text = r#"{"version":1,"token":"old","name":"a","keyAuthorization":"k"}"#;
+        for name in ["alias", "old"] {
             File::create(path.join(name)).unwrap().write_all(text.as_bytes()).unwrap();
-            assert_eq!(folder.get(&token(name)).unwrap(), None, "{name}");
         }
-        assert_eq!(folder.list().unwrap(), vec![]);
+        assert_eq!(folder.get(&token("alias")).unwrap(), None);
+        assert_eq!(folder.get(&token("old")).unwrap(), Some(presented("old", "a", "k")));
+    }
+
+    #[test]
+    fn a_file_of_a_newer_format_is_called_newer_and_left_alone() {
+        let (_root, path, folder) = scratch();
+        let text = "{\"version\":3,\"new\":1}";
+        File::create(path.join("new")).unwrap().write_all(text.as_bytes()).unwrap();
+        let refused = folder.put(&token("new"), "key", "example.com").unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!(
+                "{}: was written by a newer certctl: its format is version 3, this certctl knows \
+                 versions up to 2; it is left as it is",
+                path.join("new").display()
+            )
+        );
+        assert_eq!(folder.find(&token("new")), None);
+        assert_eq!(fs::read_to_string(path.join("new")).unwrap(), text);
     }
 
     #[test]

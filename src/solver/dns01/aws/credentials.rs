@@ -9,23 +9,12 @@ use zeroize::Zeroizing;
 
 use super::failure::Failure;
 use super::machine::Machine;
-use super::{Element, Region, Signer};
+use super::{Element, Keys, Region, Signer};
 use crate::solver::dns01::kept::Kept;
 use crate::solver::dns01::percent::pairs;
 use crate::solver::dns01::redact::without;
 use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, ProviderError, Reply};
-
-/// What requests are signed with.
-#[derive(Clone)]
-pub(in super::super) struct Keys {
-    /// The access key's ID.
-    pub(in super::super) id: Zeroizing<String>,
-    /// The secret access key.
-    pub(in super::super) secret: Zeroizing<String>,
-    /// The session token of keys that end.
-    pub(in super::super) token: Option<Zeroizing<String>>,
-}
 
 /// Where keys come from, and those in use.
 pub(in super::super) struct Credentials {
@@ -43,14 +32,6 @@ enum Source {
     Keys(Keys),
     WebIdentity { role: String, file: String },
     Machine(Machine),
-}
-
-impl Keys {
-    /// The text without the keys.
-    pub(in super::super) fn without(&self, text: &str) -> String {
-        let token = self.token.as_ref().map_or("", |token| token.as_str());
-        without(text, &[self.id.as_str(), self.secret.as_str(), token])
-    }
 }
 
 impl Credentials {

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use zeroize::Zeroizing;
 
 use super::cloud::Cloud;
-use super::{NAME, unusable};
 use crate::resource::dns01::AzureDns as Settings;
 use crate::solver::dns01::kept::Kept;
 use crate::solver::dns01::oauth;
@@ -206,3 +205,9 @@ const MACHINE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Elsewhere nobody answers: what else can be done.
 const NOT_HERE: &str = "without clientID the machine's managed identity is used, which machines of Azure \
                        have only";
+
+pub(super) fn unusable(reason: &str) -> ProviderError {
+    ProviderError::Settings { provider: NAME, reason: reason.to_owned() }
+}
+
+pub(super) const NAME: &str = "azureDNS";

@@ -13,7 +13,6 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::NAME;
 use crate::pki::PrivateKey;
 use crate::resource::{KeyAlgorithm, SecretKeySelector, SignatureAlgorithm};
 use crate::solver::dns01::kept::Kept;
@@ -197,3 +196,5 @@ const METADATA_TIMEOUT: Duration = Duration::from_secs(5);
 /// Elsewhere nobody answers: what else can be done.
 const NOT_HERE: &str = "without serviceAccountSecretRef the machine's own account is used, which machines \
                        of Google's cloud have only";
+
+pub(super) const NAME: &str = "cloudDNS";

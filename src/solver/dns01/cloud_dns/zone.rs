@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{CloudDns, NAME};
+use super::CloudDns;
+use super::credentials::NAME;
 use crate::solver::dns01::ProviderError;
 use crate::solver::dns01::sets::TxtSets as _;
 use crate::solver::dns01::zones::{Account, Zones};

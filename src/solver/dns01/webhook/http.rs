@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-use super::{NAME, authorities, fault};
+use super::authorities;
 use crate::resource::{GoDuration, SecretKeySelector};
 use crate::solver::dns01::config::decoded;
 use crate::solver::dns01::payload::{Action, Payload};
@@ -214,3 +214,9 @@ impl Status {
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
 const LONGEST_TIMEOUT: Duration = Duration::from_mins(5);
+
+pub(super) fn fault(reason: impl Into<String>) -> ProviderError {
+    ProviderError::Settings { provider: NAME, reason: reason.into() }
+}
+
+pub(super) const NAME: &str = "webhook";

@@ -1,48 +1,42 @@
 //! Answers spoiled by rules of misbehaviour, and the body that can end early or never.
 
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::CONTENT_LENGTH;
 use http::{HeaderName, HeaderValue, Response};
 use hyper::body::{Body, Frame};
+use jiff::Timestamp;
+use rcgen::{KeyPair, PublicKeyData};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::Shared;
-use super::faults::Fault;
-use super::problem::{Problem, ProblemType};
-use super::reply::{Content, Reply};
-
-/// What goes to the client.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    /// An answer.
-    Answer(Response<Answer>),
-    /// Nothing: the connection is closed.
-    Cut,
-}
+use super::{Fault, WrongCertificate};
+use crate::rehearsal::Shared;
+use crate::rehearsal::issue::{Hierarchy, Leaf};
+use crate::rehearsal::problem::{Problem, ProblemType};
+use crate::rehearsal::reply::{Content, Reply};
+use crate::resource::Identifier;
 
 /// The connection is cut here on purpose.
 #[derive(Debug, Error)]
 #[error("cut on purpose")]
-pub(super) struct Cut;
-
-impl From<Infallible> for Cut {
-    fn from(never: Infallible) -> Self {
-        match never {}
-    }
-}
+pub(in crate::rehearsal) struct Cut;
 
 /// A body: data, then blanks, then perhaps a cut.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(in crate::rehearsal) struct Answer {
     data: Bytes,
     blanks: u64,
     ends_early: bool,
     is_flushed: bool,
+}
+
+impl From<Bytes> for Answer {
+    fn from(data: Bytes) -> Self {
+        Self { data, blanks: 0, ends_early: false, is_flushed: false }
+    }
 }
 
 impl Body for Answer {
@@ -97,9 +91,13 @@ pub(super) fn instead(fault: &Fault) -> Option<Reply> {
 }
 
 /// The finished answer, spoiled.
-pub(super) fn reply(shared: &Shared, mut reply: Reply, faults: Vec<Fault>) -> Outcome {
+pub(super) fn reply(
+    shared: &Shared,
+    mut reply: Reply,
+    faults: Vec<Fault>,
+) -> Option<Response<Answer>> {
     if faults.contains(&Fault::LoseReply) {
-        return Outcome::Cut;
+        return None;
     }
     for fault in &faults {
         if let Content::Json(document) = &mut reply.content {
@@ -111,28 +109,12 @@ pub(super) fn reply(shared: &Shared, mut reply: Reply, faults: Vec<Fault>) -> Ou
             }
         }
     }
-    let media_type = reply.content.media_type();
-    let mut answer = Answer {
-        data: reply.content.into_bytes().into(),
-        blanks: 0,
-        ends_early: false,
-        is_flushed: false,
-    };
-    let mut response = Response::new(());
-    *response.status_mut() = http::StatusCode::from_u16(reply.status).unwrap_or_default();
-    let headers = response.headers_mut();
-    for (name, value) in reply.headers {
-        // A value that HTTP cannot carry is left out; a test gave it.
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.append(name, value);
-        }
-    }
-    if let Some(media_type) = media_type {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    }
+    let (mut head, data) = reply.into_response().into_parts();
+    let mut answer = Answer::from(data);
     for fault in &faults {
         spoil_body(&mut answer, fault);
     }
+    let headers = &mut head.headers;
     if answer.blanks == 0 {
         let length = if answer.ends_early { answer.data.len() * 2 } else { answer.data.len() };
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -146,7 +128,55 @@ pub(super) fn reply(shared: &Shared, mut reply: Reply, faults: Vec<Fault>) -> Ou
             headers.insert(HeaderName::from_static(name), value);
         }
     }
-    Outcome::Answer(response.map(|()| answer))
+    Some(Response::from_parts(head, answer))
+}
+
+/// What is signed and sent when the certificate is wrong in this way.
+pub(super) fn certificate(
+    wrong: &WrongCertificate,
+    hierarchy: &Hierarchy,
+    key: &impl PublicKeyData,
+    leaf: &Leaf,
+    now: Timestamp,
+) -> Result<(Vec<u8>, Vec<String>), rcgen::Error> {
+    let mut leaf = leaf.clone();
+    let hours = |count: i64| jiff::SignedDuration::from_hours(count);
+    match wrong {
+        WrongCertificate::OtherNames(names) => {
+            let names = names.iter().filter_map(|name| name.parse().ok());
+            leaf.identifiers = names.map(Identifier::Dns).collect();
+            leaf.common_name = None;
+        }
+        WrongCertificate::ExtraAddress(address) => {
+            leaf.identifiers.push(Identifier::Ip(*address));
+        }
+        WrongCertificate::Expired => {
+            leaf.not_before = now - hours(48);
+            leaf.not_after = now - hours(1);
+        }
+        WrongCertificate::NotYetValid => leaf.not_before = now + hours(240),
+        WrongCertificate::OtherKey
+        | WrongCertificate::BrokenChain
+        | WrongCertificate::LeafLast
+        | WrongCertificate::Garbage
+        | WrongCertificate::Empty => {}
+    }
+    let signed = if *wrong == WrongCertificate::OtherKey {
+        hierarchy.sign(&KeyPair::generate()?, &leaf)?
+    } else if *wrong == WrongCertificate::BrokenChain {
+        Hierarchy::generate(false)?.sign(key, &leaf)?
+    } else {
+        hierarchy.sign(key, &leaf)?
+    };
+    let mut chains = hierarchy.chains(&signed.pem());
+    if *wrong == WrongCertificate::LeafLast {
+        chains = hierarchy.chains("").iter().map(|chain| chain.clone() + &signed.pem()).collect();
+    } else if *wrong == WrongCertificate::Garbage {
+        chains.fill(GARBAGE.to_owned());
+    } else if *wrong == WrongCertificate::Empty {
+        chains.fill(String::new());
+    }
+    Ok((signed.der().to_vec(), chains))
 }
 
 fn spoil_document(shared: &Shared, document: &mut Value, fault: &Fault) {
@@ -205,3 +235,4 @@ fn spoil_body(answer: &mut Answer, fault: &Fault) {
 }
 
 static BLANKS: [u8; 16 * 1024] = [b' '; 16 * 1024];
+const GARBAGE: &str = "-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydGlmaWNhdGU\n-----END CERT";

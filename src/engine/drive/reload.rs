@@ -1,28 +1,19 @@
-//! Deployment: of one certificate when nothing else is asked for, and the reloads at the end of a
-//! run, each program once however many certificates want it.
-
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+//! The reloads at the end of a run, each program once however many certificates want it; and what
+//! is issued and not deployed.
 
 use jiff::Timestamp;
 
-use super::leave::{state_failure, unchanged};
-use super::{Drive, look_at_passwords};
-use crate::controller::{Change, EffectError, Outcome, Record, Step, deploy};
-use crate::engine::ports::{Clock, Lock, Store, StoreError};
+use super::leave::state_failure;
+use super::shared::Reloads;
+use super::state::Drive;
+use crate::controller::{Change, EffectError, Outcome, Record, deploy};
+use crate::engine::ending::{Ended, Ending, Undeployed};
+use crate::engine::goal::Goal;
+use crate::engine::news;
+use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::run::Engine;
 use crate::engine::session::{Session, Task};
-use crate::engine::{Ended, Ending, Engine, Observer, Performer, Undeployed, news};
 use crate::resource::DeployStep;
-
-/// Which programs are to be run at the end, and for which certificates.
-#[derive(Default)]
-pub(in crate::engine) struct Reloads(RefCell<BTreeMap<String, Vec<Task>>>);
-
-impl Reloads {
-    pub(super) fn ask(&self, program: String, task: &Task) {
-        self.0.borrow_mut().entry(program).or_default().push(task.clone());
-    }
-}
 
 /// Runs each program that was asked for, and notes with each certificate how that went.
 pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Observer>(
@@ -72,10 +63,10 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
         }
         Err(error) => Outcome::Failed(error),
     };
-    if let Ok(record) = deploy::absorb(&session.snapshot, step, outcome, now) {
+    if let Ok(record) = deploy::absorb(&mut session.snapshot, step, outcome, now) {
         session.apply(record);
     }
-    let limited = engine.options.unattended && task.force.is_none() && task.only.is_none();
+    let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
     let undeployed = told(&mut session, limited, now);
     for event in session.flush().await? {
         engine.observer.event(&session.name, &event);
@@ -99,30 +90,21 @@ fn told<S: Store>(
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// What is issued and not deployed, and whether that is to be told.
-    pub(super) async fn undeployed(
+    /// Asks for the reload that is owed at the end of the run; else tells what is not deployed.
+    pub(super) async fn reload_or_tell(
         &mut self,
+        ended: &mut Ended,
         limited: bool,
-    ) -> Result<Option<Undeployed>, StoreError> {
-        let told = told(&mut self.session, limited, self.engine.clock.now());
-        self.flush().await?;
-        Ok(told)
-    }
-
-    /// Brings the live files to where they are used, and does nothing else.
-    pub(super) async fn only_deploy(&mut self) -> Result<Ending, StoreError> {
-        look_at_passwords(self.engine, &mut self.session);
-        loop {
-            let now = self.engine.clock.now();
-            let Step::Act(effects) = deploy::decide(&self.session.snapshot, now) else {
-                return Ok(unchanged(&self.session));
-            };
-            for effect in effects {
-                let snapshot = std::rc::Rc::new(self.session.snapshot.clone());
-                let outcome = self.engine.performer.perform(snapshot, effect.clone()).await;
-                self.absorb(&effect, outcome);
-            }
-            self.flush().await?;
+    ) -> Result<(), StoreError> {
+        let now = self.engine.clock.now();
+        let is_left =
+            matches!(ended.ending, Ending::Interrupted { .. }) || self.task.goal == Goal::CleanUp;
+        let program = deploy::reload(&self.session.snapshot, now);
+        if let Some(program) = program.filter(|_| !is_left) {
+            self.shared.reloads.ask(program, self.task);
+            return Ok(());
         }
+        ended.undeployed = told(&mut self.session, limited, now);
+        self.flush().await
     }
 }

@@ -1,17 +1,82 @@
-//! When a renewal may happen: the maintenance windows of `spec.renewal.windows`.
+//! When a certificate is renewed: `renewBefore` ahead of its end, then moved into the maintenance
+//! windows of `spec.renewal.windows`; otherwise after a rollback.
 //!
-//! | the wished time | the renewal |
+//! | the desired time | the renewal |
 //! | --- | --- |
 //! | lies in a window | then |
 //! | lies in none | at the first start of a window after it |
-//! | no window starts before the certificate's end | an error; the caller renews at the wished time |
+//! | no window starts before the certificate's end | an error, and at the desired time all the same |
 
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, Unit};
 use thiserror::Error;
 
-use super::policy::go_time;
-use crate::resource::{Cron, RenewalWindow};
+use super::{Snapshot, rollback};
+use crate::resource::{CertificateSpec, Cron, LeafFacts, RenewalPolicy, RenewalWindow};
+
+/// When a renewal is due: [`renew_before`] ahead of the leaf's end, floored to the second, then
+/// moved into `spec.renewal.windows`. `None` when renewal is disabled.
+pub fn renewal_time(spec: &CertificateSpec, leaf: &LeafFacts) -> Option<RenewalTime> {
+    let renewal = spec.renewal.as_ref();
+    if renewal.and_then(|renewal| renewal.policy) == Some(RenewalPolicy::Disabled) {
+        return None;
+    }
+    let lifetime = leaf.not_before.duration_until(leaf.not_after);
+    in_a_window(spec, leaf, leaf.not_after.checked_sub(renew_before(spec, lifetime)).ok()?)
+}
+
+fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Option<RenewalTime> {
+    let floor = jiff::TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Floor);
+    let desired = due.round(floor).ok()?;
+    let windows = spec.renewal.as_ref().map(|renewal| renewal.windows.as_slice());
+    let windows = windows.unwrap_or_default();
+    Some(match fit(desired, leaf.not_before, leaf.not_after, windows) {
+        Ok(time) => RenewalTime { time, window_error: None },
+        // A certificate that expires helps no maintenance window.
+        Err(error) => RenewalTime { time: desired, window_error: Some(error) },
+    })
+}
+
+/// When a renewal of the live leaf is due: see [`renewal_time`]. One that was due when somebody
+/// went back to this leaf is due when a third of what was left of its life then is left.
+pub fn due(snapshot: &Snapshot, leaf: &LeafFacts) -> Option<RenewalTime> {
+    let spec = &snapshot.certificate.spec;
+    let natural = renewal_time(spec, leaf)?;
+    let Some(back_since) = rollback::in_force(snapshot).map(|rollback| rollback.asked_at) else {
+        return Some(natural);
+    };
+    if natural.time > back_since {
+        return Some(natural);
+    }
+    let left = back_since.duration_until(leaf.not_after);
+    in_a_window(spec, leaf, leaf.not_after.checked_sub(left / 3).ok()?)
+}
+
+/// When a renewal is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenewalTime {
+    /// The time.
+    pub time: Timestamp,
+    /// Why it lies in none of the windows.
+    pub window_error: Option<WindowError>,
+}
+
+/// How long before the end of a certificate that lives `lifetime` its renewal is due:
+/// renewBefore if that is shorter, else the percentage of the lifetime, else a third of it.
+pub fn renew_before(spec: &CertificateSpec, lifetime: SignedDuration) -> SignedDuration {
+    spec.renew_before
+        .map(|before| before.0)
+        .filter(|before| before.is_positive() && *before < lifetime)
+        .or_else(|| percentage_of(lifetime, spec.renew_before_percentage?))
+        .unwrap_or(lifetime / 3)
+}
+
+fn percentage_of(lifetime: SignedDuration, percentage: i32) -> Option<SignedDuration> {
+    (0 < percentage && percentage < 100).then(|| {
+        let nanos = lifetime.as_nanos() * i128::from(percentage) / 100;
+        i64::try_from(nanos).map_or(lifetime / 3, SignedDuration::from_nanos)
+    })
+}
 
 /// Why no time can be found.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -23,16 +88,21 @@ pub enum WindowError {
         go_time(*.end)
     )]
     NoneOpens {
-        /// When the renewal is wished for.
+        /// When the renewal is due.
         desired: Timestamp,
         /// When the certificate ends.
         end: Timestamp,
     },
 }
 
+/// A time as Go prints it, which is how cert-manager's messages show one.
+pub(super) fn go_time(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M:%S +0000 UTC").to_string()
+}
+
 /// The time in the windows that is nearest to `desired` and not before it; `desired` itself when
 /// there are no windows. The certificate is valid from `start` to `end`.
-pub fn fit(
+fn fit(
     desired: Timestamp,
     start: Timestamp,
     end: Timestamp,

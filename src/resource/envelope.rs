@@ -1,4 +1,4 @@
-//! How a JSON document is written down: `{"version":1,"kind":"Order","document":{…}}`.
+//! How a stored JSON document is written down: `{"version":1,"kind":"Order","document":{…}}`.
 //!
 //! Contract: each kind has a version of its own, which any added field raises. The version is
 //! looked at before anything else: a newer document is refused as newer and left alone, an older
@@ -9,16 +9,19 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::resource::{
-    Account, BannedKeys, CertificateRecord, CertificateRequest, Order, Queue, escape,
+use super::{
+    Account, BannedKeys, CertificateRecord, CertificateRequest, CertificateSpec, Order, Queue,
+    SecretFiles, SecretMetadata, escape,
 };
 
 /// A noun that is stored as JSON.
-pub(super) trait Document: Serialize + DeserializeOwned {
+pub(crate) trait Document: Serialize + DeserializeOwned {
     /// Its name in the file.
     const KIND: &'static str;
     /// The version that is written. Older ones, from 1 on, are read.
     const VERSION: u64;
+    /// Whether version 1 was the document alone, without an envelope around it.
+    const BEGAN_BARE: bool = false;
 
     /// Changes the JSON of an older version into that of this one. Fields that were only added,
     /// each with a default, need nothing.
@@ -95,9 +98,20 @@ fn deploy_target(step: &str, target: &str) -> Value {
     json!({ "output": { "folder": folder, "owner": owner, "group": group, "mode": mode } })
 }
 
+/// 2: of the Certificate's spec, a request has only the fields that went to the CA.
 impl Document for CertificateRequest {
     const KIND: &'static str = "CertificateRequest";
-    const VERSION: u64 = 1;
+    const VERSION: u64 = 2;
+
+    /// A spec that cannot be read stays as it is, and the document is found to be damaged.
+    fn upgrade(_from: u64, document: &mut Value) {
+        if let Some(stored) = document.get_mut("certificateSpec")
+            && let Ok(spec) = CertificateSpec::deserialize(&*stored)
+            && let Ok(requested) = serde_json::to_value(spec.into_requested())
+        {
+            *stored = requested;
+        }
+    }
 }
 
 /// 2: a challenge has the report of its last self-check, and how often the CA was told to look; a
@@ -122,9 +136,24 @@ impl Document for Queue {
     const VERSION: u64 = 1;
 }
 
+/// 2: it stands in an envelope.
+impl Document for SecretMetadata {
+    const KIND: &'static str = "SecretMetadata";
+    const VERSION: u64 = 2;
+    const BEGAN_BARE: bool = true;
+}
+
+impl SecretMetadata {
+    /// What the files of a Secret hold of it, if anything.
+    pub(crate) fn of(files: &SecretFiles) -> Option<Result<Self, Unreadable>> {
+        let bytes = files.0.get(Self::FILE)?;
+        Some(open(bytes).map(|(metadata, _)| metadata))
+    }
+}
+
 /// Why a document cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
+pub(crate) enum Unreadable {
     /// It is of a newer version, or of none that ever was.
     Version(u64),
     /// It is damaged, and how.
@@ -132,7 +161,7 @@ pub(super) enum Unreadable {
 }
 
 /// Writes a document.
-pub(super) fn seal<T: Document>(document: &T) -> Result<Vec<u8>, serde_json::Error> {
+pub(crate) fn seal<T: Document>(document: &T) -> Result<Vec<u8>, serde_json::Error> {
     let envelope = Sealed { version: T::VERSION, kind: T::KIND, document };
     let mut bytes = serde_json::to_vec_pretty(&envelope)?;
     bytes.push(b'\n');
@@ -140,10 +169,13 @@ pub(super) fn seal<T: Document>(document: &T) -> Result<Vec<u8>, serde_json::Err
 }
 
 /// Reads a document, and says which version it was of.
-pub(super) fn open<T: Document>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
+pub(crate) fn open<T: Document>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
     let damaged = |error: serde_json::Error| Unreadable::Damaged(one_line(&error.to_string()));
     let label: Label = serde_json::from_slice(bytes).map_err(damaged)?;
-    let version = label.version;
+    let bare = T::BEGAN_BARE.then_some(1);
+    let Some(version) = label.version.or(bare) else {
+        return Err(Unreadable::Damaged("it has no version".to_owned()));
+    };
     if version == T::VERSION {
         let envelope: Envelope<T> = serde_json::from_slice(bytes).map_err(damaged)?;
         return of_kind::<T, T>(envelope).map(|document| (document, version));
@@ -151,8 +183,11 @@ pub(super) fn open<T: Document>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
     if version == 0 || version > T::VERSION {
         return Err(Unreadable::Version(version));
     }
-    let envelope: Envelope<Value> = serde_json::from_slice(bytes).map_err(damaged)?;
-    let mut document = of_kind::<T, Value>(envelope)?;
+    let mut document = if T::BEGAN_BARE && version == 1 {
+        serde_json::from_slice(bytes).map_err(damaged)?
+    } else {
+        of_kind::<T, Value>(serde_json::from_slice(bytes).map_err(damaged)?)?
+    };
     T::upgrade(version, &mut document);
     let document = serde_json::from_value(document).map_err(damaged)?;
     Ok((document, version))
@@ -176,7 +211,7 @@ struct Sealed<'a, T> {
 /// What every version has; other fields may follow in a newer one.
 #[derive(Deserialize)]
 struct Label {
-    version: u64,
+    version: Option<u64>,
     #[serde(default, rename = "document")]
     _document: IgnoredAny,
 }
@@ -254,6 +289,37 @@ mod tests {
         check_damages(&samples::order());
         check_damages(&samples::account());
         check_damages(&samples::queue());
+        check_damages(&samples::secret_metadata());
+    }
+
+    #[test]
+    fn a_document_that_had_no_envelope_is_read_and_damage_in_it_is_damage() {
+        let metadata = samples::secret_metadata();
+        let bare = serde_json::to_string(&metadata).unwrap();
+        assert_eq!(open::<SecretMetadata>(bare.as_bytes()), Ok((metadata, 1)));
+        for damage in ["{}", "[]", "", &bare[1..], &bare.replacen('{', "{\"extra\": 1,", 1)] {
+            assert!(
+                matches!(open::<SecretMetadata>(damage.as_bytes()), Err(Unreadable::Damaged(_))),
+                "{damage}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_keeps_of_the_spec_what_went_to_the_ca() {
+        let old = serde_json::json!({"version": 1, "kind": "CertificateRequest", "document": {
+            "metadata": {"name": "web-7", "namespace": "default"},
+            "revision": 7,
+            "creationTimestamp": "2026-01-02T03:04:05Z",
+            "spec": {"request": "csr", "publicKey": "ab", "issuerRef": {"name": "le"}},
+            "certificateSpec": {
+                "secretName": "web-tls", "issuerRef": {"name": "le"}, "renewBefore": "720h",
+                "isCA": true, "keystores": {"jks": {"create": true, "password": "changeit"}}
+            }
+        }});
+        let spec = CertificateSpec { is_ca: true, ..samples::request().certificate_spec };
+        let expected = CertificateRequest { certificate_spec: spec, ..samples::request() };
+        assert_eq!(open(old.to_string().as_bytes()), Ok((expected, 1)));
     }
 
     #[test]

@@ -1,0 +1,359 @@
+//! What an outcome means for a challenge.
+
+use jiff::Timestamp;
+
+use super::{left_pending, waiting_instead};
+use crate::controller::attempt::{Answer, Attempt};
+use crate::controller::{
+    AuthorizationSeen, ChallengeSeen, Change, Effect, EffectError, IllegalOutcome, Outcome, Poll,
+    Record, Run, Snapshot,
+};
+use crate::resource::{
+    AuthorizationState, CauseKind, Challenge, CleanUp, Order, OrderState, Phase, Reason,
+};
+
+/// How often "accept" is posted in one run.
+const ACCEPT_TRIES: u32 = 3;
+
+/// What the outcome of `Present`, `SelfCheck` or `Accept` means for the challenge.
+pub fn absorb(
+    snapshot: &mut Snapshot,
+    effect: &Effect,
+    url: &str,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    run_after(snapshot, effect, url, &outcome, now);
+    let Some(order) = snapshot.current_order() else {
+        return Err(IllegalOutcome::new("no order", &outcome));
+    };
+    let mut order = order.clone();
+    let Some(challenge) = order.challenges.iter_mut().find(|c| c.spec.url == url) else {
+        return Err(IllegalOutcome::new("no challenge", &outcome));
+    };
+    // What never got out needs no taking back, which would be refused in the same words.
+    let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind().has_done_nothing());
+    let answer = snapshot.run.attempt(url).answer;
+    if is_denied && challenge.phase == Phase::Presenting && answer == Answer::NotOut {
+        challenge.clean_up = CleanUp::NotOwed;
+    }
+    let record = absorb_one(challenge, outcome, answer == Answer::Out, now)?;
+    Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
+}
+
+/// What it means for this run.
+fn run_after(
+    snapshot: &mut Snapshot,
+    effect: &Effect,
+    url: &str,
+    outcome: &Outcome,
+    now: Timestamp,
+) {
+    let interval = snapshot.intervals.self_check;
+    let run = &mut snapshot.run;
+    let attempt = run.attempt_mut(url);
+    if *outcome == Outcome::Presented {
+        attempt.denials = 0;
+        attempt.answer = Answer::Out;
+    } else if let Outcome::Checked(report) = outcome {
+        if !report.has_passed() {
+            attempt.not_before = now.checked_add(interval).ok();
+        }
+    } else if let Outcome::Accepted(seen) = outcome {
+        attempt.is_unsure = false;
+        attempt.is_cut_off = false;
+        attempt.accept_tries = 0;
+        attempt.begin_accept(now).accepted = Some(now);
+        forget_the_look_in_vain(attempt, seen);
+        run.poll = Poll::default();
+    } else if let Outcome::Failed(error) = outcome {
+        if matches!(effect, Effect::Accept { .. }) {
+            // Whether the CA was told to look is read from the CA.
+            attempt.accept_tries += 1;
+            attempt.is_unsure = true;
+            if attempt.accept_tries >= ACCEPT_TRIES {
+                run.trouble = Some((effect.doing(), error.clone()));
+            }
+            return;
+        }
+        let is_denied = !matches!(effect, Effect::SelfCheck { .. })
+            && note_denial(attempt, effect, error.kind());
+        let own = if is_denied { interval * 2 } else { interval };
+        attempt.not_before = now.checked_add(own.max(error.retry_after.unwrap_or_default())).ok();
+    }
+}
+
+/// Counts what does not pass by itself, and notes whether an answer may be out all the same.
+fn note_denial(attempt: &mut Attempt, effect: &Effect, kind: CauseKind) -> bool {
+    if matches!(effect, Effect::Present { .. }) && !kind.has_done_nothing() {
+        attempt.answer = attempt.answer.max(Answer::MayBeOut);
+    }
+    attempt.denials = if kind.is_permanent() { attempt.denials.saturating_add(1) } else { 0 };
+    attempt.denials > 0
+}
+
+/// The CA has looked in vain: what it fetched until now says nothing of its next look.
+pub(in crate::controller) fn forget_the_look_in_vain(attempt: &mut Attempt, seen: &ChallengeSeen) {
+    if seen.state == AuthorizationState::Pending && seen.problem.is_some() {
+        attempt.told = None;
+    }
+}
+
+fn absorb_one(
+    challenge: &mut Challenge,
+    outcome: Outcome,
+    is_out: bool,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let kind = challenge.spec.kind.as_str().to_uppercase();
+    let identifier = challenge.spec.identifier.clone();
+    let quiet = Record::default();
+    match (challenge.phase, outcome) {
+        (Phase::Presenting, Outcome::Located(target)) => {
+            let message = format!("Presenting {target}");
+            challenge.reason.clone_from(&message);
+            challenge.target = Some(target);
+            Ok(quiet.normal(now, Reason::Located, message))
+        }
+        (Phase::Presenting, Outcome::Presented) => {
+            challenge.phase = Phase::SelfChecking;
+            challenge.presented_at = Some(now);
+            let reason = match challenge.spec.solver.wait_instead_of_self_check {
+                Some(wait) => waiting_instead(challenge, wait),
+                None => format!("Waiting for {kind} challenge propagation"),
+            };
+            challenge.reason = left_pending::reason_unless_it_fails(challenge, reason);
+            let message =
+                format!("Presented challenge using {kind} challenge mechanism ({identifier})");
+            Ok(quiet.normal(now, Reason::Presented, message))
+        }
+        (Phase::Presenting, Outcome::Failed(error)) => {
+            let reason = format!("Error presenting challenge: {error}");
+            if challenge.reason == reason {
+                return Ok(quiet);
+            }
+            challenge.reason = reason;
+            let message = format!("{} ({identifier})", challenge.reason);
+            Ok(quiet.warning(now, Reason::PresentError, message))
+        }
+        (Phase::SelfChecking, Outcome::Checked(report)) => {
+            if let Some(reason) = report.reason() {
+                let reason = format!("Waiting for {kind} challenge propagation: {reason}");
+                challenge.reason = left_pending::reason(challenge, reason);
+            } else {
+                challenge.phase = Phase::Accepting;
+                let warnings = report.warnings().join("; ");
+                challenge.reason = left_pending::reason_unless_it_fails(challenge, warnings);
+            }
+            challenge.check = Some(report);
+            Ok(quiet)
+        }
+        (Phase::SelfChecking, Outcome::Failed(error)) => {
+            let reason = format!("Waiting for {kind} challenge propagation: {error}");
+            challenge.reason = left_pending::reason(challenge, reason);
+            Ok(quiet)
+        }
+        (Phase::Accepting, Outcome::Accepted(seen)) => {
+            challenge.phase = Phase::Accepted;
+            "Waiting for the CA to look".clone_into(&mut challenge.reason);
+            left_pending::told(challenge, now);
+            if seen.state == AuthorizationState::Valid || seen.state.is_failure() {
+                return Ok(settle(challenge, &seen, now));
+            }
+            Ok(left_pending::absorb(challenge, &seen, is_out, now))
+        }
+        (Phase::Accepting, Outcome::Failed(error)) => {
+            // Whatever was answered: what the CA knows is read from the CA.
+            challenge.reason = format!("Error accepting challenge: {error}");
+            left_pending::told(challenge, now);
+            Ok(quiet)
+        }
+        // The turn was over while this effect was in flight.
+        (Phase::Requeued, Outcome::Presented) => {
+            challenge.presented_at = Some(now);
+            Ok(quiet)
+        }
+        // The order became final, or the turn was over, while this effect was in flight.
+        (
+            Phase::Final | Phase::Queued | Phase::Requeued,
+            Outcome::Located(_)
+            | Outcome::Presented
+            | Outcome::Checked(_)
+            | Outcome::Accepted(_)
+            | Outcome::Failed(_),
+        ) => Ok(quiet),
+        (phase, outcome) => Err(IllegalOutcome::new(format!("{phase:?}"), &outcome)),
+    }
+}
+
+/// Copies a verdict.
+fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Record {
+    let identifier = challenge.spec.identifier.clone();
+    let kind = challenge.spec.kind.as_str().to_uppercase();
+    if seen.state == AuthorizationState::Valid {
+        verified(challenge);
+        let message = format!("Domain \"{identifier}\" verified with \"{kind}\" validation");
+        return Record::default().normal(now, Reason::DomainVerified, message);
+    }
+    challenge.phase = Phase::Final;
+    challenge.state = seen.state.clone();
+    challenge.problem.clone_from(&seen.problem);
+    let why = match &seen.problem {
+        Some(problem) => problem.to_string(),
+        None => format!("the CA says {}", seen.state.as_str()),
+    };
+    challenge.reason =
+        format!("Error accepting authorization: acme: authorization error for {identifier}: {why}");
+    let message = format!("Accepting challenge authorization failed: {why}");
+    Record::default().warning(now, Reason::Failed, message)
+}
+
+/// Marks a challenge as proven, and names what it proves.
+pub(in crate::controller) fn verified(challenge: &mut Challenge) -> String {
+    challenge.phase = Phase::Final;
+    challenge.state = AuthorizationState::Valid;
+    // What is proven needs no explanation any more.
+    challenge.check = None;
+    challenge.problem = None;
+    "Successfully authorized domain".clone_into(&mut challenge.reason);
+    challenge.spec.identifier.to_string()
+}
+
+/// Gives a challenge up: what the CA answered about it cannot be used.
+fn unusable(challenge: &mut Challenge, why: &str) {
+    challenge.phase = Phase::Final;
+    challenge.state = AuthorizationState::Errored;
+    challenge.reason = format!("unexpected non-ACME API error: {why}");
+}
+
+/// What it means for the challenges of an authorization that the CA refuses to show it.
+pub(in crate::controller) fn authorization_refused(
+    order: &mut Order,
+    authorization_url: &str,
+    error: &EffectError,
+) {
+    let undecided = |c: &&mut Challenge| {
+        c.spec.authorization_url == authorization_url && c.phase != Phase::Final
+    };
+    for challenge in order.challenges.iter_mut().filter(undecided) {
+        match error.problem() {
+            None if matches!(error.kind(), CauseKind::Unusable | CauseKind::Local) => {
+                unusable(challenge, &error.to_string());
+            }
+            problem => {
+                let malformed = problem.is_some_and(|p| p.short_kind() == "malformed");
+                challenge.phase = Phase::Final;
+                challenge.state = if malformed {
+                    AuthorizationState::Expired
+                } else {
+                    AuthorizationState::Errored
+                };
+                challenge.problem = problem.cloned();
+                challenge.reason = format!("Failed to fetch authorization: {error}");
+            }
+        }
+    }
+}
+
+/// What an authorization says of the challenge that answers it. The state kept is the
+/// authorization's, the error the challenge's own.
+pub(in crate::controller) fn authorization_seen(
+    run: &Run,
+    order: &mut Order,
+    authorization_url: &str,
+    seen: &AuthorizationSeen,
+    now: Timestamp,
+) -> Record {
+    let order_is_invalid = order.state == OrderState::Invalid;
+    let found = order
+        .challenges
+        .iter_mut()
+        .find(|c| c.spec.authorization_url == authorization_url && c.phase != Phase::Final);
+    let Some(challenge) = found else { return Record::default() };
+    let own = seen.seen.iter().find(|(url, _)| *url == challenge.spec.url).map(|(_, seen)| seen);
+    let problem = own.and_then(|own| own.problem.clone());
+    let state = seen.state.clone();
+    if state == AuthorizationState::Valid || state.is_failure() {
+        return settle(challenge, &ChallengeSeen { state, problem }, now);
+    }
+    challenge.state = state;
+    let attempt = run.attempt(&challenge.spec.url);
+    let (is_out, is_counted) = (attempt.answer == Answer::Out, attempt.accept_tries > 0);
+    let mut record = Record::default();
+    match (challenge.phase, own) {
+        (Phase::Accepting, Some(own)) if own.state != AuthorizationState::Pending => {
+            challenge.phase = Phase::Accepted;
+            record = left_pending::absorb(challenge, own, is_out, now);
+        }
+        (Phase::Accepting, Some(own)) if own.problem.is_some() => {
+            // An earlier run told the CA, and was cut off before it could count that.
+            if !is_counted {
+                left_pending::told(challenge, now);
+            }
+            record = left_pending::absorb(challenge, own, is_out, now);
+        }
+        (Phase::Accepted, Some(own)) => {
+            record = left_pending::absorb(challenge, own, is_out, now);
+        }
+        // Asking again would be answered in the same way, at once and for ever.
+        (Phase::Accepting, None) => {
+            unusable(challenge, "challenge was not present in authorization");
+        }
+        (
+            Phase::Queued
+            | Phase::Requeued
+            | Phase::Presenting
+            | Phase::SelfChecking
+            | Phase::Accepting
+            | Phase::Accepted
+            | Phase::Final,
+            _,
+        ) => {}
+    }
+    if order_is_invalid {
+        // Another name of the same order was refused; this one was not looked at to the end.
+        challenge.phase = Phase::Final;
+    }
+    record
+}
+
+/// A clean-up that is done, or one that is left to the next run, with a warning that names it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
+pub fn absorb_clean_up(
+    snapshot: &mut Snapshot,
+    order: &str,
+    url: &str,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let attempt = snapshot.run.attempt_mut(url);
+    if outcome == Outcome::CleanedUp {
+        attempt.answer = Answer::NotOut;
+    } else {
+        attempt.clean_up_failed = true;
+    }
+    let found = snapshot.retired.iter().chain(&snapshot.order).find(|o| o.name == order);
+    let Some(order) = found else {
+        return Err(IllegalOutcome::new("no order", &outcome));
+    };
+    let mut order = order.clone();
+    let Some(challenge) = order.challenges.iter_mut().find(|c| c.spec.url == url) else {
+        return Err(IllegalOutcome::new("no challenge", &outcome));
+    };
+    match outcome {
+        Outcome::CleanedUp => {
+            challenge.clean_up = CleanUp::Done;
+            Ok(Record::of(Change::Order(Box::new(order))))
+        }
+        Outcome::Failed(error) => {
+            let message = match &challenge.target {
+                Some(target) => {
+                    format!("Error cleaning up challenge: {target} is left there: {error}")
+                }
+                None => format!("Error cleaning up challenge: {error}"),
+            };
+            Ok(Record::default().warning(now, Reason::CleanUpError, message))
+        }
+        other => Err(IllegalOutcome::new("clean-up owed", &other)),
+    }
+}

@@ -1,0 +1,253 @@
+//! What an outcome means for an order: a total match on (effect, outcome).
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::end::{fail, finish};
+use crate::controller::run::FINALIZE_TRIES;
+use crate::controller::{
+    Change, Effect, EffectError, IllegalOutcome, OrderSeen, Outcome, Poll, Record, Run, Snapshot,
+    challenge,
+};
+use crate::resource::{
+    Authorization, CauseKind, Challenge, Deed, Order, OrderState, Phase, Reason,
+};
+
+/// How often the certificate is asked for again when the CA does not have it yet.
+const DOWNLOAD_TRIES: u32 = 12;
+
+/// What the outcome of `CreateOrder`, `ReadOrder`, `Finalize` or `Download` means.
+pub fn absorb(
+    snapshot: &mut Snapshot,
+    effect: &Effect,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let Some(mut order) = snapshot.current_order().cloned() else {
+        return Err(IllegalOutcome::new("no order", &outcome));
+    };
+    match (effect, outcome) {
+        (Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize, Outcome::Order(mut seen)) => {
+            run_after_look(&mut snapshot.run, effect, &seen, now);
+            if ran_out(snapshot, effect, &order, &seen, now) {
+                seen.state = OrderState::Expired;
+                finish(&mut order);
+            }
+            let newly_valid = settle_authorizations(&mut order, &seen);
+            follow(&mut order, *seen, effect);
+            let mut record = Record::of(Change::Order(Box::new(order)));
+            for identifier in newly_valid {
+                let message = format!("Domain \"{identifier}\" verified");
+                record = record.normal(now, Reason::DomainVerified, message);
+            }
+            Ok(record)
+        }
+        (Effect::Download, Outcome::Certificate { pem, .. }) => {
+            order.certificate = Some(pem);
+            order.state = OrderState::Valid;
+            order.deed = Deed::Nothing;
+            Ok(Record::of(Change::Order(Box::new(order))).normal(
+                now,
+                Reason::Complete,
+                "Order completed successfully",
+            ))
+        }
+        (_, Outcome::Failed(error)) => Ok(refusal(&mut snapshot.run, order, effect, &error, now)),
+        (_, other) => Err(IllegalOutcome::new(format!("{:?}", order.deed), &other)),
+    }
+}
+
+/// What the order, as the CA shows it, means for this run.
+fn run_after_look(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
+    run.order_was_seen |= !seen.state.is_failure();
+    let pause_ends = |looks| now.checked_add(Poll::pause(looks, seen.retry_after)).ok();
+    if *effect == Effect::ReadOrder {
+        let looks = run.poll.looks.saturating_add(1);
+        run.poll = if matches!(seen.state, OrderState::Ready | OrderState::Valid) {
+            Poll::default()
+        } else {
+            Poll { looks, not_before: pause_ends(looks) }
+        };
+        run.order_is_known = true;
+        return;
+    }
+    run.note_answer(now);
+    if *effect == Effect::Finalize {
+        run.finalize_tries += 1;
+        let earliest = now.checked_add(run.first_pause()).ok();
+        run.poll = Poll { looks: 0, not_before: earliest.max(pause_ends(0)) };
+    } else {
+        run.ordered = true;
+        run.order_is_known = true;
+    }
+}
+
+/// What a refusal means for this run. A server that cannot be reached is not asked again in it;
+/// every other answer is in the order's own record.
+fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: Timestamp) {
+    let mut is_over = error.kind() == CauseKind::Transient;
+    if *effect == Effect::Finalize {
+        run.finalize_tries += 1;
+        run.finalize_refusal = Some(error.clone());
+        run.order_is_known = false;
+        run.poll = Poll::default();
+        // A CA that is away has refused nothing: the next run goes on with the order.
+        is_over &= run.finalize_tries >= FINALIZE_TRIES;
+    } else if *effect == Effect::Download {
+        // A CA may need a moment between "valid" and handing out the certificate.
+        let looks = run.poll.looks.saturating_add(1);
+        let pause = Poll::pause(looks, error.retry_after);
+        run.poll = Poll { looks, not_before: now.checked_add(pause).ok() };
+        is_over |= error.kind() == CauseKind::Gone;
+        is_over &= looks >= DOWNLOAD_TRIES;
+    } else if *effect == Effect::CreateOrder {
+        run.ordered = true;
+    } else {
+        run.order_is_known = true;
+    }
+    if is_over {
+        run.trouble = Some((effect.doing(), error.clone()));
+    }
+}
+
+/// Whether an order is invalid for having expired before this run looked, when the CA was never
+/// told to look: RFC 8555 section 7.1.6 has no other word for it, and it says nothing about the
+/// names.
+fn ran_out(
+    snapshot: &Snapshot,
+    effect: &Effect,
+    order: &Order,
+    seen: &OrderSeen,
+    now: Timestamp,
+) -> bool {
+    let run = &snapshot.run;
+    let was_asked = |c: &Challenge| matches!(c.phase, Phase::Accepting | Phase::Accepted);
+    *effect == Effect::ReadOrder
+        && matches!(order.deed, Deed::Authorize | Deed::Solve)
+        && !order.challenges.iter().any(was_asked)
+        && seen.state == OrderState::Invalid
+        && !run.ordered
+        && !run.order_was_seen
+        && seen.expires.or(order.expires).is_some_and(|expires| expires <= now)
+}
+
+/// Challenges whose order has gone past pending are proven, whatever was last seen of them.
+fn settle_authorizations(order: &mut Order, seen: &OrderSeen) -> Vec<String> {
+    let proven =
+        matches!(seen.state, OrderState::Ready | OrderState::Processing | OrderState::Valid);
+    if !proven {
+        return Vec::new();
+    }
+    let mut verified = Vec::new();
+    for challenge in order.challenges.iter_mut().filter(|c| c.phase != Phase::Final) {
+        verified.push(challenge::verified(challenge));
+    }
+    verified
+}
+
+/// Takes over what the CA says, and names the deed that follows from it.
+fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
+    let OrderSeen {
+        url,
+        state,
+        authorizations,
+        finalize_url,
+        certificate_url,
+        expires,
+        problem,
+        ..
+    } = seen;
+    order.url.get_or_insert(url);
+    order.finalize_url.get_or_insert(finalize_url);
+    if order.certificate_url.is_none() {
+        order.certificate_url = certificate_url;
+    }
+    order.expires = expires.or(order.expires);
+    if order.authorizations.is_empty() {
+        order.authorizations = authorizations.into_iter().map(unread).collect();
+    }
+    order.deed = match &state {
+        OrderState::Pending | OrderState::Unknown | OrderState::Other(_) => match order.deed {
+            Deed::Create => Deed::Authorize,
+            // A server that does not say ready in time is asked again.
+            Deed::Finalize if matches!(effect, Effect::Finalize) => Deed::Await,
+            Deed::Authorize
+            | Deed::Solve
+            | Deed::Finalize
+            | Deed::Await
+            | Deed::Download
+            | Deed::Nothing => order.deed,
+        },
+        OrderState::Ready => Deed::Finalize,
+        OrderState::Processing => Deed::Await,
+        OrderState::Valid => Deed::Download,
+        // The challenges' own errors are read before it is final.
+        OrderState::Invalid if order.deed == Deed::Solve => Deed::Solve,
+        OrderState::Invalid | OrderState::Expired | OrderState::Errored => Deed::Nothing,
+    };
+    if state.is_failure() {
+        order.reason = match &problem {
+            Some(problem) => problem.to_string(),
+            None => format!("the CA says the order is {}", state.as_str()),
+        };
+        order.problem = problem;
+    }
+    // An order is invalid for good only once its challenges have been asked why.
+    order.state = state;
+}
+
+fn unread(url: String) -> Authorization {
+    Authorization {
+        url,
+        identifier: None,
+        wildcard: false,
+        initial_state: None,
+        challenges: Arc::default(),
+    }
+}
+
+/// A refusal: look at the server where the deed may have been done already, else the end.
+pub(super) fn refusal(
+    run: &mut Run,
+    mut order: Order,
+    effect: &Effect,
+    error: &EffectError,
+    now: Timestamp,
+) -> Record {
+    run_after_refusal(run, effect, error, now);
+    let not_ready = error.problem().is_some_and(|p| p.short_kind() == "orderNotReady");
+    let conflict = error.problem().and_then(|p| p.status).is_some_and(|s| s == 403);
+    match (effect, error.kind()) {
+        (Effect::ReadOrder, CauseKind::Gone) => order.state = OrderState::Expired,
+        (Effect::Finalize, CauseKind::Transient | CauseKind::Gone) => {
+            order.deed = Deed::Await;
+            return Record::of(Change::Order(Box::new(order)));
+        }
+        (Effect::Finalize, CauseKind::Refused) if not_ready || conflict => {
+            order.deed = Deed::Await;
+            return Record::of(Change::Order(Box::new(order)));
+        }
+        // The certificate is not there yet, the reply may be lost, or the server is away: nothing
+        // is known, nothing changes.
+        (Effect::Download, CauseKind::Gone)
+        | (_, CauseKind::Transient | CauseKind::State | CauseKind::Precondition) => {
+            return Record::default();
+        }
+        (
+            _,
+            CauseKind::Refused
+            | CauseKind::Unusable
+            | CauseKind::Denied
+            | CauseKind::Program
+            | CauseKind::Local
+            | CauseKind::Gone,
+        ) => order.state = OrderState::Errored,
+    }
+    fail(&mut order, error.failure(effect.doing()));
+    if let Effect::ReadAuthorization { url } = effect {
+        challenge::authorization_refused(&mut order, url, error);
+    }
+    finish(&mut order);
+    Record::of(Change::Order(Box::new(order)))
+}

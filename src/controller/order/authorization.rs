@@ -1,0 +1,169 @@
+//! What an authorization that was read means.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::absorb::refusal;
+use super::end::finish;
+use crate::controller::{
+    AuthorizationSeen, Change, Effect, IllegalOutcome, Outcome, Record, Run, Snapshot, challenge,
+};
+use crate::resource::{
+    AuthorizationState, Challenge, ChallengeSpec, CleanUp, Deed, Order, OrderState, Phase, Reason,
+    pick_solver,
+};
+
+/// What an authorization that was read means: for an order that is being authorized, and for a
+/// challenge whose verdict is asked for.
+pub fn absorb_authorization(
+    snapshot: &mut Snapshot,
+    url: &str,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
+    let Some(mut order) = snapshot.current_order().cloned() else {
+        return Err(IllegalOutcome::new("no order", &outcome));
+    };
+    if let Outcome::Authorization(seen) = &outcome {
+        attempts_after(&mut snapshot.run, &order, url, seen, now);
+    }
+    match (order.deed, outcome) {
+        (Deed::Authorize, Outcome::Authorization(seen)) => {
+            let mut record = authorization_read(snapshot, &mut order, url, &seen, now);
+            if order.authorizations.iter().all(|a| a.identifier.is_some())
+                && order.deed == Deed::Authorize
+            {
+                order.deed = Deed::Solve;
+            }
+            record.changes.push(Change::Order(Box::new(order)));
+            Ok(record)
+        }
+        (_, Outcome::Authorization(seen)) => {
+            let record = challenge::authorization_seen(&snapshot.run, &mut order, url, &seen, now);
+            let all_final = order.challenges.iter().all(|c| c.phase == Phase::Final);
+            if order.state == OrderState::Invalid && all_final {
+                order.deed = Deed::Nothing;
+            }
+            Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
+        }
+        (_, Outcome::Failed(error)) => {
+            let effect = Effect::ReadAuthorization { url: url.to_owned() };
+            Ok(refusal(&mut snapshot.run, order, &effect, &error, now))
+        }
+        (deed, other) => Err(IllegalOutcome::new(format!("{deed:?}"), &other)),
+    }
+}
+
+/// What it means for this run. A challenge that the CA still calls pending has not been told to
+/// look.
+fn attempts_after(
+    run: &mut Run,
+    order: &Order,
+    url: &str,
+    seen: &AuthorizationSeen,
+    now: Timestamp,
+) {
+    for challenge in order.challenges.iter().filter(|c| c.spec.authorization_url == url) {
+        let attempt = run.attempt_mut(&challenge.spec.url);
+        attempt.looked = Some(now);
+        let own = seen.seen.iter().find(|(url, _)| *url == challenge.spec.url);
+        let Some((_, own)) = own else { continue };
+        let was_unsure = std::mem::take(&mut attempt.is_unsure);
+        if was_unsure && own.state != AuthorizationState::Pending {
+            attempt.accept_tries = 0;
+        }
+        challenge::forget_the_look_in_vain(attempt, own);
+    }
+}
+
+/// Notes what was read, and makes the challenge that answers it, unless it is valid already.
+fn authorization_read(
+    snapshot: &Snapshot,
+    order: &mut Order,
+    url: &str,
+    seen: &AuthorizationSeen,
+    now: Timestamp,
+) -> Record {
+    if let Some(authorization) = order.authorizations.iter_mut().find(|a| a.url == url) {
+        authorization.identifier = Some(seen.identifier.clone());
+        authorization.wildcard = seen.wildcard;
+        authorization.initial_state = Some(seen.state.clone());
+        authorization.challenges = seen.challenges.iter().map(|(o, _)| o.clone()).collect();
+    }
+    if seen.state == AuthorizationState::Valid || already_challenged(order, url) {
+        return Record::default();
+    }
+    let name = asked_name(seen);
+    match new_challenge(snapshot, order, url, seen) {
+        Ok(challenge) => {
+            let number = order.challenges.len() + 1;
+            let resource = format!("{}-{number}", order.name);
+            let message =
+                format!("Created Challenge resource \"{resource}\" for domain \"{name}\"");
+            order.challenges.push(challenge);
+            Record::default().normal(now, Reason::Created, message)
+        }
+        Err(why) => {
+            order.state = OrderState::Errored;
+            order.reason = format!("{name}: {why}");
+            finish(order);
+            Record::default().warning(now, Reason::Solver, order.reason.clone())
+        }
+    }
+}
+
+fn already_challenged(order: &Order, url: &str) -> bool {
+    order.challenges.iter().any(|c| c.spec.authorization_url == url)
+}
+
+fn asked_name(seen: &AuthorizationSeen) -> String {
+    if seen.wildcard { format!("*.{}", seen.identifier) } else { seen.identifier.to_string() }
+}
+
+fn new_challenge(
+    snapshot: &Snapshot,
+    order: &Order,
+    url: &str,
+    seen: &AuthorizationSeen,
+) -> Result<Challenge, String> {
+    let name = asked_name(seen);
+    if !order.spec.identifiers.iter().any(|identifier| identifier.to_string() == name) {
+        return Err("the CA wants proof for a name that was not ordered".to_owned());
+    }
+    if seen.state.is_failure() {
+        return Err(format!("the CA says the authorization is {}", seen.state.as_str()));
+    }
+    let offered: Vec<_> = seen.challenges.iter().map(|(offered, _)| offered.kind.clone()).collect();
+    let labels = &snapshot.certificate.metadata.labels;
+    let solvers = &snapshot.issuer.acme.solvers;
+    let solver = pick_solver(solvers, &seen.identifier, seen.wildcard, labels, &offered)
+        .ok_or("no configured challenge solvers can be used for this challenge")?;
+    let kind = solver.challenge_type();
+    let (offered, key) = seen
+        .challenges
+        .iter()
+        .find(|(offered, _)| offered.kind == kind)
+        .ok_or("the CA does not offer the solver's challenge type")?;
+    Ok(Challenge {
+        spec: Arc::new(ChallengeSpec {
+            authorization_url: url.to_owned(),
+            kind,
+            url: offered.url.clone(),
+            identifier: seen.identifier.clone(),
+            wildcard: seen.wildcard,
+            token: offered.token.clone(),
+            key: key.clone(),
+            solver: solver.clone(),
+        }),
+        phase: Phase::Queued,
+        state: seen.state.clone(),
+        reason: String::new(),
+        problem: None,
+        check: None,
+        accepts: None,
+        presented_at: None,
+        target: None,
+        clean_up: CleanUp::NotOwed,
+    })
+}

@@ -1,0 +1,50 @@
+//! What the certificates of one run share.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use crate::engine::ports::Store;
+use crate::engine::schedule::Schedule;
+use crate::engine::session::Task;
+
+/// What the certificates of one run share.
+pub(in crate::engine) struct Shared<'a, C, S: Store> {
+    pub(in crate::engine) schedule: &'a Schedule<'a, C, S>,
+    pub(in crate::engine) accounts: &'a AccountGates,
+    pub(in crate::engine) reloads: &'a Reloads,
+}
+
+impl<C, S: Store> Clone for Shared<'_, C, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C, S: Store> Copy for Shared<'_, C, S> {}
+
+/// One certificate at a time works on an account, in this process; the file lock keeps others out.
+#[derive(Default)]
+pub(in crate::engine) struct AccountGates {
+    gates: RefCell<HashMap<String, Arc<Mutex<()>>>>,
+    /// Accounts that the CA had forgotten and that were made again in this run: once is enough.
+    pub(super) renewed: RefCell<HashSet<String>>,
+}
+
+impl AccountGates {
+    pub(super) fn gate(&self, id: &str) -> Arc<Mutex<()>> {
+        Arc::clone(self.gates.borrow_mut().entry(id.to_owned()).or_default())
+    }
+}
+
+/// Which programs are to be run at the end, and for which certificates.
+#[derive(Default)]
+pub(in crate::engine) struct Reloads(pub(super) RefCell<BTreeMap<String, Vec<Task>>>);
+
+impl Reloads {
+    pub(super) fn ask(&self, program: String, task: &Task) {
+        self.0.borrow_mut().entry(program).or_default().push(task.clone());
+    }
+}

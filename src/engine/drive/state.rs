@@ -1,0 +1,183 @@
+//! One certificate's work under way: what is known, which effects are in flight, and what they
+//! bring.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+
+use super::shared::Shared;
+use crate::controller::{Effect, EffectError, Outcome, absorb};
+use crate::engine::goal::Goal;
+use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
+use crate::engine::run::Engine;
+use crate::engine::session::{Session, Task};
+use crate::resource::{Cause, Doing};
+
+/// Outcomes that come in quick succession are written together: those of this long, or of four
+/// times what the last write took, so that a slow disk does not get most of the run.
+const GATHER: SignedDuration = SignedDuration::from_millis(20);
+/// The longest that an outcome waits for others.
+const GATHER_MOST: SignedDuration = SignedDuration::from_millis(500);
+
+pub(super) struct Drive<'a, C, S: Store, P, O> {
+    pub(super) engine: &'a Engine<'a, C, S, P, O>,
+    pub(super) shared: Shared<'a, C, S>,
+    pub(super) task: &'a Task,
+    pub(super) session: Session<'a, S>,
+    /// The effects under way: one that is asked for again is not begun again.
+    in_flight: HashSet<Effect>,
+    pub(super) effects: FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>,
+    /// A wait that began with the deadline's clock: no jump of the wall clock moves it.
+    pub(super) deadline: Option<LocalBoxFuture<'a, ()>>,
+    pub(super) extended: bool,
+    pub(super) hits_seen: u64,
+    /// When to look around again, whatever happens.
+    pub(super) look_at: Option<Timestamp>,
+    gather: SignedDuration,
+    /// Another pair is live than the one that was loaded.
+    is_outdated: bool,
+    pub(super) revision_before: Option<u32>,
+}
+
+impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
+    pub(super) fn new(
+        engine: &'a Engine<'a, C, S, P, O>,
+        shared: Shared<'a, C, S>,
+        task: &'a Task,
+        session: Session<'a, S>,
+    ) -> Self {
+        Self {
+            engine,
+            shared,
+            task,
+            session,
+            in_flight: HashSet::new(),
+            effects: FuturesUnordered::new(),
+            deadline: None,
+            extended: false,
+            hits_seen: 0,
+            look_at: None,
+            gather: GATHER,
+            is_outdated: false,
+            revision_before: None,
+        }
+    }
+
+    /// Reads everything again when another pair was made live. What happened in this run stays.
+    pub(super) async fn refresh(&mut self) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.is_outdated) {
+            return Ok(());
+        }
+        self.flush().await?;
+        let (now, intervals) = (self.engine.clock.now(), self.engine.options.intervals);
+        let mut session = Session::load(self.engine.store, self.task, intervals, now).await?;
+        session.snapshot.run = std::mem::take(&mut self.session.snapshot.run);
+        session.is_lost |= self.session.is_lost;
+        session.lock_timeout = self.session.lock_timeout;
+        self.session = session;
+        Ok(())
+    }
+
+    /// Each effect may run twice: what is needed still is begun again.
+    pub(super) fn drop_effects(&mut self) {
+        self.effects.clear();
+        self.in_flight = HashSet::new();
+    }
+
+    pub(super) fn start(&mut self, effects: Vec<Effect>) {
+        let fresh: Vec<Effect> =
+            effects.into_iter().filter(|effect| self.in_flight.insert(effect.clone())).collect();
+        if fresh.is_empty() {
+            return;
+        }
+        let now = self.engine.clock.now();
+        for effect in &fresh {
+            self.session.snapshot.run.note_begin(effect, now);
+        }
+        let snapshot = Rc::new(self.session.snapshot.clone());
+        for effect in fresh {
+            self.engine.observer.stage(&self.session.name, effect.stage());
+            let performed = self.engine.performer.perform(Rc::clone(&snapshot), effect.clone());
+            self.effects.push(performed.map(move |outcome| (effect, outcome)).boxed_local());
+        }
+    }
+
+    /// Absorbs an outcome, and those that come right behind it.
+    pub(super) async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
+        self.absorb(&effect, outcome);
+        if effect == Effect::CreateOrder {
+            // Its URL is stored right away: without it the next run would have to order again.
+            return;
+        }
+        let clock = self.engine.clock;
+        let window = clock.sleep(self.gather).fuse();
+        futures_util::pin_mut!(window);
+        while !self.effects.is_empty() {
+            let more = tokio::select! {
+                biased;
+                more = self.effects.next() => more,
+                () = &mut window => None,
+            };
+            match more {
+                Some((effect, outcome)) => self.absorb(&effect, outcome),
+                None => return,
+            }
+        }
+    }
+
+    pub(super) fn absorb(&mut self, effect: &Effect, outcome: Outcome) {
+        self.in_flight.remove(effect);
+        let now = self.engine.clock.now();
+        let is_done = outcome == Outcome::Done;
+        match absorb(&mut self.session.snapshot, effect, outcome, now) {
+            Ok(record) => {
+                self.is_outdated |= is_done
+                    && matches!(effect, Effect::SwitchBack { .. } | Effect::RestoreLinks { .. });
+                self.session.apply(record);
+            }
+            Err(illegal) => {
+                tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
+                let error = EffectError::new(Cause::Local { message: illegal.to_string() });
+                self.session.snapshot.run.trouble = Some((Doing::Nothing, error));
+            }
+        }
+    }
+
+    pub(super) async fn flush(&mut self) -> Result<(), StoreError> {
+        // What there would be to say of an account belongs to no certificate's journal.
+        if let Goal::Account(_) = self.task.goal {
+            return self.session.flush_without_journal().await;
+        }
+        let begun = self.engine.clock.now();
+        for event in self.session.flush().await? {
+            self.engine.observer.event(&self.session.name, &event);
+        }
+        let took = begun.duration_until(self.engine.clock.now());
+        self.gather = gather_after(took);
+        Ok(())
+    }
+}
+
+/// How long to gather when the last write took this long.
+fn gather_after(took: SignedDuration) -> SignedDuration {
+    took.saturating_mul(4).clamp(GATHER, GATHER_MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_disk_is_written_to_less_often() {
+        let millis = SignedDuration::from_millis;
+        let cases = [(-7, 20), (0, 20), (5, 20), (10, 40), (100, 400), (3_600_000, 500)];
+        for (took, gathered) in cases {
+            assert_eq!(gather_after(millis(took)), millis(gathered), "{took} ms");
+        }
+        assert_eq!(gather_after(SignedDuration::MAX), GATHER_MOST);
+    }
+}

@@ -1,0 +1,28 @@
+//! Why a keystore cannot be made, and the random bytes that it is made with.
+
+use thiserror::Error;
+
+/// Why a keystore cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum KeystoreError {
+    /// A Java keystore counts its texts with 16 bits.
+    #[error("an alias of {bytes} bytes is too long")]
+    AliasTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The library refused.
+    #[error("the cryptographic library could not {deed}")]
+    Library {
+        /// What it was asked to do.
+        deed: &'static str,
+    },
+}
+
+/// Fills an array with random bytes.
+pub(super) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], KeystoreError> {
+    let mut bytes = [0; LENGTH];
+    let deed = "draw random bytes";
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| KeystoreError::Library { deed })?;
+    Ok(bytes)
+}

@@ -1,0 +1,28 @@
+//! A DNS server.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+/// A server that can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DnsServer {
+    /// Over UDP and TCP.
+    Address(SocketAddr),
+    /// The URL of a DNS-over-HTTPS service.
+    Https(String),
+}
+
+impl fmt::Display for DnsServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Https(url) => url.fmt(f),
+        }
+    }
+}
+
+impl From<SocketAddr> for DnsServer {
+    fn from(address: SocketAddr) -> Self {
+        Self::Address(address)
+    }
+}

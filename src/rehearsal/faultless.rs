@@ -1,0 +1,75 @@
+//! What stands in the place of `faults` in a build without the feature `testing`: nothing goes
+//! wrong on order.
+
+use bytes::Bytes;
+use http::Response;
+use jiff::Timestamp;
+use rcgen::PublicKeyData;
+
+use super::Shared;
+use super::authorization::AuthorizationStatus;
+use super::dispatch::Before;
+use super::issue::{Hierarchy, Leaf};
+use super::log::RequestKind;
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// The body of an answer.
+pub(super) type Answer = http_body_util::Full<Bytes>;
+
+/// No rules of misbehaviour.
+#[derive(Clone, Debug, Default)]
+pub struct Faults;
+
+impl Faults {
+    pub(super) fn before(
+        &self,
+        _: &Shared,
+        _: RequestKind,
+        _is_post: bool,
+        _names: &[String],
+    ) -> impl Future<Output = Before> + use<> {
+        std::future::ready(Before::default())
+    }
+
+    pub(super) fn on_reply(
+        &self,
+        _: &Shared,
+        _: RequestKind,
+        _names: &[String],
+        reply: Reply,
+    ) -> (Vec<&'static str>, Option<Response<Answer>>) {
+        (Vec::new(), Some(reply.into_response().map(Answer::from)))
+    }
+
+    pub(super) fn rejection(&self, _name: &str) -> Option<Problem> {
+        None
+    }
+
+    pub(super) fn initial_status(&self, _name: &str) -> Option<AuthorizationStatus> {
+        None
+    }
+
+    pub(super) fn token(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    pub(super) fn refusal(&self, _name: &str) -> Option<Problem> {
+        None
+    }
+
+    pub(super) fn issue(
+        &self,
+        _: &Hierarchy,
+        _names: &[String],
+        _: &impl PublicKeyData,
+        _: &Leaf,
+        _: Timestamp,
+    ) -> Option<Result<(Vec<u8>, Vec<String>), rcgen::Error>> {
+        None
+    }
+
+    pub(super) fn slow_finalize(&self, _names: &[String]) -> Option<(u32, Option<String>)> {
+        None
+    }
+}

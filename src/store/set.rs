@@ -1,0 +1,61 @@
+//! A set of files of a Secret: its folder's name, its files, and the links that lead to them.
+
+use std::collections::BTreeMap;
+
+use super::folder::{Folder, Guard, text};
+use crate::resource::{SecretFiles, SecretMetadata};
+use crate::store::port::StoreError;
+
+/// The one link that moves.
+pub(super) const DATA: &str = "..data";
+
+/// How the folders of published sets begin.
+pub(super) const REVISION_PREFIX: &str = "..revision-";
+
+/// The files of a published set, unless its metadata cannot be read.
+pub(super) fn read_set(set: &Folder) -> Result<SecretFiles, StoreError> {
+    let files = read_all(set)?;
+    if let Some(Err(error)) = SecretMetadata::of(&files) {
+        let path = text(&set.join(SecretMetadata::FILE));
+        return Err(StoreError::unreadable::<SecretMetadata>(error, path));
+    }
+    Ok(files)
+}
+
+/// All files of a folder of files.
+pub(super) fn read_all(data: &Folder) -> Result<SecretFiles, StoreError> {
+    let mut files = BTreeMap::new();
+    for name in data.entries()? {
+        if !name.starts_with('.')
+            && let Some(bytes) = data.read(&name, guard(&name))?
+        {
+            files.insert(name, bytes);
+        }
+    }
+    Ok(SecretFiles(files))
+}
+
+/// How private a file of a Secret is.
+pub(super) fn guard(name: &str) -> Guard {
+    match name {
+        "tls.crt" | "ca.crt" => Guard::Public,
+        _ => Guard::Secret,
+    }
+}
+
+/// Where the link under a stable name leads.
+pub(super) fn stable_target(name: &str) -> String {
+    format!("{DATA}/{name}")
+}
+
+/// Makes a folder `<prefix><k>`, with the first k that is free.
+pub(super) fn make_numbered(folder: &Folder, prefix: &str) -> Result<String, StoreError> {
+    let mut number: u64 = 0;
+    loop {
+        let name = format!("{prefix}{number}");
+        if folder.make_child(&name)? {
+            return Ok(name);
+        }
+        number = number.saturating_add(1);
+    }
+}

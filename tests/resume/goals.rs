@@ -1,0 +1,147 @@
+//! The other goals than an issuance, killed at every moment, and with each reply lost.
+
+use certctl::controller::RevocationWish;
+use certctl::engine::{AccountWish, Ending, Goal};
+use certctl::resource::{AccountDeed, RevocationReason};
+
+use super::fuse::Fuse;
+use super::scene::{Scene, State};
+use super::world::Trouble;
+use super::{Begin, due_for_renewal, one_name, settle};
+
+/// What reaching a goal comes to, whatever run was killed on the way. Between the killed run and
+/// the next with the same goal cron has run.
+fn reached(begin: Begin, goal: &Goal) -> (State, Scene) {
+    let wanted = begin();
+    let went = wanted.reach(goal, Fuse::endless(), Trouble::default());
+    assert!(!matches!(went.ending, Some(Ending::Failed { .. })), "{:?}", went.ending);
+    settle(&wanted);
+    let moments = went.labels.len();
+    assert!(moments >= 3, "{:#?}", went.labels);
+    for first in 0..moments {
+        for second in (0..moments).step_by(3).map(Some).chain([None]) {
+            let scene = begin();
+            scene.reach(goal, Fuse::at(first), Trouble::default());
+            drop(scene.state());
+            scene.run_freely();
+            if let Some(second) = second {
+                scene.reach(goal, Fuse::at(second), Trouble::default());
+            }
+            reached_by_the_next(&scene, goal, &wanted, &format!("killed at {first} {second:?}"));
+        }
+    }
+    for lost in 0..went.requests {
+        let scene = begin();
+        let trouble = Trouble { lost: Some(lost), ..Trouble::default() };
+        scene.reach(goal, Fuse::endless(), trouble);
+        reached_by_the_next(&scene, goal, &wanted, &format!("reply {lost} lost"));
+    }
+    (wanted.state(), wanted)
+}
+
+fn reached_by_the_next(scene: &Scene, goal: &Goal, wanted: &Scene, what: &str) {
+    scene.reach(goal, Fuse::endless(), Trouble::default());
+    settle(scene);
+    assert_eq!(scene.state(), wanted.state(), "{what}");
+    let revoked = |scene: &Scene| scene.ca.borrow().revoked.len();
+    assert_eq!(revoked(scene), revoked(wanted), "{what}");
+    assert_eq!(scene.ca.borrow().orders.len(), wanted.ca.borrow().orders.len(), "{what}");
+}
+
+fn issued() -> Scene {
+    let scene = one_name();
+    scene.run_freely();
+    scene
+}
+
+fn for_good() -> Goal {
+    Goal::Revoke(Some(RevocationWish {
+        reason: RevocationReason::CessationOfOperation,
+        at_once: true,
+        without_replacement: true,
+        certificate: None,
+    }))
+}
+
+fn asked_to_revoke() -> Scene {
+    let scene = issued();
+    scene.reach(&for_good(), Fuse::endless(), Trouble::default());
+    scene
+}
+
+fn renewed() -> Scene {
+    let scene = due_for_renewal();
+    scene.run_freely();
+    scene
+}
+
+fn with_a_hook() -> Scene {
+    let mut scene = issued();
+    scene.task.certificate.settings.deploy_hook = Some("reload-web".to_owned());
+    scene
+}
+
+fn with_other_contacts() -> Scene {
+    let mut scene = issued();
+    scene.task.issuer.acme.email = "other@example.com".to_owned();
+    scene
+}
+
+#[test]
+fn a_deployment() {
+    let (state, scene) = reached(with_a_hook, &Goal::Deploy);
+    assert!(state.deployed);
+    assert_eq!(scene.ca.borrow().deployments, 1);
+}
+
+#[test]
+fn a_revocation_that_is_asked_for() {
+    let (state, scene) = reached(issued, &for_good());
+    assert_eq!((state.owed_revocations, state.revision), (1, Some(1)));
+    assert!(scene.ca.borrow().revoked.is_empty());
+}
+
+#[test]
+fn a_revocation() {
+    let (state, scene) = reached(asked_to_revoke, &Goal::Revoke(None));
+    assert_eq!((state.owed_revocations, state.revision), (0, Some(1)));
+    assert_eq!(scene.ca.borrow().revoked.len(), 1);
+}
+
+#[test]
+fn a_step_back() {
+    let (state, _) = reached(renewed, &Goal::RollBack(Some(1)));
+    assert_eq!((state.revision, state.live, state.went_back), (Some(1), Some(1), true));
+}
+
+#[test]
+fn a_registration() {
+    let (state, scene) = reached(one_name, &Goal::Account(AccountWish::Registered));
+    super::issued(1, &state);
+    assert_eq!(scene.ca.borrow().accounts.len(), 1);
+}
+
+#[test]
+fn a_change_of_contacts() {
+    let (state, _) = reached(with_other_contacts, &Goal::Account(AccountWish::Updated));
+    assert_eq!(state.account, Some(AccountDeed::Nothing));
+}
+
+#[test]
+fn the_end_of_an_account_and_another_in_its_place() {
+    let goal = Goal::Account(AccountWish::Deactivated);
+    let (state, _) = reached(issued, &goal);
+    assert_eq!((state.account, state.accounts), (Some(AccountDeed::Deactivated), 0));
+    // Whatever was left of the old one, the next issuance registers another.
+    let moments = issued().reach(&goal, Fuse::endless(), Trouble::default()).labels.len();
+    for moment in 0..=moments {
+        let scene = issued();
+        scene.reach(&goal, Fuse::at(moment), Trouble::default());
+        if scene.state().account != Some(AccountDeed::Deactivated) {
+            scene.reach(&goal, Fuse::endless(), Trouble::default());
+        }
+        scene.wait_for_renewal();
+        let ending = scene.run_freely();
+        assert!(matches!(ending, Ending::Issued(_)), "killed at {moment}: {ending:?}");
+    }
+}
