@@ -32,7 +32,8 @@
 //! | `rehearsal` | `pki`, `resource`, `solver` |
 //! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store` |
 //! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `resource`, `solver`, `store` |
-//! | `cli` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `resource`, `solver`, `store`, `workspace` |
+//! | `report` | `controller`, `engine`, `resource` |
+//! | `cli` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `report`, `resource`, `solver`, `store`, `workspace` |
 //! | `main` | `cli` |
 
 // The nouns.
@@ -65,6 +66,9 @@ pub mod rehearsal;
 
 // What a verb works on, read once; and what it does, as functions that return data.
 pub mod workspace;
+
+// What came of a certificate in a run; its encoders are in `cli`.
+pub mod report;
 
 // Talking to people.
 pub mod cli;

@@ -9,7 +9,6 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::output::escape;
 use super::remark::{Level, Remark};
-use super::result::class_word;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::work::{open, targets};
@@ -60,7 +59,9 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
                 accounts.iter().map(|(account, key)| page(account, key.as_ref())).collect();
             shell.output.data(&pages.join("\n"))?;
             if pages.is_empty() {
-                shell.output.talk("no account is known; `certctl account register` makes one");
+                shell
+                    .output
+                    .talk(Level::Info, "no account is known; `certctl account register` makes one");
             }
         }
         Format::Name | Format::Prometheus => {
@@ -198,7 +199,7 @@ fn tell(
                     format!("{name}: {url} deactivated; the next issuance registers another")
                 }
             };
-            shell.output.talk(&text);
+            shell.output.talk(Level::Info, &text);
             exit::Ending::Changed
         }
         Err(error) => {
@@ -207,7 +208,7 @@ fn tell(
             let class = error.cause.class();
             let remark = Remark::new(Level::Error, format!("error: {name}: {message}"), &message)
                 .with("issuer", issuer.metadata.key().to_string())
-                .with("class", class_word(class));
+                .with("class", class.word());
             shell.output.tell(&remark);
             exit::Ending::Failed(class)
         }

@@ -4,6 +4,7 @@ use super::args::ForgetArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::orphans::place;
+use super::remark::Level;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::work::open;
@@ -32,7 +33,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
                     let (order, left) = (&order.name, left.join("; "));
                     shell
                         .output
-                        .talk(&format!("warning: order {order} may have left behind: {left}"));
+                        .talk(Level::Warn, &format!("order {order} may have left behind: {left}"));
                 }
             }
             let record = records.iter().find(|(known, _)| known == &name);
@@ -46,7 +47,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
                 }
                 Some(_) | None => String::new(),
             };
-            shell.output.talk(&format!("{name} forgotten{files}"));
+            shell.output.talk(Level::Info, &format!("{name} forgotten{files}"));
         }
         Ok(ExitCode::Done)
     })

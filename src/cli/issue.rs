@@ -8,6 +8,7 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::orphans;
 use super::output;
+use super::remark::Level;
 use super::revocations;
 use super::run::{conclude, endings_of, on_one_thread, run};
 use super::shell::Shell;
@@ -106,7 +107,7 @@ pub(crate) async fn work_on(
         return nothing_found(shell, workspace.records().len());
     }
     if tasks.is_empty() && !has_errors {
-        shell.output.talk("nothing to do: no Certificate is meant by these arguments");
+        shell.output.talk(Level::Info, "nothing to do: no Certificate is meant by these arguments");
         return Ok(ExitCode::Done);
     }
     tasks.iter_mut().for_each(adapt);
@@ -132,7 +133,7 @@ pub(crate) async fn work_on(
         Err(error) if code == ExitCode::Done => Err(error),
         Err(error) => {
             // How the certificates ended is worth more than this.
-            shell.output.talk(&format!("warning: {error}"));
+            shell.output.talk(Level::Warn, &format!("{error}"));
             Ok(code)
         }
         Ok(()) => Ok(code),
@@ -183,7 +184,7 @@ fn tell_empty(
     // A file with the issuer of the others is as it should be.
     for path in empty.iter().filter(|path| !holds_anything(loaded, path)) {
         let path = output::escape(&path.to_string_lossy()).into_owned();
-        shell.output.talk(&format!("warning: nothing of use in {path}"));
+        shell.output.talk(Level::Warn, &format!("nothing of use in {path}"));
     }
     Ok(())
 }
@@ -213,11 +214,14 @@ fn tell_moves(tasks: &[Task], records: &[(NamespacedName, CertificateRecord)]) {
 /// Warns of certificates whose manifest is gone.
 pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
     for (name, manifest) in orphans {
-        shell.output.talk(&format!(
-            "warning: {name}: its manifest {} is gone; it is not renewed any more\n  \
+        shell.output.talk(
+            Level::Warn,
+            &format!(
+                "{name}: its manifest {} is gone; it is not renewed any more\n  \
              certctl forget {name} ends its management",
-            output::escape(&manifest.to_string_lossy())
-        ));
+                output::escape(&manifest.to_string_lossy())
+            ),
+        );
     }
 }
 

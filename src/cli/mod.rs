@@ -170,7 +170,11 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
 
 /// Prints what was done, for programs.
 fn told(code: ExitCode, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    result::print(shell).map(|()| code)
+    if shell.wants_document() {
+        let text = document::text(&shell.results, shell.global.format())?;
+        shell.output.data(&text)?;
+    }
+    Ok(code)
 }
 
 /// Prints what clap has to say: help and version on stdout, a refusal on stderr.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::error::CliError;
+use super::remark::Level;
 use super::run::run;
 use super::shell::Shell;
 use crate::resource::{Challenge, ChallengeType, NamespacedName, Order};
@@ -39,11 +40,14 @@ fn tell(shell: &mut Shell, name: &NamespacedName, orders: &[Order]) {
     let what: Vec<String> =
         orders.iter().flat_map(|order| &order.challenges).filter_map(place).collect();
     if !what.is_empty() {
-        shell.output.talk(&format!(
-            "warning: {name}: left by a run that was cut off: {}\n  its Certificate and Issuer \
+        shell.output.talk(
+            Level::Warn,
+            &format!(
+                "{name}: left by a run that was cut off: {}\n  its Certificate and Issuer \
              are not there to take it back; the first run that finds them does",
-            what.join("; ")
-        ));
+                what.join("; ")
+            ),
+        );
     }
 }
 

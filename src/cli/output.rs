@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::environment::Environment;
 use super::journal;
-use super::remark::{self, Remark};
+use super::remark::{self, Level, Remark};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 pub use crate::resource::escape;
@@ -88,8 +88,8 @@ impl Output {
 
     /// Writes a line, or several, to stderr; a line feed is put behind it when there is none. As
     /// JSON it is one object with the text as its message.
-    pub fn talk(&mut self, text: &str) {
-        self.tell(&Remark::of_text(text));
+    pub fn talk(&mut self, level: Level, message: &str) {
+        self.tell(&Remark::plain(level, message));
     }
 
     /// Says something that has parts: people read its text, programs the parts.
@@ -256,7 +256,7 @@ mod tests {
             let mut output =
                 Output::to_writers(Box::new(Broken(kind)), Box::new(Broken(ErrorKind::Other)));
             assert_eq!(output.data("x\n").is_err(), is_error, "{kind:?}");
-            output.talk("nobody listens");
+            output.talk(Level::Info, "nobody listens");
         }
     }
 

@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::exit::ExitCode;
 use super::output::{Talk, escape};
-use super::remark::Remark;
+use super::remark::{Level, Remark};
 use crate::engine::ports::{Clock as _, SystemClock};
 
 /// From now on a panic on any thread ends the process with exit code 1 instead of 101 or 134.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let mut text = message(info);
-        if TALKS_JSON.load(Ordering::Relaxed) {
-            text = Remark::of_text(&text).json(SystemClock.now()) + "\n";
-        }
+        let remark = Remark::plain(Level::Error, &message(info));
+        let text = match TALKS_JSON.load(Ordering::Relaxed) {
+            true => remark.json(SystemClock.now()) + "\n",
+            false => remark.text,
+        };
         drop(Talk.write_all(text.as_bytes()));
         std::process::exit(i32::from(ExitCode::Failed.number()));
     }));
@@ -32,7 +33,7 @@ fn message(info: &PanicHookInfo<'_>) -> String {
     let what = info.payload_as_str().unwrap_or("no message");
     let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
     format!(
-        "error: certctl has a bug: {}{}\n  what was begun is on disk; the next run continues it\n",
+        "certctl has a bug: {}{}\n  what was begun is on disk; the next run continues it\n",
         escape(what),
         place.unwrap_or_default()
     )

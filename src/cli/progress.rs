@@ -15,7 +15,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::output::{When, escape};
 use super::report;
 use super::shell::Shell;
-use crate::engine::{Ended, Ending, Observer};
+use crate::engine::{Ended, Observer};
+use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, NamespacedName, Reason};
 
 /// The lines of a run.
@@ -122,17 +123,23 @@ impl Look {
     }
 
     /// One line: how it ended.
-    fn verdict(self, end: &Ended) -> String {
-        let (mark, word, title) = match &end.ending {
-            Ending::Issued(_) => ("✓", "issued", String::new()),
-            Ending::Unchanged { .. } => ("✓", "unchanged", String::new()),
-            Ending::Deferred { until, why, .. } => ("-", "deferred", report::deferral(why, *until)),
-            Ending::Locked { holder } => ("-", "deferred", format!("locked by {holder}")),
-            Ending::Pending { why, .. } => ("-", "pending", why.clone()),
-            Ending::Failed { failure, .. } => ("✗", "failed", failure.to_string()),
-            Ending::Interrupted { .. } => ("-", "interrupted", String::new()),
+    fn verdict(self, report: &Report) -> String {
+        let (mark, word) = match report.ending {
+            Ending::Issued => ("✓", "issued"),
+            Ending::Unchanged | Ending::Rewritten => ("✓", "unchanged"),
+            Ending::Deferred | Ending::Locked => ("-", "deferred"),
+            Ending::Pending => ("-", "pending"),
+            Ending::Failed => ("✗", "failed"),
+            Ending::Interrupted => ("-", "interrupted"),
         };
-        let title = if title.is_empty() { title } else { format!(": {}", escape(&title)) };
+        let title = match report.ending {
+            Ending::Issued | Ending::Unchanged | Ending::Rewritten | Ending::Interrupted => {
+                String::new()
+            }
+            Ending::Deferred | Ending::Locked | Ending::Pending | Ending::Failed => {
+                format!(": {}", escape(report.why()))
+            }
+        };
         if self.utf8 { format!("{mark} {word}{title}") } else { format!("{word}{title}") }
     }
 }
@@ -238,12 +245,13 @@ impl Observer for Progress {
         }
         let mut seen = self.seen.borrow_mut();
         seen.over += 1;
-        seen.failed += usize::from(end.ending.failure_class().is_some());
+        let report = Report::of(end.clone());
+        seen.failed += usize::from(report.error.is_some());
         seen.hidden.retain(|hidden| *hidden != end.certificate);
         let shown = seen.shown.iter_mut().find(|(name, _, _)| *name == end.certificate);
         if let Some((_, line, is_over)) = shown {
             self.look.dress(line, "{prefix}   {wide_msg}", false);
-            line.finish_with_message(self.look.verdict(end));
+            line.finish_with_message(self.look.verdict(&report));
             *is_over = true;
         }
         seen.count();

@@ -19,15 +19,17 @@ use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::escape;
+use super::remark::Level;
 use super::report;
 use super::run::{on_one_thread, run_with};
 use super::scratch::Scratch;
 use super::shell::Shell;
 use super::work::targets;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{Ended, Ending, Observer, StandIn, Task};
+use crate::engine::{Observer, StandIn, Task};
 use crate::probe;
 use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver};
+use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, NamespacedName, SolverKind};
 use crate::workspace::{Job, Request, Workspace};
 
@@ -72,20 +74,22 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             // There is no later in a rehearsal.
             code = ExitCode::Validation;
         }
-        if ended.iter().any(|end| matches!(end.ending, Ending::Pending { .. })) {
+        if ended.iter().any(|end| end.ending == Ending::Pending) {
             shell.output.talk(
+                Level::Info,
                 "a name that does not lead here yet: --resolve NAME=ADDR says where it will; the \
                  port that is asked: --http01-check-port, the one served: --http01-listen",
             );
         }
         if !dns.questions().is_empty() {
             shell.output.talk(
+                Level::Info,
                 "DNS-01 went to a name server of certctl's own: the settings and credentials of \
                  the DNS provider were read, not tried",
             );
         }
-        let done = ended.iter().filter(|end| matches!(end.ending, Ending::Issued(_))).count();
-        shell.output.talk(&format!(
+        let done = ended.iter().filter(|end| end.ending == Ending::Issued).count();
+        shell.output.talk(Level::Info, &format!(
             "rehearsed against the built-in CA: {done} of {} to the end; nothing real was asked \
              or changed, and no output or hook was tried",
             count(ended.len(), "certificate")
@@ -191,9 +195,9 @@ impl Observer for Script {
     fn stage(&self, _certificate: &NamespacedName, _stage: &str) {}
 }
 
-fn tell(shell: &mut Shell, script: &Script, end: &Ended) {
-    let mut text = format!("{}", end.certificate);
-    for (kind, message) in script.0.borrow().get(&end.certificate).into_iter().flatten() {
+fn tell(shell: &mut Shell, script: &Script, report: &Report) {
+    let mut text = report.key().to_string();
+    for (kind, message) in script.0.borrow().get(&report.key()).into_iter().flatten() {
         let mark = match kind {
             EventType::Normal => "ok  ",
             EventType::Warning => "FAIL",
@@ -201,6 +205,6 @@ fn tell(shell: &mut Shell, script: &Script, end: &Ended) {
         text.extend(["\n  ", mark, " ", &escape(message)]);
     }
     text.push_str("\n  ");
-    text.push_str(&report::verdict(end));
-    shell.output.talk(&text);
+    text.push_str(&report::verdict(report));
+    shell.output.talk(Level::Info, &text);
 }

@@ -6,136 +6,157 @@
 
 mod block;
 mod findings;
+mod look;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 
 pub(crate) use block::{Block, Row};
 pub(crate) use findings::{Findings, of_failure, problem_of};
+pub(crate) use look::Look;
 
+use super::exit::ExitCode;
 use super::output::{Output, escape};
-use super::shell::Shell;
+use super::remark::{Level, Remark};
 use super::time;
-use crate::controller::Deferral;
-use crate::engine::{Ended, Ending, Evidence, Issued};
-use crate::resource::{FailureClass, NamespacedName};
+use crate::engine::Issued;
+use crate::report::{Ending, Fault, Report};
+use crate::resource::{NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
-/// Who reads, and when.
-#[derive(Clone, Debug)]
-pub(crate) struct Look {
-    /// The time of telling.
-    pub(crate) now: Timestamp,
-    /// The reader's zone; `None` for a log.
-    pub(crate) zone: Option<TimeZone>,
-    /// Whether more than ASCII can be shown.
-    pub(crate) utf8: bool,
-}
-
-impl Look {
-    /// For whoever reads this process's stderr.
-    pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
-        let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
-        let zone = is_watched.then(time::system_zone);
-        Self { now, zone, utf8: shell.environment.is_utf8() }
+/// Says how one certificate ended; in parts where programs read.
+pub(crate) fn tell(output: &mut Output, state: &StateDirectory, report: &Report, look: &Look) {
+    let name = report.key();
+    if let Some(why) = &report.details.rewritten {
+        rewritten(output, &name, why);
     }
-
-    /// A time with the relative one beside it.
-    pub(crate) fn time(&self, at: Timestamp) -> String {
-        time::told(at, self.now, self.zone.as_ref())
+    let block = block(report, look);
+    if !report.details.is_due {
+        let verdict = verdict(report);
+        tracing::debug!(certificate = %name, "told within the last day: {verdict}");
+    } else if output.talks_json() && !report.ending.is_well() {
+        output.tell(&remark(report, block.unwrap_or_default()));
+    } else if let Some(block) = block {
+        output.tell(&block.remark(look.utf8));
+    } else if report.ending != Ending::Rewritten {
+        well(output, state, report, look);
     }
-}
-
-/// Says how one certificate ended.
-pub(crate) fn ending(output: &mut Output, state: &StateDirectory, end: &Ended, look: &Look) {
-    if let Some(why) = &end.rewritten {
-        rewritten(output, &end.certificate, why);
-    }
-    if end.is_news {
-        match (&end.ending, block(end, look)) {
-            (_, Some(block)) => output.talk(&block.text(look.utf8)),
-            (Ending::Unchanged { .. }, None) if end.rewritten.is_some() => {}
-            (_, None) => well(output, state, end, look),
+    if let Some(fault) = report.deploy_error.as_ref().filter(|_| report.details.deploy_is_due) {
+        if output.talks_json() {
+            output.tell(&failed(report, fault).with("next_attempt", Value::Null));
+        } else {
+            output.tell(&undeployed(&name, fault).remark(look.utf8));
         }
-    } else {
-        let name = &end.certificate;
-        tracing::debug!(certificate = %name, "told within the last day: {}", verdict(end));
     }
-    if let Some(block) = undeployed(end) {
-        output.talk(&block.text(look.utf8));
-    }
+}
+
+/// The line for programs.
+fn remark(report: &Report, block: Block) -> Remark {
+    let details = &report.details;
+    let remark = match &report.error {
+        Some(fault) => failed(report, fault),
+        None if report.ending == Ending::Interrupted => {
+            about(report, Level::Warn, report.why(), report.ending.word())
+        }
+        None => about(report, Level::Warn, report.why(), ExitCode::Deferred.word()),
+    };
+    let rows = block.rows.iter().map(|row| json!({ "label": row.label, "text": row.text }));
+    let checks = report.order.as_ref().map(|_| report.checks_text());
+    remark
+        .with("next_attempt", report.next_attempt.map(|at| rfc3339(at.0)))
+        .with_some("attempts", details.attempts)
+        .with_some("order", report.order.clone())
+        .with_some("since", details.since.map(rfc3339))
+        .with_some("report", checks)
+        .with_some("signal", details.signal)
+        .with("details", rows.collect::<Vec<Value>>())
+        .with("try", block.commands)
+}
+
+fn failed(report: &Report, fault: &Fault) -> Remark {
+    let reason = fault.failure.as_ref().map(|failure| failure.reason().as_str());
+    let failure = fault.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok());
+    about(report, Level::Error, &fault.message, fault.class.word())
+        .with_some("reason", reason)
+        .with_some("failure", failure)
+}
+
+fn about(report: &Report, level: Level, message: &str, class: &str) -> Remark {
+    let certificate = report.key().to_string();
+    Remark::new(level, format!("{certificate}: {message}"), message)
+        .with("certificate", certificate)
+        .with("ending", report.ending.word())
+        .with("class", class)
 }
 
 /// What is told of a certificate that is not as it should be.
-pub(crate) fn block(end: &Ended, look: &Look) -> Option<Block> {
-    let (name, evidence) = (short(&end.certificate), &end.evidence);
+pub(crate) fn block(report: &Report, look: &Look) -> Option<Block> {
+    let (name, details) = (short(&report.key()), &report.details);
+    let next_attempt = report.next_attempt.map(|at| at.0);
+    let status = format!("certctl status {name}");
+    let live = report.error.as_ref().and_then(|_| ends(report.not_after, look));
+    let word = |otherwise| if report.error.is_some() { "error" } else { otherwise };
     let block = Block { certificate: name.clone(), ..Block::default() };
-    match &end.ending {
-        Ending::Unchanged { .. } | Ending::Issued(_) | Ending::Interrupted { .. } => None,
-        Ending::Locked { holder } => Some(Block {
+    match report.ending {
+        Ending::Unchanged | Ending::Rewritten | Ending::Issued | Ending::Interrupted => None,
+        Ending::Locked => Some(Block {
             word: "deferred",
-            title: format!("locked by {holder}"),
+            title: report.why().to_owned(),
             next: "the next run tries again; --lock-timeout waits longer".to_owned(),
             ..block
         }),
-        Ending::Deferred { until, why, urgent } => {
-            let mut rows = Vec::new();
-            rows.extend(evidence.last_failure.as_ref().and_then(|last| {
-                Row::new("because", format!("{last} [{}]", class_word(last.class)))
-            }));
-            rows.extend(urgent.and_then(|_| ends(evidence, look)));
+        Ending::Deferred => {
+            let because =
+                details.evidence.last_failure.as_ref().and_then(|last| {
+                    Row::new("because", format!("{last} [{}]", last.class.word()))
+                });
             Some(Block {
-                word: if urgent.is_some() { "error" } else { "deferred" },
-                title: deferral(why, None),
-                rows,
-                commands: vec![format!("certctl status {name}")],
-                next: next(*until, &name, look),
+                word: word("deferred"),
+                title: details.wait.clone(),
+                rows: because.into_iter().chain(live).collect(),
+                commands: vec![status],
+                next: next(next_attempt, &name, look),
                 ..block
             })
         }
-        Ending::Pending { order, why, overdue, since } => {
-            let mut found = findings::of_wait(why, evidence);
+        Ending::Pending => {
+            let mut found = findings::of_wait(&details.wait, &details.evidence);
             if found.rows.is_empty() {
-                found.rows.extend(Row::new("our look", evidence.checks()));
+                found.rows.extend(Row::new("our look", report.checks_text()));
             }
-            if *overdue {
-                found.rows.extend(ends(evidence, look));
-            }
-            found.commands.push(format!("certctl status {name}"));
-            let kept = evidence.order.as_ref().and_then(|order| order.expires);
-            let kept =
-                kept.map_or_else(String::new, |at| format!(", kept until {}", look.time(at)));
-            let since = look.time(*since);
+            found.rows.extend(live);
+            found.commands.push(status);
+            let time = |word, at: Option<Timestamp>| {
+                at.map(|at| format!("{word} {}", look.time(at))).unwrap_or_default()
+            };
+            let expires = details.evidence.order.as_ref().and_then(|order| order.expires);
+            let (since, kept) = (time(" since", details.since), time(", kept until", expires));
+            let order = report.order.as_deref().unwrap_or_default();
             Some(Block {
-                word: if *overdue { "error" } else { "pending" },
+                word: word("pending"),
                 title: found.title,
-                tags: overdue
-                    .then(|| class_word(FailureClass::Validation).to_owned())
-                    .into_iter()
-                    .collect(),
+                tags: report.error.iter().map(|fault| fault.class.word().to_owned()).collect(),
                 rows: found.rows,
                 commands: found.commands,
-                next: format!("order {order} since {since}{kept}; the next run goes on with it"),
+                next: format!("order {order}{since}{kept}; the next run continues it"),
                 ..block
             })
         }
-        Ending::Failed { failure, attempts, next_attempt } => {
-            let found = of_failure(failure, evidence, &name, look);
-            let attempt = attempts.map(|attempts| format!("attempt {attempts}"));
+        Ending::Failed => {
+            let fault = report.error.as_ref()?;
+            let found = of_failure(fault.failure.as_ref()?, &details.evidence, &name, look);
+            let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
             let mut commands = found.commands;
-            let status = format!("certctl status {name}");
             if !commands.contains(&status) {
                 commands.push(status);
             }
-            let mut rows = found.rows;
-            rows.extend(ends(evidence, look));
             Some(Block {
                 word: "error",
                 title: found.title,
-                tags: [class_word(failure.class).to_owned()].into_iter().chain(attempt).collect(),
-                rows,
+                tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
+                rows: found.rows.into_iter().chain(live).collect(),
                 commands,
-                next: next(*next_attempt, &name, look),
+                next: next(next_attempt, &name, look),
                 ..block
             })
         }
@@ -143,23 +164,22 @@ pub(crate) fn block(end: &Ended, look: &Look) -> Option<Block> {
 }
 
 /// What is told of a pair that is issued and not where it is to be used.
-fn undeployed(end: &Ended) -> Option<Block> {
-    let undeployed = end.undeployed.as_ref().filter(|undeployed| undeployed.is_news)?;
-    let name = short(&end.certificate);
-    Some(Block {
+fn undeployed(name: &NamespacedName, fault: &Fault) -> Block {
+    let name = short(name);
+    Block {
         word: "error",
-        title: undeployed.failure.to_string(),
-        tags: vec![class_word(undeployed.failure.class).to_owned()],
+        title: fault.message.clone(),
+        tags: vec![fault.class.word().to_owned()],
         commands: vec![format!("certctl status {name}")],
         next: format!("tried again by the next run; now: certctl deploy {name}"),
         certificate: name,
         ..Block::default()
-    })
+    }
 }
 
 /// When the live certificate ends, if there is one: how much time there is.
-fn ends(evidence: &Evidence, look: &Look) -> Option<Row> {
-    let at = evidence.not_after?;
+fn ends(not_after: Option<Rfc3339>, look: &Look) -> Option<Row> {
+    let at = not_after?.0;
     let word = if at > look.now { "in place until" } else { "expired" };
     Row::new("live", format!("{word} {}", look.time(at)))
 }
@@ -173,123 +193,90 @@ fn next(at: Option<Timestamp>, name: &str, look: &Look) -> String {
     }
 }
 
-/// Why an issuance waits; with the time unless that stands beside it.
-pub(crate) fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
-    let until = until.map(time::rfc3339);
-    match why {
-        Deferral::Backoff { .. } => {
-            let next = until.map(|at| format!(". Issuance will next be attempted at {at}"));
-            "Backing off from issuance due to previously failed issuance(s)".to_owned()
-                + &next.unwrap_or_default()
-        }
-        Deferral::RetryAfter => {
-            let until = until.map(|at| format!(" until {at}"));
-            "the CA asked to be left alone".to_owned() + &until.unwrap_or_default()
-        }
-        Deferral::Progress(what) => what.clone(),
-    }
-}
-
-/// How it ended, when all is well.
-fn well(output: &mut Output, state: &StateDirectory, end: &Ended, look: &Look) {
-    let name = &end.certificate;
+/// How it ended, when all is well, or it was interrupted.
+fn well(output: &mut Output, state: &StateDirectory, report: &Report, look: &Look) {
+    let name = report.key();
     let Some(zone) = look.zone.as_ref() else {
-        match &end.ending {
-            Ending::Issued(issued) => log_issued(name, issued),
-            Ending::Interrupted { .. } => {
-                output.talk(&format!("{}: interrupted; the next run goes on", short(name)));
-            }
-            Ending::Unchanged { .. }
-            | Ending::Deferred { .. }
-            | Ending::Locked { .. }
-            | Ending::Pending { .. }
-            | Ending::Failed { .. } => tracing::debug!(certificate = %name, "unchanged"),
+        if report.ending == Ending::Interrupted {
+            output.talk(Level::Info, &format!("{}: {}", short(&name), report.why()));
+        } else {
+            log_well(&name, report);
         }
         return;
     };
     let now = look.now;
-    let dates = |not_after: Option<Timestamp>, renewal_time: Option<Timestamp>| {
-        let expires = not_after.map(|at| {
-            let date = time::local_date(at, zone);
-            format!("   expires {date} ({})", time::length(now.duration_until(at)))
-        });
-        let renews = renewal_time.map(|at| {
-            format!("   renews {} ({})", time::local_date(at, zone), time::relative(at, now))
-        });
-        expires.unwrap_or_default() + &renews.unwrap_or_default()
+    let expires = report.not_after.map(|Rfc3339(at)| {
+        let date = time::local_date(at, zone);
+        format!("   expires {date} ({})", time::length(now.duration_until(at)))
+    });
+    let renews = report.renewal_time.map(|Rfc3339(at)| {
+        format!("   renews {} ({})", time::local_date(at, zone), time::relative(at, now))
+    });
+    let dates = expires.unwrap_or_default() + &renews.unwrap_or_default();
+    let mut text = match (&report.details.issued, report.ending) {
+        (_, Ending::Interrupted) => format!("{}   {}", short(&name), report.why()),
+        (Some(issued), _) => {
+            format!("{}   issued{dates}   {}", short(&name), escape(&issued.leaf.key_description))
+        }
+        (None, _) => format!("{}   unchanged{dates}", short(&name)),
     };
-    let mut text = match &end.ending {
-        Ending::Issued(issued) => {
-            let Issued { leaf, renewal_time, .. } = &**issued;
-            let dates = dates(Some(leaf.not_after), *renewal_time);
-            format!("{}   issued{dates}   {}", short(name), escape(&leaf.key_description))
-        }
-        Ending::Unchanged { not_after, renewal_time } => {
-            format!("{}   unchanged{}", short(name), dates(*not_after, *renewal_time))
-        }
-        Ending::Interrupted { .. } => {
-            format!("{}   interrupted; the next run goes on", short(name))
-        }
-        Ending::Deferred { .. }
-        | Ending::Locked { .. }
-        | Ending::Pending { .. }
-        | Ending::Failed { .. } => return,
-    };
-    if let Ending::Issued(issued) = &end.ending {
+    if let Some(issued) = &report.details.issued {
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
         if let Ok(folder) = state.secret_path(&secret) {
             text = format!("{text}\n      {}", folder.join("tls.crt").display());
         }
     }
-    for what in &end.deployed {
+    for what in &report.details.deployed {
         text = format!("{text}\n      deploy: {} ok", escape(what));
     }
-    output.talk(&text);
+    output.talk(Level::Info, &text);
 }
 
-fn log_issued(name: &NamespacedName, issued: &Issued) {
-    let Issued { revision, leaf, renewal_time, .. } = issued;
-    tracing::info!(
-        certificate = %name,
-        not_after = time::rfc3339(leaf.not_after),
-        renew_at = renewal_time.map(time::rfc3339).unwrap_or_default(),
-        serial = leaf.serial,
-        revision,
-        "issued"
-    );
+fn log_well(name: &NamespacedName, report: &Report) {
+    match &report.details.issued {
+        Some(issued) => tracing::info!(
+            certificate = %name,
+            not_after = rfc3339(issued.leaf.not_after),
+            renew_at = issued.renewal_time.map(rfc3339).unwrap_or_default(),
+            serial = issued.leaf.serial,
+            revision = issued.revision,
+            "issued"
+        ),
+        None => tracing::debug!(certificate = %name, "unchanged"),
+    }
 }
 
 /// One line: how it ended, for the end of a list of steps.
-pub(crate) fn verdict(end: &Ended) -> String {
-    match &end.ending {
-        Ending::Issued(issued) => {
-            format!(
-                "issued: {}, until {}",
-                issued.leaf.key_description,
-                time::rfc3339(issued.leaf.not_after)
-            )
+pub(crate) fn verdict(report: &Report) -> String {
+    let why = escape(report.why());
+    match report.ending {
+        Ending::Issued => match &report.details.issued {
+            Some(Issued { leaf, .. }) => {
+                format!("issued: {}, until {}", leaf.key_description, rfc3339(leaf.not_after))
+            }
+            None => report.ending.word().to_owned(),
+        },
+        Ending::Failed => {
+            let class = report.error.as_ref().map_or("", |fault| fault.class.word());
+            format!("failed [{class}]: {why}")
         }
-        Ending::Failed { failure, .. } => {
-            format!("failed [{}]: {}", class_word(failure.class), escape(&failure.to_string()))
-        }
-        Ending::Pending { why, .. } => {
-            let checks = end.evidence.checks();
+        Ending::Pending => {
+            let checks = report.checks_text();
             let lines = checks.lines().map(|line| format!("\n    {}", escape(line)));
-            format!("not proven in time: {}{}", escape(why), lines.collect::<String>())
+            format!("not proven in time: {why}{}", lines.collect::<String>())
         }
-        Ending::Deferred { until, why, .. } => {
-            format!("deferred: {}", escape(&deferral(why, *until)))
-        }
-        Ending::Locked { holder } => format!("locked by {}", escape(holder)),
-        Ending::Interrupted { .. } => "interrupted".to_owned(),
-        Ending::Unchanged { .. } => "nothing to do".to_owned(),
+        Ending::Deferred => format!("deferred: {why}"),
+        Ending::Locked => why.into_owned(),
+        Ending::Interrupted => report.ending.word().to_owned(),
+        Ending::Unchanged | Ending::Rewritten => "nothing to do".to_owned(),
     }
 }
 
 /// The live pair has other forms now.
 fn rewritten(output: &mut Output, name: &NamespacedName, why: &str) {
     if output.talks_to_terminal() {
-        output.talk(&format!("{}   written again   {}", short(name), escape(why)));
+        let text = format!("{}   written again   {}", short(name), escape(why));
+        output.talk(Level::Info, &text);
     } else {
         tracing::info!(certificate = %name, "{}", escape(why));
     }
@@ -298,18 +285,6 @@ fn rewritten(output: &mut Output, name: &NamespacedName, why: &str) {
 /// The name alone in the default namespace, else with its namespace.
 pub(crate) fn short(name: &NamespacedName) -> String {
     if name.namespace == "default" { name.name.clone() } else { name.to_string() }
-}
-
-fn class_word(class: FailureClass) -> &'static str {
-    match class {
-        FailureClass::Other => "other",
-        FailureClass::Precondition => "precondition",
-        FailureClass::Validation => "challenge",
-        FailureClass::Ca => "ca",
-        FailureClass::Unreachable => "ca unreachable",
-        FailureClass::Output => "output",
-        FailureClass::State => "state",
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::error::CliError;
 use super::exit;
 use super::output::escape;
 use super::remark::{Level, Remark};
-use super::result::{Revoked, class_word};
+use super::result::{Revoked, RevokedState};
 use super::shell::Shell;
 use crate::controller::EffectError;
 use crate::resource::{NamespacedName, Revocation};
@@ -24,10 +24,13 @@ pub(crate) async fn finish(
             Finished::Told(told, owed) => (told, owed),
             Finished::Failed(error) => return Err(error.into()),
             Finished::WithoutManifest => {
-                shell.output.talk(&format!(
-                    "warning: {name}: a revocation is owed, and its Certificate and Issuer are \
+                shell.output.talk(
+                    Level::Warn,
+                    &format!(
+                        "{name}: a revocation is owed, and its Certificate and Issuer are \
                      not there; the first run that finds them does it"
-                ));
+                    ),
+                );
                 continue;
             }
         };
@@ -36,12 +39,20 @@ pub(crate) async fn finish(
         );
         for revocation in owed {
             let serial = &revocation.serial;
-            shell.results.revoked(Revoked::new(Some(&name), serial, revocation.reason, "owed"));
-            shell.output.talk(&format!(
-                "owed: {name}: serial {serial} is not revoked yet: it is as soon as its \
+            shell.results.revoked(Revoked::new(
+                Some(&name),
+                serial,
+                revocation.reason,
+                RevokedState::Owed,
+            ));
+            shell.output.talk(
+                Level::Info,
+                &format!(
+                    "owed: {name}: serial {serial} is not revoked yet: it is as soon as its \
                  replacement is issued and deployed\n  to revoke it before: certctl revoke {name} \
                  --now"
-            ));
+                ),
+            );
             endings.push(exit::Ending::Deferred);
         }
     }
@@ -58,8 +69,8 @@ fn tell(
     let revoked = |state| Revoked::new(Some(name), serial, *reason, state);
     match answer {
         Ok(()) => {
-            shell.results.revoked(revoked("revoked"));
-            shell.output.talk(&format!("{name}: serial {serial} revoked ({reason})"));
+            shell.results.revoked(revoked(RevokedState::Revoked));
+            shell.output.talk(Level::Info, &format!("{name}: serial {serial} revoked ({reason})"));
             exit::Ending::Changed
         }
         Err(error) => {
@@ -76,14 +87,15 @@ fn tell(
             let class = error.cause.class();
             let remark = Remark::new(Level::Error, text, format_args!("not revoked: {message}"))
                 .with("certificate", name.to_string())
-                .with("class", class_word(class))
+                .with("class", class.word())
                 .with("serial", serial.as_str())
                 .with("next_attempt", serde_json::Value::Null)
                 .with("hint", next);
             shell.output.tell(&remark);
-            shell
-                .results
-                .revoked(Revoked { message: Some(error.to_string()), ..revoked("failed") });
+            shell.results.revoked(Revoked {
+                message: Some(error.to_string()),
+                ..revoked(RevokedState::Failed)
+            });
             exit::Ending::Failed(class)
         }
     }

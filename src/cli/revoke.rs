@@ -11,7 +11,8 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::orphans;
 use super::output::escape;
-use super::result::Revoked;
+use super::remark::Level;
+use super::result::{Revoked, RevokedState};
 use super::revocations::finish;
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
@@ -65,18 +66,27 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         Asked::Owed(_) => !args.no_issue,
         Asked::Already(done) => {
             let (serial, reason) = (&done.serial, done.reason);
-            shell.results.revoked(Revoked::new(Some(&certificate), serial, reason, "revoked"));
-            shell
-                .output
-                .talk(&format!("{certificate}: serial {serial} is revoked already ({reason})"));
+            shell.results.revoked(Revoked::new(
+                Some(&certificate),
+                serial,
+                reason,
+                RevokedState::Revoked,
+            ));
+            shell.output.talk(
+                Level::Info,
+                &format!("{certificate}: serial {serial} is revoked already ({reason})"),
+            );
             !done.without_replacement && !args.no_issue
         }
         Asked::Earlier(earlier) => {
             let serial = &earlier.serial;
-            shell.output.talk(&format!(
-                "{certificate}: the revocation of serial {serial} was owed still; the live \
+            shell.output.talk(
+                Level::Info,
+                &format!(
+                    "{certificate}: the revocation of serial {serial} was owed still; the live \
                  certificate is another one and stays"
-            ));
+                ),
+            );
             false
         }
     };
@@ -144,8 +154,10 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     match workspace.revoke_foreign(&targets, &foreign).await? {
         Ok(server) => {
             let server = escape(&server);
-            shell.output.talk(&format!("serial {serial} revoked ({reason}) at {server}"));
-            shell.results.revoked(Revoked::new(None, serial, reason, "revoked"));
+            shell
+                .output
+                .talk(Level::Info, &format!("serial {serial} revoked ({reason}) at {server}"));
+            shell.results.revoked(Revoked::new(None, serial, reason, RevokedState::Revoked));
             Ok(ExitCode::Done)
         }
         Err(refusals) => Err(nobody_revoked(serial, &refusals, key.is_some())),

@@ -7,6 +7,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::issue::{only_deploy, work_on};
 use super::output::escape;
+use super::remark::Level;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::time;
@@ -41,7 +42,7 @@ async fn go_back(
     workspace.make_writable()?;
     let job = Job::new("rollback", found.secrets.clone());
     let back = Box::pin(workspace.roll_back(task, args.to, job)).await.map_err(refused)?;
-    shell.output.talk(&told(&task.certificate.metadata.key(), &back));
+    shell.output.talk(Level::Info, &told(&task.certificate.metadata.key(), &back));
     workspace.read_records().await?;
     let work = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
     let code = Box::pin(work).await?;

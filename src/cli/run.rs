@@ -8,9 +8,9 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::progress::Progress;
 use super::report::{self, Look};
-use super::result;
 use super::shell::Shell;
-use crate::engine::{Ended, Ending, Observer, Task};
+use crate::engine::{Observer, Task};
+use crate::report::{Ending, Report};
 use crate::resource::FailureClass;
 use crate::store::StateDirectory;
 use crate::workspace::{Job, Workspace};
@@ -24,17 +24,17 @@ pub(crate) fn on_one_thread<T>(
     runtime.block_on(work)
 }
 
-/// Makes the tasks true, telling what happens, and returns how each ended.
+/// Makes the tasks true, telling what happens, and returns what came of each.
 pub(crate) async fn run(
     shell: &Shell,
     workspace: &Workspace,
     tasks: &[Task],
     job: Job,
-) -> Result<Vec<Ended>, CliError> {
+) -> Result<Vec<Report>, CliError> {
     let progress = Rc::new(Progress::new(shell, tasks.len()));
-    let ended = run_with(workspace, tasks, job, Rc::clone(&progress)).await;
+    let reports = run_with(workspace, tasks, job, Rc::clone(&progress)).await;
     progress.finish();
-    ended
+    reports
 }
 
 /// The same, with another observer.
@@ -43,12 +43,12 @@ pub(crate) async fn run_with<O: Observer>(
     tasks: &[Task],
     job: Job,
     observer: O,
-) -> Result<Vec<Ended>, CliError> {
+) -> Result<Vec<Report>, CliError> {
     let (sender, shutdown) = tokio::sync::watch::channel(None);
     let signals = tokio::spawn(watch_signals(sender));
     let ended = Box::pin(workspace.run(tasks, job, &observer, shutdown)).await;
     signals.abort();
-    Ok(ended?)
+    Ok(ended?.into_iter().map(Report::of).collect())
 }
 
 /// The first signal ends the run in good order, the second at once.
@@ -72,66 +72,53 @@ async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
     }
 }
 
-/// Says how each certificate ended, and which exit code that makes.
+/// Says what came of each certificate, and which exit code that makes.
 pub(crate) async fn conclude(
     shell: &mut Shell,
     state: &StateDirectory,
-    ended: &[Ended],
+    reports: &[Report],
     has_errors: bool,
     now: Timestamp,
 ) -> Result<ExitCode, CliError> {
     let look = Look::of(shell, now);
-    for end in ended {
-        if shell.output.talks_json() {
-            result::tell(&mut shell.output, state, end, &look);
-        } else {
-            report::ending(&mut shell.output, state, end, &look);
-        }
+    for report in reports {
+        report::tell(&mut shell.output, state, report, &look);
     }
-    if result::is_wanted(shell) {
-        shell.results.note(state, ended).await?;
+    if shell.wants_document() {
+        shell.results.note(state, reports).await?;
     }
-    Ok(exit_code(shell, ended, has_errors))
+    Ok(exit_code(shell, reports, has_errors))
 }
 
 /// The exit code of a run.
-pub(crate) fn exit_code(shell: &Shell, ended: &[Ended], has_errors: bool) -> ExitCode {
-    let signal = ended.iter().find_map(|end| match end.ending {
-        Ending::Interrupted { signal } => u8::try_from(signal).ok(),
-        Ending::Unchanged { .. }
-        | Ending::Issued(_)
-        | Ending::Deferred { .. }
-        | Ending::Locked { .. }
-        | Ending::Pending { .. }
-        | Ending::Failed { .. } => None,
-    });
-    if let Some(signal) = signal {
+pub(crate) fn exit_code(shell: &Shell, reports: &[Report], has_errors: bool) -> ExitCode {
+    let signal = reports.iter().find_map(|report| report.details.signal);
+    if let Some(signal) = signal.and_then(|signal| u8::try_from(signal).ok()) {
         return ExitCode::Signal(signal);
     }
     let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
-    exit::of_run(endings_of(ended).chain(broken), shell.global.exit_code)
+    exit::of_run(endings_of(reports).chain(broken), shell.global.exit_code)
 }
 
 /// What each certificate means for the exit code: how it ended, and that its files were written
 /// again.
-pub(crate) fn endings_of(ended: &[Ended]) -> impl Iterator<Item = exit::Ending> {
-    let rewritten = ended.iter().filter_map(|end| end.rewritten.as_ref());
-    ended.iter().map(code_of).chain(rewritten.map(|_| exit::Ending::Changed))
+pub(crate) fn endings_of(reports: &[Report]) -> impl Iterator<Item = exit::Ending> {
+    let rewritten = reports.iter().filter(|report| report.details.rewritten.is_some());
+    reports.iter().map(code_of).chain(rewritten.map(|_| exit::Ending::Changed))
 }
 
 /// How one certificate's part counts.
-pub(crate) fn code_of(ended: &Ended) -> exit::Ending {
-    let undeployed = ended.undeployed.as_ref().map(|undeployed| undeployed.failure.class);
-    if let Some(class) = ended.ending.failure_class().or(undeployed) {
-        return exit::Ending::Failed(class);
+pub(crate) fn code_of(report: &Report) -> exit::Ending {
+    if let Some(fault) = report.error.as_ref().or(report.deploy_error.as_ref()) {
+        return exit::Ending::Failed(fault.class);
     }
-    match &ended.ending {
-        Ending::Unchanged { .. } => exit::Ending::Unchanged,
-        Ending::Issued(_) => exit::Ending::Changed,
-        Ending::Deferred { .. }
-        | Ending::Locked { .. }
-        | Ending::Pending { .. }
-        | Ending::Failed { .. }
-        | Ending::Interrupted { .. } => exit::Ending::Deferred,
+    match report.ending {
+        Ending::Unchanged | Ending::Rewritten => exit::Ending::Unchanged,
+        Ending::Issued => exit::Ending::Changed,
+        Ending::Deferred
+        | Ending::Locked
+        | Ending::Pending
+        | Ending::Failed
+        | Ending::Interrupted => exit::Ending::Deferred,
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use clap::ArgMatches;
 
-use super::args::GlobalArgs;
+use super::args::{Format, GlobalArgs};
 use super::config::Config;
 use super::environment::Environment;
 use super::error::CliError;
@@ -84,6 +84,11 @@ impl Shell {
         let named = &self.global.filename;
         let paths = if named.is_empty() { self.environment.files() } else { named.clone() };
         Ok(Request::paths(&paths)?.sources)
+    }
+
+    /// Whether a program reads what was done.
+    pub(crate) fn wants_document(&self) -> bool {
+        matches!(self.global.format(), Format::Json | Format::Yaml)
     }
 
     /// A hook runs while its certificate is locked: what waits for that lock is not begun.

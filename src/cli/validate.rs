@@ -6,6 +6,7 @@ use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output;
+use super::remark::Level;
 use super::shell::Shell;
 use super::work::{refused, show};
 use crate::manifest::{self, Source};
@@ -42,13 +43,16 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         return Err(CliError::new(ExitCode::Manifest, message).hinted(hint));
     }
     let (_, warnings) = manifest::count(&loaded.diagnostics);
-    shell.output.talk(&format!(
-        "{}, {} in {}: valid, {}",
-        count(loaded.certificates.len(), "Certificate"),
-        count(loaded.issuers.len(), "Issuer"),
-        count(loaded.files.len(), "file"),
-        count(warnings, "warning")
-    ));
+    shell.output.talk(
+        Level::Info,
+        &format!(
+            "{}, {} in {}: valid, {}",
+            count(loaded.certificates.len(), "Certificate"),
+            count(loaded.issuers.len(), "Issuer"),
+            count(loaded.files.len(), "file"),
+            count(warnings, "warning")
+        ),
+    );
     Ok(ExitCode::Done)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The steps, in their order: a later one waits for those before it.
@@ -17,7 +18,7 @@ pub enum DeployStep {
 }
 
 /// A step, and where to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DeployTarget {
     /// The settings `certctl.io/output-*`, as they stand in the manifest.

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 };
 
 /// What kind of failure this was: decides the exit code, and whether it counts as an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FailureClass {
     /// No class of its own. Exit code 1.
@@ -33,8 +34,23 @@ pub enum FailureClass {
     State,
 }
 
+impl FailureClass {
+    /// Its one word, wherever it is shown or stored.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Other => "other",
+            Self::Precondition => "precondition",
+            Self::Validation => "validation",
+            Self::Ca => "ca",
+            Self::Unreachable => "unreachable",
+            Self::Output => "output",
+            Self::State => "state",
+        }
+    }
+}
+
 /// A failed issuance, deployment or revocation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Failure {
     pub class: FailureClass,
@@ -55,7 +71,7 @@ pub struct Failure {
 }
 
 /// An issuance that waits, and what it failed by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waiting {
     pub until: Timestamp,
@@ -127,7 +143,7 @@ impl fmt::Display for Failure {
 }
 
 /// What was being done when something went wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Doing {
     /// Nothing was begun yet, or the cause says it all.
@@ -184,7 +200,7 @@ impl fmt::Display for Doing {
 }
 
 /// Why something did not work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Cause {
     /// The CA's answer, or that none came.
@@ -220,7 +236,7 @@ pub enum Cause {
 }
 
 /// What a CA answered, or that it did not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CaFailure {
     pub fault: CaFault,
@@ -236,7 +252,7 @@ pub struct CaFailure {
 }
 
 /// How a CA failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CaFault {
     /// The network, or a server that may do better later.
@@ -250,7 +266,7 @@ pub enum CaFault {
 }
 
 /// The CA's verdict on one name, or certctl's on the CA's answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChallengeFailure {
     pub identifier: Identifier,
@@ -269,7 +285,7 @@ pub struct ChallengeFailure {
 }
 
 /// An order that did not become ready.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OrderFailure {
     pub name: String,
@@ -287,7 +303,7 @@ pub struct OrderFailure {
 }
 
 /// What a DNS provider answered, or that it did not; never a credential.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProviderFailure {
     pub fault: ProviderFault,
@@ -301,7 +317,7 @@ pub struct ProviderFailure {
 }
 
 /// How a DNS provider failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ProviderFault {
     /// The solver's settings or credentials cannot be used.
@@ -316,7 +332,7 @@ pub enum ProviderFault {
 }
 
 /// How a program of the operator's ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProgramFailure {
     /// The program, from its folder on; empty when there is none to be run.
@@ -561,5 +577,18 @@ impl fmt::Display for CaFailure {
         };
         let parts = parts.iter().filter(|part| !part.is_empty());
         f.write_str(&parts.map(|part| escape(part)).collect::<Vec<_>>().join(": "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_is_stored_and_printed_by_its_one_word() {
+        use FailureClass::{Ca, Other, Output, Precondition, State, Unreachable, Validation};
+        for class in [Other, Precondition, Validation, Ca, Unreachable, Output, State] {
+            assert_eq!(serde_json::to_value(class).unwrap(), class.word());
+        }
     }
 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Challenge, ChallengeType, Failure, Identifier, IssuerRef, NamespacedName, Problem};
@@ -272,7 +273,7 @@ pub struct OrderSpec {
 }
 
 /// The state of an order at the CA, plus cert-manager's `expired` and `errored`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 pub enum OrderState {
     /// Not created yet.
@@ -375,7 +376,7 @@ pub struct OfferedChallenge {
 }
 
 /// The state of an authorization at the CA, plus `errored` for one given up here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 pub enum AuthorizationState {
     /// Not read yet.

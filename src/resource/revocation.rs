@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -12,7 +13,7 @@ use super::{Cause, PublicKeyDigest};
 
 /// Why a certificate is revoked, in the words of RFC 5280 section 5.3.1. `removeFromCRL` is not
 /// among them: it is for delta CRLs alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum RevocationReason {
     /// No reason given.
     #[default]

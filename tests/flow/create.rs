@@ -136,7 +136,7 @@ fn of_one_that_fails_nothing_stays_and_the_next_is_not_held_back() {
     let before = managed(&world);
     let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "not you".to_owned() };
     world.fault(Rule::always(refusal).for_name(NAMES[1]));
-    let run = fetch(&world).ends_in(4).says("error: once: failed [challenge]: ");
+    let run = fetch(&world).ends_in(4).says("error: once: failed [validation]: ");
     assert!(run.stderr.contains("not you"), "{}", run.stderr);
     assert!(!world.path("once.key").exists() && !world.path("once.crt").exists());
     assert_eq!(world.state().tokens(), Vec::<std::path::PathBuf>::new());

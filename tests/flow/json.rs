@@ -110,7 +110,7 @@ fn what_is_printed_is_what_the_schema_says() {
     assert!(good["files"].as_array().unwrap().contains(&key.into()), "{good:#}");
     assert_eq!(good["deployError"]["class"], "output", "{good:#}");
     let bad = ending("bad");
-    assert_eq!((&bad["ending"], &bad["error"]["class"]), (&json!("failed"), &json!("challenge")));
+    assert_eq!((&bad["ending"], &bad["error"]["class"]), (&json!("failed"), &json!("validation")));
     assert_eq!(bad["reason"], "Failed", "{bad:#}");
     assert!(bad["nextAttempt"].is_string() && bad.get("files").is_none(), "{bad:#}");
     world.write("config/new.yaml", &CertificateYaml::new("new"));
@@ -154,7 +154,7 @@ fn what_is_printed_is_what_the_schema_says() {
     print(&["version"]);
     world.write("config/config.toml", "timeout = 1\n");
     assert_eq!(print(&["version"])["configFile"]["errors"][0]["line"], 1);
-    let kinds: BTreeSet<String> = output::kinds().map(|(kind, _)| kind.to_owned()).collect();
+    let kinds: BTreeSet<String> = output::kinds().map(str::to_owned).collect();
     let unseen: Vec<&String> = kinds.difference(&seen).collect();
     assert_eq!(unseen, ["ClusterIssuer"], "an output that no verb printed here");
     fs::remove_file(world.path("config/broken.yaml")).unwrap();

@@ -8,14 +8,16 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::orphans::place;
 use crate::cli::output::escape;
+use crate::cli::remark::Level;
 use crate::cli::run::{exit_code, run};
 use crate::cli::shell::Shell;
 use crate::cli::work::open;
 use crate::cli::{report, time};
+use crate::engine::Task;
 use crate::engine::ports::{Clock as _, Store as _, SystemClock};
-use crate::engine::{Ended, Ending, Task};
 use crate::manifest::Loaded;
 use crate::pki;
+use crate::report::{Ending, Report};
 use crate::resource::{Certificate, NamespacedName};
 use crate::workspace::{Job, Workspace, one_off};
 
@@ -42,21 +44,20 @@ pub(super) async fn fetch(
     let job = || Job::new("create", targets.secrets.clone());
     let ended = Box::pin(run(shell, &workspace, std::slice::from_ref(&task), job())).await?;
     let code = exit_code(shell, &ended, false);
-    let Some(Ended { ending, .. }) = ended.first() else { return Ok(code) };
+    let Some(ending) = ended.first().map(|report| report.ending) else { return Ok(code) };
     match ending {
-        Ending::Issued(_) | Ending::Unchanged { .. } => {
+        Ending::Issued | Ending::Unchanged | Ending::Rewritten => {
             deliver(args, files, &workspace, &task, shell).await?;
             workspace.forget(&name, Some(&one_off.secret_key())).await?;
             return Ok(code);
         }
-        Ending::Locked { .. } => {
+        Ending::Locked => {
             tell(args, &ended, shell);
             return Ok(code);
         }
-        Ending::Deferred { .. }
-        | Ending::Pending { .. }
-        | Ending::Failed { .. }
-        | Ending::Interrupted { .. } => tell(args, &ended, shell),
+        Ending::Deferred | Ending::Pending | Ending::Failed | Ending::Interrupted => {
+            tell(args, &ended, shell);
+        }
     }
     let clean_up = Workspace::one_off_clean_up(&task);
     Box::pin(run(shell, &workspace, &[clean_up], job())).await?;
@@ -64,8 +65,7 @@ pub(super) async fn fetch(
         workspace.forget(&name, Some(&one_off.secret_key())).await?;
     }
     // There is no later for what is asked for once.
-    let is_pending = matches!(ending, Ending::Pending { .. });
-    Ok(if is_pending { ExitCode::Validation } else { code })
+    Ok(if ending == Ending::Pending { ExitCode::Validation } else { code })
 }
 
 /// Writes the files, and says where they are.
@@ -93,7 +93,7 @@ async fn deliver(
         );
         CliError::new(ExitCode::Output, message).hinted("the same command, which orders nothing")
     })?;
-    shell.output.talk(&format!(
+    shell.output.talk(Level::Info, &format!(
         "{}: serial {}, valid until {}\n  private key written to {}\n  certificate written to {}",
         args.name,
         leaf.serial,
@@ -104,9 +104,9 @@ async fn deliver(
     Ok(())
 }
 
-fn tell(args: &CreateRequestArgs, ended: &[Ended], shell: &mut Shell) {
-    for end in ended {
-        shell.output.talk(&format!("error: {}: {}", args.name, report::verdict(end)));
+fn tell(args: &CreateRequestArgs, reports: &[Report], shell: &mut Shell) {
+    for report in reports {
+        shell.output.talk(Level::Error, &format!("{}: {}", args.name, report::verdict(report)));
     }
 }
 
@@ -121,11 +121,14 @@ async fn is_owed(
     let left: Vec<String> =
         owing.iter().flat_map(|order| &order.challenges).filter_map(place).collect();
     if !left.is_empty() {
-        shell.output.talk(&format!(
-            "warning: left behind: {}\n  the same command takes it back; certctl forget {name} \
+        shell.output.talk(
+            Level::Warn,
+            &format!(
+                "left behind: {}\n  the same command takes it back; certctl forget {name} \
              lets it be",
-            escape(&left.join("; "))
-        ));
+                escape(&left.join("; "))
+            ),
+        );
     }
     Ok(!owing.is_empty())
 }

@@ -12,6 +12,7 @@ use super::args::{CreateRequestArgs, CreateVerb, Format};
 use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::remark::Level;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::objects::request_manifest;
@@ -114,6 +115,6 @@ fn request(
     files.write_key(pem.as_bytes())?;
     // A request that nobody got makes its key useless.
     shell.output.data(&text).inspect_err(|_| files.remove_key())?;
-    shell.output.talk(&format!("private key written to {}", files.key.display()));
+    shell.output.talk(Level::Info, &format!("private key written to {}", files.key.display()));
     Ok(ExitCode::Done)
 }

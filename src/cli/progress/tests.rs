@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use indicatif::TermLike;
 
 use super::*;
+use crate::engine::Ending;
 use crate::resource::{Cause, Doing, Failure, FailureClass};
 
 const COLUMNS: u16 = 60;

@@ -7,6 +7,7 @@
 use serde::Serialize;
 
 use crate::cli::output::escape;
+use crate::cli::remark::{Level, Remark};
 
 /// One message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -50,6 +51,15 @@ impl Row {
 }
 
 impl Block {
+    /// As it is said: in the log's levels only an error is one.
+    pub(crate) fn remark(&self, utf8: bool) -> Remark {
+        let level = if self.word == "error" { Level::Error } else { Level::Warn };
+        let text = self.text(utf8);
+        let message = text.strip_prefix(self.word).unwrap_or(&text);
+        let message = message.trim_start_matches(": ").to_owned();
+        Remark::new(level, text, message)
+    }
+
     /// As people read it; without characters of ours beyond ASCII unless `utf8`.
     pub(crate) fn text(&self, utf8: bool) -> String {
         let Self { word, certificate, title, tags, rows, commands, next } = self;

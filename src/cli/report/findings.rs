@@ -5,8 +5,8 @@
 
 use std::mem::discriminant;
 
-use super::Look;
 use super::block::Row;
+use super::look::Look;
 use crate::cli::cause::{self, Advice, Subject};
 use crate::engine::Evidence;
 use crate::resource::{

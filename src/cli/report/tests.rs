@@ -1,11 +1,13 @@
-use serde_json::{Value, json};
+use jiff::tz::TimeZone;
+use serde_json::json;
 
 use super::*;
 use crate::cli::golden::golden;
-use crate::engine::Undeployed;
+use crate::controller::Deferral;
+use crate::engine::{Ended, Ending, Evidence, Undeployed};
 use crate::resource::{
-    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Failure, LeafFacts, Order,
-    OrderFailure, ProgramFailure,
+    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Failure, FailureClass,
+    LeafFacts, Order, OrderFailure, ProgramFailure,
 };
 use crate::store::OpenMode;
 
@@ -348,7 +350,7 @@ fn told(end: &Ended, look: &Look) -> String {
     let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
     let mut output =
         Output::to_writers(Box::new(std::io::sink()), Box::new(sink.reopen().unwrap()));
-    ending(&mut output, &state, end, look);
+    tell(&mut output, &state, &Report::of(end.clone()), look);
     let text = std::fs::read_to_string(sink.path()).unwrap();
     text.replace(&*path.to_string_lossy(), "STATE")
 }

@@ -7,7 +7,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema as _, Schema, SchemaGenerator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::manifest::DRAFT;
 use crate::cli::account::AccountDocument;
@@ -63,30 +63,46 @@ documents! {
 
 /// The schema of any output.
 pub fn any() -> Value {
-    let kinds: Vec<Value> = kinds().map(|(_, schema)| schema.into()).collect();
-    json!({ "$schema": DRAFT, "title": "Outputs of certctl", "oneOf": kinds })
+    let (schemas, definitions) = schemas(|_| true);
+    let kinds: Vec<Value> = schemas.into_iter().map(Value::from).collect();
+    json!({
+        "$schema": DRAFT,
+        "title": "Outputs of certctl",
+        "oneOf": kinds,
+        "definitions": definitions,
+    })
 }
 
 /// The schema of the output of one kind, such as `Plan`.
 pub fn of(kind: &str) -> Option<Value> {
-    let (_, mut schema) = kinds().find(|(known, _)| *known == kind)?;
+    let (schemas, definitions) = schemas(|known| known == kind);
+    let mut schema = schemas.into_iter().next()?;
     schema.insert("$schema".to_owned(), DRAFT.into());
+    schema.insert("definitions".to_owned(), definitions.into());
     Some(schema.into())
 }
 
 /// Every kind of output.
-pub fn kinds() -> impl Iterator<Item = (&'static str, Schema)> {
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    DOCUMENTS.iter().map(|(kind, _)| *kind)
+}
+
+/// The schemas of some kinds, and of the types in them that hold themselves.
+fn schemas(is_wanted: impl Fn(&str) -> bool) -> (Vec<Schema>, Map<String, Value>) {
     let settings = SchemaSettings::draft07().for_serialize();
     let mut generator =
         settings.with(|settings| settings.inline_subschemas = true).into_generator();
-    DOCUMENTS.iter().map(move |(kind, schema_of)| {
-        let mut schema = schema_of(&mut generator);
-        Strict.transform(&mut schema);
+    let wanted = DOCUMENTS.iter().filter(|(kind, _)| is_wanted(kind));
+    let mut schemas: Vec<Schema> = wanted.map(|(_, schema)| schema(&mut generator)).collect();
+    let mut definitions = generator.take_definitions(false);
+    let kept = definitions.values_mut().filter_map(|schema| schema.try_into().ok());
+    for schema in schemas.iter_mut().chain(kept) {
+        Strict.transform(schema);
         for transform in generator.transforms_mut() {
-            transform.transform(&mut schema);
+            transform.transform(schema);
         }
-        (*kind, schema)
-    })
+    }
+    (schemas, definitions)
 }
 
 /// An object has no other fields than those of its schema, and a field that may be missing is left

@@ -7,7 +7,7 @@ use super::table::{Cell, render_in};
 use super::verdict::{Verdict, problem_kind};
 use crate::cli::exit::ExitCode;
 use crate::cli::time;
-use crate::resource::{ConditionStatus, FailureClass, Reason};
+use crate::resource::{ConditionStatus, Reason};
 use crate::workspace::view::CertificateView;
 
 /// The table of all certificates; `wide` adds columns.
@@ -94,7 +94,7 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
     let record = view.record.as_ref();
     if let Some(failure) = record.and_then(|record| record.last_failure.as_ref()) {
         let code = ExitCode::from(failure.class).number();
-        let word = problem_kind(view).unwrap_or(class_word(failure.class));
+        let word = problem_kind(view).unwrap_or(failure.class.word());
         return match view.failures() {
             0 => format!("{code}: {word}"),
             1 => format!("{code}: {word}, 1 failure"),
@@ -110,18 +110,6 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
     issued
         .map(|found| format!("issued {}", time::relative(found.last_transition_time, now)))
         .unwrap_or_default()
-}
-
-fn class_word(class: FailureClass) -> &'static str {
-    match class {
-        FailureClass::Other => "failed",
-        FailureClass::Precondition => "precondition",
-        FailureClass::Validation => "validation",
-        FailureClass::Ca => "refused by the CA",
-        FailureClass::Unreachable => "CA unreachable",
-        FailureClass::Output => "output",
-        FailureClass::State => "state",
-    }
 }
 
 fn wide_cells(view: &CertificateView) -> [Cell; 6] {

@@ -1,0 +1,32 @@
+//! Who reads what a run says, and when.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::cli::shell::Shell;
+use crate::cli::time;
+
+/// Who reads, and when.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    /// The time of telling.
+    pub(crate) now: Timestamp,
+    /// The reader's zone; `None` for a log.
+    pub(crate) zone: Option<TimeZone>,
+    /// Whether more than ASCII can be shown.
+    pub(crate) utf8: bool,
+}
+
+impl Look {
+    /// For the reader of this process's stderr.
+    pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
+        let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
+        let zone = is_watched.then(time::system_zone);
+        Self { now, zone, utf8: shell.environment.is_utf8() }
+    }
+
+    /// A time with the relative one beside it.
+    pub(crate) fn time(&self, at: Timestamp) -> String {
+        time::told(at, self.now, self.zone.as_ref())
+    }
+}

@@ -1,0 +1,299 @@
+//! What came of one certificate in a run, as one value.
+//!
+//! Contract: made once, from how the engine ended. What `-o json` prints of it is what it
+//! serializes; the terminal, the progress lines, the log and the exit code read the same fields.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::controller::Deferral;
+use crate::engine::{self, Ended, Evidence, Issued};
+use crate::resource::{
+    CertificateRecord, CheckReport, Failure, FailureClass, NamespacedName, Reason, Rfc3339, rfc3339,
+};
+
+/// What came of one certificate.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    pub namespace: String,
+    pub name: String,
+    pub ending: Ending,
+    /// cert-manager's reason of a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// Why it ended so, when it did not fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_after: Option<Rfc3339>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renewal_time: Option<Rfc3339>,
+    /// The paths that servers read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The pending order that the next run continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
+    /// What the last self-check of each challenge of that order saw.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_issuance_attempts: Option<u32>,
+    /// Not before then; without it, the next run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_attempt: Option<Rfc3339>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+    /// Why the files are not where they are to be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deploy_error: Option<Fault>,
+    #[serde(skip)]
+    pub details: Details,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// A new pair is live.
+    Issued,
+    /// Nothing was due.
+    Unchanged,
+    /// The live pair was written again in other forms.
+    Rewritten,
+    /// Due, but it must wait.
+    Deferred,
+    /// Another process works on it.
+    Locked,
+    /// The order is under way.
+    Pending,
+    Failed,
+    /// A signal ended the run.
+    Interrupted,
+}
+
+impl Ending {
+    /// Whether the certificate is as it should be.
+    pub fn is_well(self) -> bool {
+        match self {
+            Self::Issued | Self::Unchanged | Self::Rewritten => true,
+            Self::Deferred | Self::Locked | Self::Pending | Self::Failed | Self::Interrupted => {
+                false
+            }
+        }
+    }
+
+    /// As it is printed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Issued => "issued",
+            Self::Unchanged => "unchanged",
+            Self::Rewritten => "rewritten",
+            Self::Deferred => "deferred",
+            Self::Locked => "locked",
+            Self::Pending => "pending",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Fault {
+    /// Decides the exit code.
+    pub class: FailureClass,
+    pub message: String,
+    /// The failure as it was found, with its cause; missing while an order is only overdue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+impl Fault {
+    fn of(failure: &Failure) -> Self {
+        let message = failure.to_string();
+        Self { class: failure.class, message, failure: Some(failure.clone()) }
+    }
+}
+
+/// What people are told beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Details {
+    /// Whether this is due to be said: in an unattended run, the same was not said within a day.
+    pub is_due: bool,
+    /// The same for what is not deployed.
+    pub deploy_is_due: bool,
+    /// Why the live pair was written again, when it was, whatever else happened.
+    pub rewritten: Option<String>,
+    /// The steps of deployment that were done.
+    pub deployed: Vec<String>,
+    /// A new pair.
+    pub issued: Option<Issued>,
+    /// How many failures in a row, when this one counts.
+    pub attempts: Option<u32>,
+    /// Why it waits, without the time.
+    pub wait: String,
+    /// When the pending order was made.
+    pub since: Option<Timestamp>,
+    /// The signal that ended the run.
+    pub signal: Option<i32>,
+    /// What is known of a failure or a wait.
+    pub evidence: Evidence,
+}
+
+impl Report {
+    /// What the engine says of a certificate.
+    pub fn of(ended: Ended) -> Self {
+        let Ended { certificate, ending, undeployed, rewritten, is_news, deployed, evidence } =
+            ended;
+        let report = Self {
+            namespace: certificate.namespace,
+            name: certificate.name,
+            ending: Ending::Unchanged,
+            reason: None,
+            message: None,
+            revision: None,
+            not_after: evidence.not_after.map(Rfc3339),
+            renewal_time: None,
+            files: Vec::new(),
+            order: None,
+            checks: Vec::new(),
+            failed_issuance_attempts: None,
+            next_attempt: None,
+            error: None,
+            deploy_error: undeployed.as_ref().map(|undeployed| Fault::of(&undeployed.failure)),
+            details: Details {
+                is_due: is_news,
+                deploy_is_due: undeployed.is_some_and(|undeployed| undeployed.is_news),
+                rewritten,
+                deployed,
+                issued: None,
+                attempts: None,
+                wait: String::new(),
+                since: None,
+                signal: None,
+                evidence,
+            },
+        };
+        report.ended(ending)
+    }
+
+    fn ended(mut self, ending: engine::Ending) -> Self {
+        self.ending = match &ending {
+            engine::Ending::Unchanged { .. } if self.details.rewritten.is_some() => {
+                Ending::Rewritten
+            }
+            engine::Ending::Unchanged { .. } => Ending::Unchanged,
+            engine::Ending::Issued(_) => Ending::Issued,
+            engine::Ending::Deferred { .. } => Ending::Deferred,
+            engine::Ending::Locked { .. } => Ending::Locked,
+            engine::Ending::Pending { .. } => Ending::Pending,
+            engine::Ending::Failed { .. } => Ending::Failed,
+            engine::Ending::Interrupted { .. } => Ending::Interrupted,
+        };
+        match ending {
+            engine::Ending::Unchanged { not_after, renewal_time } => {
+                self.message.clone_from(&self.details.rewritten);
+                self.not_after = not_after.map(Rfc3339);
+                self.renewal_time = renewal_time.map(Rfc3339);
+            }
+            engine::Ending::Issued(issued) => {
+                self.revision = Some(issued.revision);
+                self.not_after = Some(Rfc3339(issued.leaf.not_after));
+                self.renewal_time = issued.renewal_time.map(Rfc3339);
+                self.details.issued = Some(*issued);
+            }
+            engine::Ending::Deferred { until, why, urgent } => {
+                let message = deferral(&why, until);
+                self.error = urgent.map(|class| Fault {
+                    class,
+                    message: message.clone(),
+                    failure: self.details.evidence.last_failure.clone(),
+                });
+                self.message = Some(message);
+                self.next_attempt = until.map(Rfc3339);
+                self.details.wait = deferral(&why, None);
+            }
+            engine::Ending::Locked { holder } => {
+                self.message = Some(format!("locked by {holder}"));
+            }
+            engine::Ending::Pending { order, since, why, overdue } => {
+                self.error = overdue.then(|| Fault {
+                    class: FailureClass::Validation,
+                    message: why.clone(),
+                    failure: None,
+                });
+                let kept = self.details.evidence.order.iter();
+                let challenges = kept.flat_map(|order| &order.challenges);
+                let checks = challenges.filter_map(|challenge| challenge.check.as_deref());
+                self.checks = checks.cloned().collect();
+                self.order = Some(order);
+                self.details.since = Some(since);
+                self.details.wait.clone_from(&why);
+                self.message = Some(why);
+            }
+            engine::Ending::Failed { failure, attempts, next_attempt } => {
+                self.reason = Some(failure.reason());
+                self.error = Some(Fault::of(&failure));
+                self.next_attempt = next_attempt.map(Rfc3339);
+                self.details.attempts = attempts;
+            }
+            engine::Ending::Interrupted { signal } => {
+                self.message = Some("interrupted; the next run continues".to_owned());
+                self.details.signal = Some(signal);
+            }
+        }
+        self
+    }
+
+    /// With what the state has after the run, for programs.
+    #[must_use]
+    pub fn with_state(mut self, record: Option<&CertificateRecord>, files: Vec<String>) -> Self {
+        if let Some(status) = record.map(|record| &record.status) {
+            self.revision = status.revision;
+            self.not_after = status.not_after.map(Rfc3339);
+            self.renewal_time = status.renewal_time.map(Rfc3339);
+            self.failed_issuance_attempts = status.failed_issuance_attempts;
+        }
+        self.files = files;
+        self
+    }
+
+    /// The certificate.
+    pub fn key(&self) -> NamespacedName {
+        NamespacedName::new(&self.namespace, &self.name)
+    }
+
+    /// What the last self-checks saw, a line for each place asked.
+    pub fn checks_text(&self) -> String {
+        self.checks.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Why it failed, or ended as it did.
+    pub fn why(&self) -> &str {
+        let error = self.error.as_ref().map(|error| error.message.as_str());
+        error.or(self.message.as_deref()).unwrap_or_default()
+    }
+}
+
+/// Why an issuance waits; with the time unless that stands beside it.
+fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
+    let until = until.map(rfc3339);
+    match why {
+        Deferral::Backoff { .. } => {
+            let next = until.map(|at| format!(". Issuance will next be attempted at {at}"));
+            "Backing off from issuance due to previously failed issuance(s)".to_owned()
+                + &next.unwrap_or_default()
+        }
+        Deferral::RetryAfter => {
+            let until = until.map(|at| format!(" until {at}"));
+            "the CA asked to be left alone".to_owned() + &until.unwrap_or_default()
+        }
+        Deferral::Progress(what) => what.clone(),
+    }
+}
