@@ -13,9 +13,10 @@ use crate::engine::ports::{Clock as _, SystemClock};
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
         let remark = Remark::plain(Level::Error, &message(info));
-        let text = match TALKS_JSON.load(Ordering::Relaxed) {
-            true => remark.json(SystemClock.now()) + "\n",
-            false => remark.text,
+        let text = if TALKS_JSON.load(Ordering::Relaxed) {
+            remark.json(SystemClock.now()) + "\n"
+        } else {
+            remark.text
         };
         drop(Talk.write_all(text.as_bytes()));
         std::process::exit(i32::from(ExitCode::Failed.number()));

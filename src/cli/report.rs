@@ -233,17 +233,18 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, look: &Loo
 }
 
 fn log_well(name: &NamespacedName, report: &Report) {
-    match &report.details.issued {
-        Some(issued) => tracing::info!(
-            certificate = %name,
-            not_after = rfc3339(issued.leaf.not_after),
-            renew_at = issued.renewal_time.map(rfc3339).unwrap_or_default(),
-            serial = issued.leaf.serial,
-            revision = issued.revision,
-            "issued"
-        ),
-        None => tracing::debug!(certificate = %name, "unchanged"),
-    }
+    let Some(issued) = &report.details.issued else {
+        tracing::debug!(certificate = %name, "unchanged");
+        return;
+    };
+    tracing::info!(
+        certificate = %name,
+        not_after = rfc3339(issued.leaf.not_after),
+        renew_at = issued.renewal_time.map(rfc3339).unwrap_or_default(),
+        serial = issued.leaf.serial,
+        revision = issued.revision,
+        "issued"
+    );
 }
 
 /// One line: how it ended, for the end of a list of steps.

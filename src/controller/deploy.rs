@@ -126,8 +126,8 @@ pub fn absorb(
             if record.last_failure.is_none() {
                 record.alerted = 0;
             }
-            let before = snapshot.record.deployments.iter();
-            let stays = before.filter_map(|known| moved_from(&known.target, target)).next();
+            let mut before = snapshot.record.deployments.iter();
+            let stays = before.find_map(|known| moved_from(&known.target, target));
             let stays = stays.map_or_else(String::new, |folder| {
                 format!("; what was written to {folder} before stays there")
             });

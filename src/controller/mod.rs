@@ -129,7 +129,11 @@ pub fn absorb(
         if effect.ends_the_run(error.kind()) {
             run.trouble = Some((effect.doing(), error.clone()));
             let of_account = effect.needs_the_account();
-            return Ok(of_account.then(|| account::failed(effect, error, now)).unwrap_or_default());
+            return Ok(if of_account {
+                account::failed(effect, error, now)
+            } else {
+                Record::default()
+            });
         }
     }
     match effect {

@@ -206,9 +206,9 @@ pub enum Cause {
     /// The CA's answer, or that none came.
     Ca(CaFailure),
     /// The CA's verdict on one name.
-    Challenge(ChallengeFailure),
+    Challenge(Box<ChallengeFailure>),
     /// The order as a whole.
-    Order(OrderFailure),
+    Order(Box<OrderFailure>),
     /// What a self-check saw.
     Check(Box<CheckReport>),
     /// A DNS provider's answer.
@@ -398,11 +398,12 @@ impl Cause {
     /// What the CA refused with.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
-            Self::Ca(CaFailure { problem, .. })
-            | Self::Challenge(ChallengeFailure { problem, .. }) => problem.as_deref(),
-            Self::Order(OrderFailure { problem, failure, .. }) => {
-                let of_failure = || failure.as_ref().and_then(|failure| failure.cause.problem());
-                problem.as_deref().or_else(of_failure)
+            Self::Ca(ca) => ca.problem.as_deref(),
+            Self::Challenge(challenge) => challenge.problem.as_deref(),
+            Self::Order(order) => {
+                let failure = order.failure.as_ref();
+                let of_failure = || failure.and_then(|failure| failure.cause.problem());
+                order.problem.as_deref().or_else(of_failure)
             }
             Self::Solver { cause, .. } | Self::LostAccount { cause, .. } => cause.problem(),
             Self::Check(_)
@@ -488,12 +489,12 @@ impl Cause {
     fn likeness(&self) -> Self {
         match self {
             Self::Ca(ca) => Self::Ca(CaFailure { url: String::new(), ..ca.clone() }),
-            Self::Challenge(challenge) => Self::Challenge(ChallengeFailure {
+            Self::Challenge(challenge) => Self::Challenge(Box::new(ChallengeFailure {
                 url: String::new(),
                 check: None,
-                ..challenge.clone()
-            }),
-            Self::Order(order) => Self::Order(OrderFailure {
+                ..(**challenge).clone()
+            })),
+            Self::Order(order) => Self::Order(Box::new(OrderFailure {
                 name: String::new(),
                 url: None,
                 reason: String::new(),
@@ -501,8 +502,8 @@ impl Cause {
                     let (class, doing, cause) = failure.likeness();
                     Box::new(Failure::new(class, doing, cause))
                 }),
-                ..order.clone()
-            }),
+                ..(**order).clone()
+            })),
             Self::Check(_)
             | Self::Provider(_)
             | Self::Program(_)
@@ -523,14 +524,16 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ca(ca) => write!(f, "{ca}"),
-            Self::Challenge(ChallengeFailure { identifier, reason, .. }) => {
-                write!(f, "{identifier}: {reason}")
+            Self::Challenge(challenge) => {
+                write!(f, "{}: {}", challenge.identifier, challenge.reason)
             }
-            Self::Order(OrderFailure { name, state, reason, .. }) => write!(
+            Self::Order(order) => write!(
                 f,
-                "Failed to wait for order resource \"{name}\" to become ready: order is in \"{}\" \
-                 state: {reason}",
-                state.as_str()
+                "Failed to wait for order resource \"{}\" to become ready: order is in \"{}\" \
+                 state: {}",
+                order.name,
+                order.state.as_str(),
+                order.reason
             ),
             Self::Check(report) => write!(f, "{report}"),
             Self::Provider(ProviderFailure { message, .. })

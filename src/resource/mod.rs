@@ -36,6 +36,7 @@ mod secret;
 mod secret_key_selector;
 mod selection;
 mod settings;
+mod state;
 mod status;
 mod time;
 mod usage;
@@ -81,8 +82,7 @@ pub use leaf::LeafFacts;
 pub use metadata::{Metadata, Origin};
 pub use name::{DnsName, Identifier, NameError, NamespacedName, is_dns_label, is_dns_subdomain};
 pub use order::{
-    Authorization, AuthorizationState, FailedOrder, OfferedChallenge, Order, OrderPhase, OrderSpec,
-    OrderState, OrderUrls,
+    Authorization, FailedOrder, OfferedChallenge, Order, OrderPhase, OrderSpec, OrderUrls,
 };
 pub use problem::{Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
@@ -95,6 +95,7 @@ pub use secret::{
 pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;
 pub use settings::Settings;
+pub use state::{AuthorizationState, OrderState};
 pub use status::{CertificateRecord, CertificateStatus, Said};
 pub use time::{Rfc3339, rfc3339};
 pub use usage::Usage;

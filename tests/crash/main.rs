@@ -380,7 +380,9 @@ fn revoked(scene: &Scene) {
     let (world, state, orders) =
         (&scene.world, scene.world.state(), scene.made(RequestKind::NewOrder));
     world.issue().ends_in(0);
-    let is_owed = |state: &State| state.record("web").revocations.iter().any(|r| r.is_owed());
+    let is_owed = |state: &State| {
+        state.record("web").revocations.iter().any(certctl::resource::Revocation::is_owed)
+    };
     assert!(!is_owed(&state), "the next run revokes what is owed");
     world.run(scene.words).ends_in(0);
     let revocations = state.record("web").revocations;

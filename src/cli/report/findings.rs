@@ -10,8 +10,8 @@ use super::look::Look;
 use crate::cli::cause::{self, Advice, Subject};
 use crate::engine::Evidence;
 use crate::resource::{
-    AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Failure, Order,
-    OrderFailure, Phase, Problem, SolverKind, escape,
+    AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Failure, Order, Phase,
+    Problem, SolverKind, escape,
 };
 
 /// A root cause.
@@ -50,8 +50,8 @@ pub(crate) fn of_failure(
 
 /// What the CA refused an order with; a failure of format 1 does not say so itself.
 pub(crate) fn problem_of(order: &Order) -> Option<&Problem> {
-    let refused = order.challenges.iter().filter(|challenge| challenge.state.is_failure());
-    let of_challenge = refused.filter_map(|challenge| challenge.problem.as_ref()).next();
+    let mut refused = order.challenges.iter().filter(|challenge| challenge.state.is_failure());
+    let of_challenge = refused.find_map(|challenge| challenge.problem.as_ref());
     of_challenge.or(order.problem())
 }
 
@@ -334,10 +334,15 @@ fn request_of(failure: &Failure) -> (String, &str) {
     };
     match &failure.cause {
         Cause::Ca(CaFailure { url, message, .. }) => (join(message), url),
-        Cause::LostAccount { url, .. } => (join("the CA does not know the account"), url),
-        Cause::Order(OrderFailure { failure: Some(failure), .. }) => request_of(failure),
-        Cause::Order(_)
-        | Cause::Challenge(_)
+        Cause::LostAccount { url, .. } => {
+            let lost = "the CA does not know the account, which was registered again in this run";
+            (join(lost), url)
+        }
+        Cause::Order(order) => match &order.failure {
+            Some(failure) => request_of(failure),
+            None => (doing, ""),
+        },
+        Cause::Challenge(_)
         | Cause::Check(_)
         | Cause::Provider(_)
         | Cause::Program(_)

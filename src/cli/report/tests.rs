@@ -112,7 +112,7 @@ fn with(order: Order) -> Evidence {
 /// The failure that the first challenge's verdict is.
 fn of_the_first(evidence: &Evidence) -> Failure {
     let first = &evidence.order.as_ref().unwrap().challenges[0];
-    let cause = Cause::Challenge(ChallengeFailure {
+    let cause = Cause::Challenge(Box::new(ChallengeFailure {
         identifier: first.spec.identifier.clone(),
         wildcard: first.spec.wildcard,
         url: first.spec.authorization_url.clone(),
@@ -120,7 +120,7 @@ fn of_the_first(evidence: &Evidence) -> Failure {
         problem: first.problem.clone().map(Box::new),
         check: first.check.clone(),
         reason: first.reason.clone(),
-    });
+    }));
     Failure::of(Doing::Nothing, cause)
 }
 
@@ -132,14 +132,14 @@ fn order_failed(failure: Failure) -> (Failure, Evidence) {
         "phase": { "failed": { "problem": failure.cause.problem(), "failure": failure } },
     });
     let order = order(&[], &rest);
-    let cause = Cause::Order(OrderFailure {
+    let cause = Cause::Order(Box::new(OrderFailure {
         name: order.name.clone(),
         url: order.url().map(str::to_owned),
         state: order.state.clone(),
         problem: order.problem().cloned().map(Box::new),
         failure: order.phase.failed().failure,
         reason,
-    });
+    }));
     (Failure::of(Doing::Nothing, cause), with(order))
 }
 

@@ -510,7 +510,7 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> C
             issuer_ref: plain(&order.spec.issuer_ref),
             key: spec.key.clone(),
             solver: solver(&spec.solver),
-            token: spec.token.to_string(),
+            token: spec.token.clone(),
             kind: spec.kind.as_str().to_uppercase(),
             url: spec.url.clone(),
             wildcard: spec.wildcard,
@@ -574,8 +574,8 @@ pub(super) fn issuer(IssuerView { issuer, account }: &IssuerView) -> IssuerKinds
         map.insert("solvers".into(), solvers.into());
     }
     let status = account.as_ref().and_then(|account| {
-        let contacts = account.contacts.iter();
-        let email = contacts.filter_map(|contact| contact.strip_prefix("mailto:")).next();
+        let mut contacts = account.contacts.iter();
+        let email = contacts.find_map(|contact| contact.strip_prefix("mailto:"));
         Some(IssuerStatus {
             acme: IssuerAccount {
                 uri: account.url.clone()?,

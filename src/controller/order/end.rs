@@ -59,20 +59,20 @@ pub(in crate::controller) fn failure_of(order: &Order) -> Failure {
         return verdict(challenge);
     }
     let failed = order.phase.failed();
-    let cause = Cause::Order(OrderFailure {
+    let cause = Cause::Order(Box::new(OrderFailure {
         name: order.name.clone(),
         url: order.url().map(str::to_owned),
         state: order.state.clone(),
         problem: failed.problem.map(Box::new),
         failure: failed.failure,
         reason: order.reason.clone(),
-    });
+    }));
     Failure::of(Doing::Nothing, cause)
 }
 
 /// The failure that a challenge's verdict is.
 pub(in crate::controller) fn verdict(challenge: &Challenge) -> Failure {
-    let cause = Cause::Challenge(ChallengeFailure {
+    let cause = Cause::Challenge(Box::new(ChallengeFailure {
         identifier: challenge.spec.identifier.clone(),
         wildcard: challenge.spec.wildcard,
         url: challenge.spec.authorization_url.clone(),
@@ -80,6 +80,6 @@ pub(in crate::controller) fn verdict(challenge: &Challenge) -> Failure {
         problem: challenge.problem.clone().map(Box::new),
         check: challenge.check.clone(),
         reason: challenge.reason.clone(),
-    });
+    }));
     Failure::of(Doing::Nothing, cause)
 }

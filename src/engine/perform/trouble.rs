@@ -97,21 +97,25 @@ pub(super) fn state(error: &StoreError) -> EffectError {
 }
 
 /// Something that must be true before any request is not.
+#[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn precondition(message: impl ToString) -> EffectError {
     EffectError::new(Cause::Precondition { message: message.to_string() })
 }
 
 /// Anything else on this host.
+#[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn local(message: impl ToString) -> EffectError {
     EffectError::new(Cause::Local { message: message.to_string() })
 }
 
 /// The CA answered what cannot be used.
+#[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn unusable(message: impl ToString) -> EffectError {
     EffectError::new(Cause::ca(CaFault::Unusable, message.to_string()))
 }
 
 /// The CA, or what it offers, does not fit.
+#[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn refused(message: impl ToString) -> EffectError {
     EffectError::new(Cause::ca(CaFault::Refused, message.to_string()))
 }
