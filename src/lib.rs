@@ -8,9 +8,9 @@
 //!                                                   └──────── one loop, one direction ─┴ Wait → sleep, or leave and say so
 //! ```
 //!
-//! Three sentences govern the code: nouns, rooms, deeds ([`resource`] holds data, [`controller`]
-//! decides, [`engine`] acts). A state names the deed that comes next, and is written down before
-//! the deed is done. Nothing that decides may read a clock, a file, a socket, a random source or
+//! Three sentences govern the code: nouns, controllers, effects ([`resource`] holds data, [`controller`]
+//! decides, [`engine`] acts). A state names the effect that comes next, and is written down before
+//! the effect is done. Nothing that decides may read a clock, a file, a socket, a random source or
 //! the environment.
 //!
 //! [`workspace`] is what a verb works on, read once; it prints nothing. [`cli`] talks to people: it

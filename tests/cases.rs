@@ -1,6 +1,6 @@
-//! The cases of cert-manager's own tests, run through the rooms.
+//! The cases of cert-manager's own tests, run through the controllers.
 //!
-//! Each area has one adapter from a case's input to the input of a room, which knows no case by
+//! Each area has one adapter from a case's input to the input of a controller, which knows no case by
 //! its name. Only the keys that a case expects are compared; an area, a key or a placeholder that
 //! nobody knows is a failure. Where certctl answers something else on purpose, a row of
 //! `differences` says so. `CERTCTL_EXTRA_CASES=<file>` runs the cases of that file too.
@@ -42,7 +42,7 @@ use serde_json::Value;
 
 use input::Case;
 
-/// From a case to what the rooms answer: an object with every key that can be expected.
+/// From a case to what the controllers answer: an object with every key that can be expected.
 type Adapter = fn(&Case) -> Value;
 
 const AREAS: &[(&str, Adapter)] = &[

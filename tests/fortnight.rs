@@ -36,7 +36,7 @@ use certctl::resource::GoDuration;
 use jiff::{SignedDuration, Timestamp};
 
 use scene::{Scene, identifier, task};
-use world::Trouble;
+use world::Error;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -60,7 +60,7 @@ fn one(name: &str) -> Task {
 
 fn run(scene: &Scene, tasks: &[Task]) -> Vec<Ended> {
     let options = Options { parallel: 256, ..scene::options() };
-    scene.run_together(&[tasks], options, Trouble::default).remove(0)
+    scene.run_together(&[tasks], options, Error::default).remove(0)
 }
 
 /// The CA does not believe that the bad one is who it says, not any more.
@@ -119,7 +119,7 @@ fn one_that_fails_among_fifty_is_told_once_a_day_and_keeps_nobody() {
         let of = |name: &str| ended.iter().find(|end| end.certificate.name == name).unwrap();
         let bad = of("bad");
         assert!(bad.undeployed.is_none());
-        if bad.is_news {
+        if bad.is_new {
             told.push(hour);
         }
         if matches!(bad.ending, Ending::Failed { .. }) {
@@ -164,6 +164,6 @@ fn one_that_fails_among_fifty_is_told_once_a_day_and_keeps_nobody() {
     refuse(&scene);
     scene.clock.set(scene.clock.now() + DAY * (LIFE - RENEW_BEFORE) + HOUR);
     let again = run(&scene, &tasks[..1]);
-    assert!(matches!(again[0].ending, Ending::Failed { .. }) && again[0].is_news, "{again:?}");
+    assert!(matches!(again[0].ending, Ending::Failed { .. }) && again[0].is_new, "{again:?}");
     assert_eq!(scene.alerts.as_ref().unwrap().borrow()[0].stage, 1);
 }

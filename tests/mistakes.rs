@@ -190,7 +190,7 @@ fn the_hook_is_not_there_or_cannot_be_run() {
     }
     chmod(Path::new(&file), 0o755);
     world.run(&["deploy"]).ends_in(0);
-    assert_eq!(world.ca.issued(), 1, "a hook in trouble costs no order");
+    assert_eq!(world.ca.issued(), 1, "a hook in error costs no order");
 }
 
 #[test]

@@ -38,7 +38,7 @@ use ca::TooOld;
 use fuse::Fuse;
 use issuance::Wrong;
 use scene::{Scene, identifier};
-use world::{DEED, Trouble};
+use world::{DEED, Error};
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// How long an order lives.
@@ -52,9 +52,9 @@ struct Hour {
     begun: Timestamp,
     ending: Ending,
     /// Whether it is told when nobody watches.
-    is_news: bool,
-    /// What it did, by deed.
-    deeds: Vec<String>,
+    is_new: bool,
+    /// What it did, by effect.
+    effects: Vec<String>,
     /// Its requests at the CA.
     requests: usize,
     /// The orders it made at the CA.
@@ -62,8 +62,8 @@ struct Hour {
 }
 
 impl Hour {
-    fn asks(&self, deed: &str) -> usize {
-        self.deeds.iter().filter(|done| done.starts_with(deed)).count()
+    fn asks(&self, effect: &str) -> usize {
+        self.effects.iter().filter(|done| done.starts_with(effect)).count()
     }
 }
 
@@ -75,14 +75,14 @@ fn hourly(scene: &Scene, runs: usize, unreachable: bool, mut look: impl FnMut(&H
         let begun = start + HOUR * i32::try_from(number).unwrap();
         scene.clock.set(begun);
         let before = scene.ca.borrow().orders.len();
-        let trouble = Trouble { unreachable, ..Trouble::default() };
-        let went = scene.run_under(Fuse::endless(), trouble);
-        let deeds = went.labels.iter().filter_map(|label| label.strip_prefix(DEED));
+        let error = Error { unreachable, ..Error::default() };
+        let went = scene.run_under(Fuse::endless(), error);
+        let effects = went.labels.iter().filter_map(|label| label.strip_prefix(DEED));
         let hour = Hour {
             begun,
             ending: went.ending.unwrap(),
-            is_news: went.is_news,
-            deeds: deeds.map(str::to_owned).collect(),
+            is_new: went.is_new,
+            effects: effects.map(str::to_owned).collect(),
             requests: went.requests,
             orders: scene.ca.borrow().orders.len() - before,
         };
@@ -104,7 +104,7 @@ fn one_order_after_each_wait(hours: &[Hour]) -> Vec<usize> {
                 panic!("run {number}: {:?}", hour.ending);
             };
             assert_eq!(*until, Some(next), "run {number}");
-            assert_eq!((hour.requests, &hour.deeds[..]), (0, &[][..]), "run {number}");
+            assert_eq!((hour.requests, &hour.effects[..]), (0, &[][..]), "run {number}");
             continue;
         }
         let Ending::Failed { attempts: Some(count), next_attempt, .. } = &hour.ending else {
@@ -134,7 +134,7 @@ fn a_name_that_is_always_refused_costs_an_order_in_32_hours() {
         let Ending::Failed { failure, .. } = &hour.ending else { panic!() };
         assert_eq!(failure.class, FailureClass::Validation);
         // The self-check had passed, and the CA was told to look, once.
-        assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (1, 0), "{:?}", hour.deeds);
+        assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (1, 0), "{:?}", hour.effects);
     }
     let state = scene.state();
     assert_eq!((state.live, state.presented, state.owed, state.accounts), (None, 0, 0, 1));
@@ -155,14 +155,14 @@ fn a_name_that_nobody_reaches_costs_an_order_in_the_life_of_one() {
             }
             says_since_when_and_why(&scene, hour, *made.last().unwrap());
         }) {
-            // The CA is never told to look. A run that goes on with an order asks the CA for that
+            // The CA is never told to look. A run that continues an order asks the CA for that
             // order, and nothing else.
-            assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (0, 0), "{:?}", hour.deeds);
+            assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (0, 0), "{:?}", hour.effects);
             let read = usize::from(hour.begun != begun);
-            assert_eq!(hour.asks("ReadOrder"), read, "{:?}", hour.deeds);
+            assert_eq!(hour.asks("ReadOrder"), read, "{:?}", hour.effects);
             // Register and order, or read and order; then the authorization is read.
             let requests = if hour.orders == 0 { 1 } else { 3 };
-            assert_eq!(hour.requests, requests, "{:?}", hour.deeds);
+            assert_eq!(hour.requests, requests, "{:?}", hour.effects);
         }
         let weekly: Vec<Timestamp> = (0..5).map(|week| begun + LIFE * week).collect();
         assert_eq!(made, weekly);
@@ -237,13 +237,13 @@ fn a_failure_and_the_wait_after_it_are_told_once_a_day() {
         let now = scene.memory.borrow().documents.clone();
         if matches!(hour.ending, Ending::Deferred { .. }) {
             // What tells nothing writes nothing.
-            assert_eq!(now == before, !hour.is_news, "{}", hour.begun);
+            assert_eq!(now == before, !hour.is_new, "{}", hour.begun);
         }
         before = now;
     });
     let told = |deferred: bool| -> Vec<usize> {
         let those = hours.iter().enumerate().filter(|(_, hour)| {
-            hour.is_news && deferred == matches!(hour.ending, Ending::Deferred { .. })
+            hour.is_new && deferred == matches!(hour.ending, Ending::Deferred { .. })
         });
         those.map(|(number, _)| number).collect()
     };

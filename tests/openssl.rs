@@ -93,7 +93,7 @@ impl Server {
         let accept = accept.expect("s_server listens");
         let (_, port) = accept.rsplit_once(':').unwrap();
         let port = port.to_owned();
-        // Read on, so that the server never waits for room in the pipe.
+        // Read on, so that the server never waits for controller in the pipe.
         std::thread::spawn(move || lines.count());
         Self { process, port }
     }

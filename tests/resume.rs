@@ -1,4 +1,4 @@
-//! The engine against a world in memory, killed at every moment: before and after every deed and
+//! The engine against a world in memory, killed at every moment: before and after every effect and
 //! every write. Whatever was interrupted, the next runs end as an undisturbed run does.
 
 #![expect(
@@ -35,7 +35,7 @@ use certctl::resource::FailureClass;
 
 use fuse::Fuse;
 use scene::{Scene, State, identifier};
-use world::Trouble;
+use world::Error;
 
 /// How a story begins: the scene, and which runs went before the one that is killed.
 type Begin = fn() -> Scene;
@@ -170,8 +170,8 @@ fn a_first_issuance_over_dns() {
     let (state, orders, labels) = sweep(two_names_over_dns, 60);
     issued(1, &state);
     assert_eq!(orders, 1);
-    let deed = |what: &str| labels.iter().position(|label| label.contains(what)).unwrap();
-    assert!(deed("Locate") < deed("Present"), "{labels:#?}");
+    let effect = |what: &str| labels.iter().position(|label| label.contains(what)).unwrap();
+    assert!(effect("Locate") < effect("Present"), "{labels:#?}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_temporary_certificate_is_followed_by_the_real_one() {
     let (state, orders, labels) = sweep(|| with_temporary(one_name()), 60);
     issued(1, &state);
     assert_eq!((orders, state.certificates), (1, 1));
-    let place = |deed: &str| labels.iter().position(|label| label.contains(deed)).unwrap();
+    let place = |effect: &str| labels.iter().position(|label| label.contains(effect)).unwrap();
     assert!(place("PublishTemporary") < place("RegisterAccount"), "{labels:#?}");
     // Where the name is refused it stays, and counts as nothing.
     let (state, ..) = sweep(|| with_temporary(refused()), 60);
@@ -256,8 +256,8 @@ fn a_lost_reply_costs_at_most_one_more_order() {
         for lost in 0..requests {
             let scene = begin();
             let before = scene.ca.borrow().orders.len();
-            let trouble = Trouble { lost: Some(lost), ..Trouble::default() };
-            let went = scene.run_under(Fuse::endless(), trouble);
+            let error = Error { lost: Some(lost), ..Error::default() };
+            let went = scene.run_under(Fuse::endless(), error);
             match went.ending.unwrap() {
                 Ending::Issued(_) => {}
                 Ending::Failed { failure, attempts, .. } => {

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use certctl::engine::ports::{Key, Lock, Prefix, Revision, Store, StoreError};
+use certctl::engine::ports::{Etag, Key, Lock, Prefix, Store, StoreError};
 use certctl::resource::{Event, EventType, NamespacedName, Reason, SecretFiles};
 use certctl::store::{OpenMode, StateDirectory, atomic};
 use jiff::SignedDuration;
@@ -263,7 +263,7 @@ fn a_document_that_is_no_plain_private_file_is_refused() {
         damage();
         let found = futures(state.get(&document())).map(drop).unwrap_err().to_string();
         assert!(found.contains(expected), "{expected}: {found}");
-        let put = futures(state.put_if(&document(), b"{}", &Revision("x".into())));
+        let put = futures(state.put_if(&document(), b"{}", &Etag("x".into())));
         assert_eq!(put.unwrap_err().to_string(), found);
         let kept = futures(state.create(&document(), b"{}")).unwrap_err();
         assert!(matches!(kept, StoreError::Conflict { .. }), "{expected}: {kept}");
@@ -284,7 +284,7 @@ fn a_document_is_replaced_only_as_it_was_read() {
     let state = writer(&path);
     let key = Key::NextKey(web());
     futures(async {
-        let absent = state.put_if(&key, b"", &Revision("x".into())).await;
+        let absent = state.put_if(&key, b"", &Etag("x".into())).await;
         let first = state.create(&key, b"1").await.unwrap();
         let second = state.put_if(&key, b"2", &first).await.unwrap();
         let outdated = state.put_if(&key, b"3", &first).await;

@@ -33,7 +33,7 @@ use certctl::resource::{Phase, Queue, Reason};
 use jiff::SignedDuration;
 
 use scene::{Scene, task};
-use world::Trouble;
+use world::Error;
 
 const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 
@@ -50,8 +50,8 @@ fn good(name: &str) -> Task {
     task(name, &[&format!("{name}.example")])
 }
 
-fn trouble() -> Trouble {
-    Trouble { unreachable_names: Some("hopeless"), ..Trouble::default() }
+fn error() -> Error {
+    Error { unreachable_names: Some("hopeless"), ..Error::default() }
 }
 
 fn is_issued(ended: &Ended) -> bool {
@@ -76,7 +76,7 @@ fn queue(scene: &Scene) -> Queue {
 fn sixty_hopeless_and_one_good(runs: &[&[Task]]) {
     let scene = Scene::new(&["a.example"]);
     let start = scene.clock.now();
-    let ended = scene.run_together(runs, options(), trouble);
+    let ended = scene.run_together(runs, options(), error);
     let good = ended.iter().flatten().find(|ended| ended.certificate.name == "good").unwrap();
     assert!(is_issued(good), "{:?}", good.ending);
     let verified = times(&scene, start, "good", Reason::DomainVerified);
@@ -111,7 +111,7 @@ fn those_who_wait_for_another_turn_get_it() {
     let scene = Scene::new(&["a.example"]);
     let start = scene.clock.now();
     let options = Options { max_concurrent_challenges: 2, ..options() };
-    scene.run_together(&[&[hopeless(3)]], options, trouble);
+    scene.run_together(&[&[hopeless(3)]], options, error);
     let requeued = times(&scene, start, "hopeless", Reason::Requeued);
     // Ten minutes are ten turns, the first of which makes nobody wait.
     assert!((8..=10).contains(&requeued.len()), "{requeued:?}");
@@ -132,34 +132,34 @@ fn those_who_wait_for_another_turn_get_it() {
 fn a_turn_goes_on_when_nobody_waits() {
     let scene = Scene::new(&["a.example"]);
     let start = scene.clock.now();
-    scene.run_together(&[&[hopeless(60)], &[]], options(), trouble);
+    scene.run_together(&[&[hopeless(60)], &[]], options(), error);
     assert_eq!(times(&scene, start, "hopeless", Reason::Requeued), Vec::<f64>::new());
-    // One that waits for its name, and not for room, is helped by nobody's slot.
+    // One that waits for its name, and not for controller, is helped by nobody's slot.
     let twice = task("twice", &["hopeless-0.example"]);
     let start = scene.clock.now();
-    scene.run_together(&[&[task("once", &["hopeless-0.example"]), twice]], options(), trouble);
+    scene.run_together(&[&[task("once", &["hopeless-0.example"]), twice]], options(), error);
     assert_eq!(times(&scene, start, "once", Reason::Requeued), Vec::<f64>::new());
     assert_eq!(times(&scene, start, "once", Reason::Started).len(), 1);
 }
 
-/// The slots of a run that is killed are free at once, and the one that goes on with its orders
+/// The slots of a run that is killed are free at once, and the one that continues its orders
 /// queues as everybody does.
 #[test]
 fn a_killed_run_holds_nothing_and_its_successor_queues() {
     let mut scene = Scene::new(&[]);
     scene.task = hopeless(3);
-    let labels = scene.run_under(fuse::Fuse::endless(), trouble()).labels;
+    let labels = scene.run_under(fuse::Fuse::endless(), error()).labels;
     let checks = labels.iter().position(|label| label.contains("SelfCheck")).unwrap();
     let mut scene = Scene::new(&[]);
     scene.task = hopeless(3);
-    let went = scene.run_under(fuse::Fuse::at(checks), trouble());
+    let went = scene.run_under(fuse::Fuse::at(checks), error());
     assert!(went.ending.is_none());
     assert_eq!(queue(&scene).runs[&0].len(), 3, "it could not give them back");
     // Somebody watches, so that what was pending before has more than a minute.
     let options = Options { max_concurrent_challenges: 1, unattended: false, ..options() };
     let before = times(&scene, scene.clock.now(), "hopeless", Reason::Started).len();
     let start = scene.clock.now();
-    let ended = scene.run_together(&[&[good("good")], &[hopeless(3)]], options, trouble);
+    let ended = scene.run_together(&[&[good("good")], &[hopeless(3)]], options, error);
     assert!(is_issued(&ended[0][0]), "{:?}", ended[0][0].ending);
     assert!(times(&scene, start, "good", Reason::Started)[0] < 1.0, "nobody is in its way");
     let started = times(&scene, start, "hopeless", Reason::Started);

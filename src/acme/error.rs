@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::resource::{Problem, escape};
 
-/// Why a deed at the CA did not come to a usable answer.
+/// Why a effect at the CA did not come to a usable answer.
 ///
 /// `Display` escapes every text that came from the CA; the fields hold it as it came.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

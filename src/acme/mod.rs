@@ -1,4 +1,4 @@
-//! RFC 8555 on the wire: one deed becomes requests, and their answer a typed result.
+//! RFC 8555 on the wire: one effect becomes requests, and their answer a typed result.
 //!
 //! Nothing here decides. [`Client`] is one CA for one run, shared by all its orders: it owns the
 //! connection, the directory and the nonces. [`Session`] is an account at that CA; each of its

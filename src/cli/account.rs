@@ -7,16 +7,16 @@ use super::args::{AccountIssuerArgs, AccountVerb, Format};
 use super::document::{self, Object};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
+use super::message::{Level, Message};
 use super::output::escape;
-use super::remark::{Level, Remark};
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::work::{open, targets};
+use super::targets::{open, targets};
 use crate::acme::AccountKey;
 use crate::controller::EffectError;
-use crate::engine::AccountWish;
+use crate::engine::AccountRequest;
 use crate::engine::ports::{Key, Prefix, Store as _};
-use crate::resource::{Account, AccountDeed, Issuer, NamespacedName};
+use crate::resource::{Account, AccountStep, Issuer, NamespacedName};
 use crate::store::{Records, StateDirectory};
 use crate::workspace::target::NameTarget;
 use crate::workspace::{Job, Request};
@@ -25,8 +25,8 @@ use crate::workspace::{Job, Request};
 pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     match verb {
         AccountVerb::Show(args) => on_one_thread(show(args, shell)),
-        AccountVerb::Register(args) => on_one_thread(work(args, AccountWish::Registered, shell)),
-        AccountVerb::Update(args) => on_one_thread(work(args, AccountWish::Updated, shell)),
+        AccountVerb::Register(args) => on_one_thread(work(args, AccountRequest::Registered, shell)),
+        AccountVerb::Update(args) => on_one_thread(work(args, AccountRequest::Updated, shell)),
         AccountVerb::Deactivate(args) if !args.yes => {
             let message = "an account that is deactivated cannot be activated again";
             Err(CliError::new(ExitCode::Usage, message).hinted(format_args!(
@@ -35,7 +35,7 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
             )))
         }
         AccountVerb::Deactivate(args) => {
-            on_one_thread(work(&args.issuer, AccountWish::Deactivated, shell))
+            on_one_thread(work(&args.issuer, AccountRequest::Deactivated, shell))
         }
     }
 }
@@ -99,12 +99,12 @@ fn page(account: &Account, key: Option<&AccountKey>) -> String {
     let identity = &account.identity;
     let secret = NamespacedName::new(&identity.namespace, &identity.secret_name);
     let none = || "<none>".to_owned();
-    let state = match account.deed {
-        AccountDeed::Register | AccountDeed::Find => "not registered yet",
-        AccountDeed::UpdateContacts => "registered; the CA is still to be told the contacts",
-        AccountDeed::Nothing => "registered",
-        AccountDeed::Deactivate => "its deactivation was asked for, and is not done",
-        AccountDeed::Deactivated => "deactivated; the next issuance registers another",
+    let state = match account.next_step {
+        AccountStep::Register | AccountStep::Find => "not registered yet",
+        AccountStep::UpdateContacts => "registered; the CA is still to be told the contacts",
+        AccountStep::Nothing => "registered",
+        AccountStep::Deactivate => "its deactivation was asked for, and is not done",
+        AccountStep::Deactivated => "deactivated; the next issuance registers another",
     };
     let contacts = match account.contacts.as_slice() {
         [] => none(),
@@ -149,7 +149,7 @@ fn chosen<'a>(
 
 async fn work(
     args: &AccountIssuerArgs,
-    wish: AccountWish,
+    wish: AccountRequest,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook("account")?;
@@ -160,7 +160,7 @@ async fn work(
         let error = CliError::new(ExitCode::Manifest, "no Issuer found");
         return Err(error.hinted("-f MANIFEST, or put manifests into the config directory"));
     }
-    if wish == AccountWish::Deactivated && issuers.len() > 1 {
+    if wish == AccountRequest::Deactivated && issuers.len() > 1 {
         let message = "there are several Issuers: name the one whose account is to be deactivated";
         return Err(CliError::new(ExitCode::Usage, message));
     }
@@ -177,7 +177,7 @@ async fn work(
 fn tell(
     shell: &mut Shell,
     issuer: &Issuer,
-    wish: AccountWish,
+    wish: AccountRequest,
     done: &Result<Account, EffectError>,
 ) -> exit::Ending {
     let name = &issuer.metadata.name;
@@ -185,17 +185,17 @@ fn tell(
         Ok(account) => {
             let url = escape(account.url.as_deref().unwrap_or_default());
             let text = match wish {
-                AccountWish::Registered => {
+                AccountRequest::Registered => {
                     let terms = account.terms_of_service.as_deref().unwrap_or("none named");
                     format!("{name}: registered as {url}, in agreement to {}", escape(terms))
                 }
-                AccountWish::Updated if account.contacts.is_empty() => {
+                AccountRequest::Updated if account.contacts.is_empty() => {
                     format!("{name}: {url} has no contacts")
                 }
-                AccountWish::Updated => {
+                AccountRequest::Updated => {
                     format!("{name}: {url} has contacts {}", escape(&account.contacts.join(", ")))
                 }
-                AccountWish::Deactivated => {
+                AccountRequest::Deactivated => {
                     format!("{name}: {url} deactivated; the next issuance registers another")
                 }
             };
@@ -206,7 +206,7 @@ fn tell(
             let message = error.to_string();
             let message = escape(&message);
             let class = error.cause.class();
-            let remark = Remark::new(Level::Error, format!("error: {name}: {message}"), &message)
+            let remark = Message::new(Level::Error, format!("error: {name}: {message}"), &message)
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class.word());
             shell.output.tell(&remark);

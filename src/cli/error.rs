@@ -6,7 +6,7 @@ use std::io;
 use super::environment::EnvironmentError;
 use super::exit::ExitCode;
 use super::log::LogError;
-use super::remark::{Level, Remark};
+use super::message::{Level, Message};
 use crate::engine::ports::StoreError;
 use crate::workspace::target::TargetError;
 use crate::workspace::{OwnersError, RequestError, RunError};
@@ -35,8 +35,8 @@ impl CliError {
     }
 
     /// What is said of it on stderr.
-    pub fn remark(&self) -> Remark {
-        Remark::new(Level::Error, self.to_string(), &self.message)
+    pub fn remark(&self) -> Message {
+        Message::new(Level::Error, self.to_string(), &self.message)
             .with("class", self.code.word())
             .with("exit_code", self.code.number())
             .with_some("hint", self.hint.as_deref())

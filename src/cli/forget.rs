@@ -3,11 +3,11 @@
 use super::args::ForgetArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::message::Level;
 use super::orphans::place;
-use super::remark::Level;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::work::open;
+use super::targets::open;
 use crate::resource::NamespacedName;
 use crate::workspace::target::NameTarget;
 

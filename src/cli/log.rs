@@ -32,16 +32,16 @@ pub fn start(
     let filter = filter(global.verbose, global.quiet, environment)?;
     let (color, is_terminal) = (output.talk_has_color(), output.talks_to_terminal());
     let has_priorities = output.has_priorities();
-    let look = Look { format: global.log_format, color, is_terminal, has_priorities };
-    let subscriber = subscriber(filter, look, || SystemClock.now(), || Talk);
+    let style = Style { format: global.log_format, color, is_terminal, has_priorities };
+    let subscriber = subscriber(filter, style, || SystemClock.now(), || Talk);
     // A second start (in a test that runs two verbs) keeps the first log.
     drop(tracing::subscriber::set_global_default(subscriber));
     Ok(())
 }
 
-/// How the lines look.
+/// How the lines style.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct Style {
     format: LogFormat,
     color: bool,
     is_terminal: bool,
@@ -51,7 +51,7 @@ struct Look {
 
 fn subscriber<W>(
     filter: EnvFilter,
-    look: Look,
+    style: Style,
     now: fn() -> Timestamp,
     writer: W,
 ) -> Box<dyn Subscriber + Send + Sync>
@@ -64,7 +64,7 @@ where
         .with_env_filter(filter)
         .log_internal_errors(false)
         .with_writer(writer);
-    match look.format {
+    match style.format {
         LogFormat::Json => Box::new(
             builder
                 .json()
@@ -74,11 +74,11 @@ where
                 .finish(),
         ),
         LogFormat::Auto | LogFormat::Text | LogFormat::Github => {
-            let has_priorities = look.has_priorities;
-            let is_timed = !look.is_terminal && !has_priorities;
-            let has_time = look.format == LogFormat::Text || is_timed;
+            let has_priorities = style.has_priorities;
+            let is_timed = !style.is_terminal && !has_priorities;
+            let has_time = style.format == LogFormat::Text || is_timed;
             let now = has_time.then_some(now);
-            let lines = Lines { now, color: look.color, has_priorities };
+            let lines = Lines { now, color: style.color, has_priorities };
             Box::new(builder.event_format(lines).finish())
         }
     }
@@ -222,11 +222,11 @@ mod tests {
         }
     }
 
-    fn logged(filter: EnvFilter, look: Look) -> String {
+    fn logged(filter: EnvFilter, style: Style) -> String {
         let sink = Sink::default();
         let writer = sink.clone();
         let now = || "2026-11-21T03:12:09.5Z".parse().unwrap();
-        let subscriber = subscriber(filter, look, now, move || writer.clone());
+        let subscriber = subscriber(filter, style, now, move || writer.clone());
         tracing::subscriber::with_default(subscriber, || {
             let why = "two\nmore words";
             tracing::info!(target: "certctl::engine", certificate = %"web", serial = "0a", why, "issued");
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn lines_have_a_time_unless_a_person_watches() {
-        let look = Look {
+        let style = Style {
             format: LogFormat::Auto,
             color: false,
             is_terminal: false,
@@ -253,28 +253,28 @@ mod tests {
         };
         let timed = "2026-11-21T03:12:09Z INFO web issued serial=0a why=\"two\\nmore words\"\n\
                      2026-11-21T03:12:09Z WARN plain\n";
-        assert_eq!(logged(default_filter(), look), timed);
-        let at_terminal = Look { is_terminal: true, ..look };
+        assert_eq!(logged(default_filter(), style), timed);
+        let at_terminal = Style { is_terminal: true, ..style };
         let untimed = "INFO web issued serial=0a why=\"two\\nmore words\"\nWARN plain\n";
         assert_eq!(logged(default_filter(), at_terminal), untimed);
-        let text = Look { format: LogFormat::Text, ..at_terminal };
+        let text = Style { format: LogFormat::Text, ..at_terminal };
         assert_eq!(logged(default_filter(), text), timed);
-        let journal = Look { has_priorities: true, ..look };
+        let journal = Style { has_priorities: true, ..style };
         let numbered = "<6>web issued serial=0a why=\"two\\nmore words\"\n<4>plain\n";
         assert_eq!(logged(default_filter(), journal), numbered);
-        let colored = Look { color: true, ..at_terminal };
+        let colored = Style { color: true, ..at_terminal };
         assert!(logged(default_filter(), colored).contains("\u{1b}[33mWARN\u{1b}[0m plain"));
     }
 
     #[test]
     fn json_lines_are_objects() {
-        let look = Look {
+        let style = Style {
             format: LogFormat::Json,
             color: false,
             is_terminal: true,
             has_priorities: false,
         };
-        let text = logged(default_filter(), look);
+        let text = logged(default_filter(), style);
         let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         assert_eq!(
             first,
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn flags_beat_the_variable_and_the_variable_the_default() {
-        let look = Look {
+        let style = Style {
             format: LogFormat::Auto,
             color: false,
             is_terminal: true,
@@ -303,7 +303,7 @@ mod tests {
             (2, 0, vec!["issued", "plain", "detail"]),
             (3, 0, vec!["issued", "plain", "detail", "exchange"]),
         ] {
-            let text = logged(filter(verbose, quiet, &environment).unwrap(), look);
+            let text = logged(filter(verbose, quiet, &environment).unwrap(), style);
             let words = ["issued", "plain", "detail", "exchange", "noise"];
             let found: Vec<&str> = words.into_iter().filter(|word| text.contains(word)).collect();
             assert_eq!(found, wanted, "{verbose} {quiet}");

@@ -1,7 +1,7 @@
 //! Talking to people: one file per verb, and the only code that prints.
 //!
 //! Contract: nothing here decides about certificates. Each verb turns arguments into calls of the
-//! rooms below and their answers into text; `run` turns the result into an exit code. Only
+//! controllers below and their answers into text; `run` turns the result into an exit code. Only
 //! `output` writes to stdout and stderr, only `environment` reads the environment.
 
 pub mod args;
@@ -13,10 +13,10 @@ pub mod exit;
 pub mod explain;
 pub mod log;
 pub mod man;
+pub mod message;
 pub mod output;
 pub mod panic;
 pub mod parse;
-pub mod remark;
 pub mod schema;
 pub mod shell;
 pub mod status;
@@ -25,7 +25,7 @@ pub mod version;
 pub mod yaml;
 
 mod account;
-mod cause;
+mod advice;
 mod check;
 mod count;
 mod create;
@@ -47,9 +47,9 @@ mod revoke;
 mod rollback;
 mod run;
 mod scratch;
+mod targets;
 mod timer;
 mod validate;
-mod work;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -60,9 +60,9 @@ use count::count;
 use environment::Environment;
 use error::CliError;
 use exit::ExitCode;
+use message::{Level, Message};
 use output::{LogFormat, Output, When};
 use parse::{Parsed, parse};
-use remark::{Level, Remark};
 use result::Results;
 use shell::Shell;
 
@@ -188,7 +188,7 @@ fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
         let (message, more) = plain.split_once("\n\n").unwrap_or((&plain, ""));
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let code = ExitCode::Usage;
-        let remark = Remark::new(Level::Error, text(output.talk_has_color()), message)
+        let remark = Message::new(Level::Error, text(output.talk_has_color()), message)
             .with("class", code.word())
             .with("exit_code", code.number())
             .with_some("hint", Some(more.trim()).filter(|more| !more.is_empty()));

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::error::CliError;
-use super::remark::Level;
+use super::message::Level;
 use super::run::run;
 use super::shell::Shell;
 use crate::resource::{Challenge, ChallengeType, NamespacedName, Order};

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::environment::Environment;
 use super::journal;
-use super::remark::{self, Level, Remark};
+use super::message::{self, Level, Message};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 pub use crate::resource::escape;
@@ -89,11 +89,11 @@ impl Output {
     /// Writes a line, or several, to stderr; a line feed is put behind it when there is none. As
     /// JSON it is one object with the text as its message.
     pub fn talk(&mut self, level: Level, message: &str) {
-        self.tell(&Remark::plain(level, message));
+        self.tell(&Message::plain(level, message));
     }
 
     /// Says something that has parts: people read its text, programs the parts.
-    pub fn tell(&mut self, remark: &Remark) {
+    pub fn tell(&mut self, remark: &Message) {
         match self.format {
             LogFormat::Auto if self.has_priorities => {
                 self.say(&journal::with_priority(&remark.text, remark.level.priority()));
@@ -106,10 +106,12 @@ impl Output {
     /// Says what is wrong in a file.
     pub fn finding(&mut self, diagnostic: &Diagnostic) {
         match self.format {
-            LogFormat::Auto if self.has_priorities => self.tell(&Remark::of_diagnostic(diagnostic)),
+            LogFormat::Auto if self.has_priorities => {
+                self.tell(&Message::of_diagnostic(diagnostic));
+            }
             LogFormat::Auto | LogFormat::Text => self.say(&diagnostic.render()),
-            LogFormat::Json => self.tell(&Remark::of_diagnostic(diagnostic)),
-            LogFormat::Github => self.say(&remark::annotation(diagnostic)),
+            LogFormat::Json => self.tell(&Message::of_diagnostic(diagnostic)),
+            LogFormat::Github => self.say(&message::annotation(diagnostic)),
         }
     }
 

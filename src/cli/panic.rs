@@ -5,14 +5,14 @@ use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::exit::ExitCode;
+use super::message::{Level, Message};
 use super::output::{Talk, escape};
-use super::remark::{Level, Remark};
 use crate::engine::ports::{Clock as _, SystemClock};
 
 /// From now on a panic on any thread ends the process with exit code 1 instead of 101 or 134.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let remark = Remark::plain(Level::Error, &message(info));
+        let remark = Message::plain(Level::Error, &message(info));
         let text = if TALKS_JSON.load(Ordering::Relaxed) {
             remark.json(SystemClock.now()) + "\n"
         } else {

@@ -22,15 +22,15 @@ use crate::resource::{Event, EventType, NamespacedName, Reason};
 /// The lines of a run.
 pub(crate) struct Progress {
     lines: Option<MultiProgress>,
-    look: Look,
+    style: Style,
     /// Somebody watches stderr: results are told to a person.
     is_watched: bool,
     seen: RefCell<Seen>,
 }
 
-/// How lines look.
+/// How lines style.
 #[derive(Clone, Copy)]
-struct Look {
+struct Style {
     utf8: bool,
     /// Whether they move by themselves and show how long they have been there.
     is_alive: bool,
@@ -67,20 +67,20 @@ impl Progress {
                 Some(ProgressDrawTarget::term_like_with_hz(term, HZ))
             }
         };
-        let look = Look { utf8: shell.environment.is_utf8(), is_alive: true };
-        Self::on(target, look, is_watched, certificates)
+        let style = Style { utf8: shell.environment.is_utf8(), is_alive: true };
+        Self::on(target, style, is_watched, certificates)
     }
 
     fn on(
         target: Option<ProgressDrawTarget>,
-        look: Look,
+        style: Style,
         is_watched: bool,
         certificates: usize,
     ) -> Self {
         let lines = target.map(MultiProgress::with_draw_target);
         let total = lines.as_ref().filter(|_| certificates > 1).map(|lines| {
             let total = lines.add(ProgressBar::new_spinner());
-            look.dress(&total, "{spinner} {wide_msg}", true);
+            style.dress(&total, "{spinner} {wide_msg}", true);
             total
         });
         let seen = Seen {
@@ -91,7 +91,7 @@ impl Progress {
             hidden: Vec::new(),
             total,
         };
-        Self { lines, look, is_watched, seen: RefCell::new(seen) }
+        Self { lines, style, is_watched, seen: RefCell::new(seen) }
     }
 
     /// Takes the lines away.
@@ -106,7 +106,7 @@ impl Progress {
     }
 }
 
-impl Look {
+impl Style {
     fn dress(self, line: &ProgressBar, template: &str, is_moving: bool) {
         let template = if self.is_alive && is_moving {
             format!("{template} {{elapsed}}")
@@ -145,12 +145,12 @@ impl Look {
 }
 
 impl Seen {
-    /// The line of a certificate that is under way, if there is room for one. It takes the place
+    /// The line of a certificate that is under way, if there is controller for one. It takes the place
     /// of one whose work is over.
     fn line(
         &mut self,
         lines: &MultiProgress,
-        look: Look,
+        style: Style,
         certificate: &NamespacedName,
     ) -> Option<ProgressBar> {
         if let Some((_, line, _)) = self.shown.iter().find(|(name, _, _)| name == certificate) {
@@ -173,7 +173,7 @@ impl Seen {
             None => lines.add(ProgressBar::new_spinner()),
         };
         line.set_prefix(report::short(certificate));
-        look.dress(&line, "{prefix}   {spinner} {wide_msg}", true);
+        style.dress(&line, "{prefix}   {spinner} {wide_msg}", true);
         self.shown.push((certificate.clone(), line.clone(), false));
         Some(line)
     }
@@ -233,7 +233,7 @@ impl Observer for Progress {
     fn stage(&self, certificate: &NamespacedName, stage: &str) {
         let Some(lines) = &self.lines else { return };
         let mut seen = self.seen.borrow_mut();
-        if let Some(line) = seen.line(lines, self.look, certificate) {
+        if let Some(line) = seen.line(lines, self.style, certificate) {
             line.set_message(escape(stage).into_owned());
         }
         seen.count();
@@ -250,8 +250,8 @@ impl Observer for Progress {
         seen.hidden.retain(|hidden| *hidden != end.certificate);
         let shown = seen.shown.iter_mut().find(|(name, _, _)| *name == end.certificate);
         if let Some((_, line, is_over)) = shown {
-            self.look.dress(line, "{prefix}   {wide_msg}", false);
-            line.finish_with_message(self.look.verdict(&report));
+            self.style.dress(line, "{prefix}   {wide_msg}", false);
+            line.finish_with_message(self.style.verdict(&report));
             *is_over = true;
         }
         seen.count();

@@ -6,18 +6,18 @@
 
 mod block;
 mod findings;
-mod look;
+mod style;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub(crate) use block::{Block, Row};
 pub(crate) use findings::{Findings, of_failure, problem_of};
-pub(crate) use look::Look;
+pub(crate) use style::Style;
 
 use super::exit::ExitCode;
+use super::message::{Level, Message};
 use super::output::{Output, escape};
-use super::remark::{Level, Remark};
 use super::time;
 use crate::engine::Issued;
 use crate::report::{Ending, Fault, Report};
@@ -25,33 +25,33 @@ use crate::resource::{NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
 /// Says how one certificate ended; in parts where programs read.
-pub(crate) fn tell(output: &mut Output, state: &StateDirectory, report: &Report, look: &Look) {
+pub(crate) fn tell(output: &mut Output, state: &StateDirectory, report: &Report, style: &Style) {
     let name = report.key();
     if let Some(why) = &report.details.rewritten {
         rewritten(output, &name, why);
     }
-    let block = block(report, look);
+    let block = block(report, style);
     if !report.details.is_due {
         let verdict = verdict(report);
         tracing::debug!(certificate = %name, "told within the last day: {verdict}");
     } else if output.talks_json() && !report.ending.is_well() {
         output.tell(&remark(report, block.unwrap_or_default()));
     } else if let Some(block) = block {
-        output.tell(&block.remark(look.utf8));
+        output.tell(&block.remark(style.utf8));
     } else if report.ending != Ending::Rewritten {
-        well(output, state, report, look);
+        well(output, state, report, style);
     }
     if let Some(fault) = report.deploy_error.as_ref().filter(|_| report.details.deploy_is_due) {
         if output.talks_json() {
             output.tell(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
-            output.tell(&undeployed(&name, fault).remark(look.utf8));
+            output.tell(&undeployed(&name, fault).remark(style.utf8));
         }
     }
 }
 
 /// The line for programs.
-fn remark(report: &Report, block: Block) -> Remark {
+fn remark(report: &Report, block: Block) -> Message {
     let details = &report.details;
     let remark = match &report.error {
         Some(fault) => failed(report, fault),
@@ -73,7 +73,7 @@ fn remark(report: &Report, block: Block) -> Remark {
         .with("try", block.commands)
 }
 
-fn failed(report: &Report, fault: &Fault) -> Remark {
+fn failed(report: &Report, fault: &Fault) -> Message {
     let reason = fault.failure.as_ref().map(|failure| failure.reason().as_str());
     let failure = fault.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok());
     about(report, Level::Error, &fault.message, fault.class.word())
@@ -81,20 +81,20 @@ fn failed(report: &Report, fault: &Fault) -> Remark {
         .with_some("failure", failure)
 }
 
-fn about(report: &Report, level: Level, message: &str, class: &str) -> Remark {
+fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {
     let certificate = report.key().to_string();
-    Remark::new(level, format!("{certificate}: {message}"), message)
+    Message::new(level, format!("{certificate}: {message}"), message)
         .with("certificate", certificate)
         .with("ending", report.ending.word())
         .with("class", class)
 }
 
 /// What is told of a certificate that is not as it should be.
-pub(crate) fn block(report: &Report, look: &Look) -> Option<Block> {
+pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
     let (name, details) = (short(&report.key()), &report.details);
     let next_attempt = report.next_attempt.map(|at| at.0);
     let status = format!("certctl status {name}");
-    let live = report.error.as_ref().and_then(|_| ends(report.not_after, look));
+    let live = report.error.as_ref().and_then(|_| ends(report.not_after, style));
     let word = |otherwise| if report.error.is_some() { "error" } else { otherwise };
     let block = Block { certificate: name.clone(), ..Block::default() };
     match report.ending {
@@ -115,7 +115,7 @@ pub(crate) fn block(report: &Report, look: &Look) -> Option<Block> {
                 title: details.wait.clone(),
                 rows: because.into_iter().chain(live).collect(),
                 commands: vec![status],
-                next: next(next_attempt, &name, look),
+                next: next(next_attempt, &name, style),
                 ..block
             })
         }
@@ -127,7 +127,7 @@ pub(crate) fn block(report: &Report, look: &Look) -> Option<Block> {
             found.rows.extend(live);
             found.commands.push(status);
             let time = |word, at: Option<Timestamp>| {
-                at.map(|at| format!("{word} {}", look.time(at))).unwrap_or_default()
+                at.map(|at| format!("{word} {}", style.time(at))).unwrap_or_default()
             };
             let expires = details.evidence.order.as_ref().and_then(|order| order.expires);
             let (since, kept) = (time(" since", details.since), time(", kept until", expires));
@@ -144,7 +144,7 @@ pub(crate) fn block(report: &Report, look: &Look) -> Option<Block> {
         }
         Ending::Failed => {
             let fault = report.error.as_ref()?;
-            let found = of_failure(fault.failure.as_ref()?, &details.evidence, &name, look);
+            let found = of_failure(fault.failure.as_ref()?, &details.evidence, &name, style);
             let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
             let mut commands = found.commands;
             if !commands.contains(&status) {
@@ -156,7 +156,7 @@ pub(crate) fn block(report: &Report, look: &Look) -> Option<Block> {
                 tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
                 rows: found.rows.into_iter().chain(live).collect(),
                 commands,
-                next: next(next_attempt, &name, look),
+                next: next(next_attempt, &name, style),
                 ..block
             })
         }
@@ -178,25 +178,25 @@ fn undeployed(name: &NamespacedName, fault: &Fault) -> Block {
 }
 
 /// When the live certificate ends, if there is one: how much time there is.
-fn ends(not_after: Option<Rfc3339>, look: &Look) -> Option<Row> {
+fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     let at = not_after?.0;
-    let word = if at > look.now { "in place until" } else { "expired" };
-    Row::new("live", format!("{word} {}", look.time(at)))
+    let word = if at > style.now { "in place until" } else { "expired" };
+    Row::new("live", format!("{word} {}", style.time(at)))
 }
 
-fn next(at: Option<Timestamp>, name: &str, look: &Look) -> String {
+fn next(at: Option<Timestamp>, name: &str, style: &Style) -> String {
     match at {
         Some(at) => {
-            format!("next attempt {}; fixed already? certctl renew {name}", look.time(at))
+            format!("next attempt {}; fixed already? certctl renew {name}", style.time(at))
         }
         None => "not counted as an attempt; the next run tries again".to_owned(),
     }
 }
 
 /// How it ended, when all is well, or it was interrupted.
-fn well(output: &mut Output, state: &StateDirectory, report: &Report, look: &Look) {
+fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &Style) {
     let name = report.key();
-    let Some(zone) = look.zone.as_ref() else {
+    let Some(zone) = style.zone.as_ref() else {
         if report.ending == Ending::Interrupted {
             output.talk(Level::Info, &format!("{}: {}", short(&name), report.why()));
         } else {
@@ -204,7 +204,7 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, look: &Loo
         }
         return;
     };
-    let now = look.now;
+    let now = style.now;
     let expires = report.not_after.map(|Rfc3339(at)| {
         let date = time::local_date(at, zone);
         format!("   expires {date} ({})", time::length(now.duration_until(at)))

@@ -2,8 +2,8 @@
 
 use super::error::CliError;
 use super::exit;
+use super::message::{Level, Message};
 use super::output::escape;
-use super::remark::{Level, Remark};
 use super::result::{Revoked, RevokedState};
 use super::shell::Shell;
 use crate::controller::EffectError;
@@ -85,7 +85,7 @@ fn tell(
             let message = escape(&message);
             let text = format!("error: {name}: serial {serial} not revoked: {message}\n  {next}");
             let class = error.cause.class();
-            let remark = Remark::new(Level::Error, text, format_args!("not revoked: {message}"))
+            let remark = Message::new(Level::Error, text, format_args!("not revoked: {message}"))
                 .with("certificate", name.to_string())
                 .with("class", class.word())
                 .with("serial", serial.as_str())

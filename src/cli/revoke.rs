@@ -9,15 +9,15 @@ use zeroize::Zeroizing;
 use super::args::RevokeArgs;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
+use super::message::Level;
 use super::orphans;
 use super::output::escape;
-use super::remark::Level;
 use super::result::{Revoked, RevokedState};
 use super::revocations::finish;
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
-use super::work::{open, targets};
-use crate::controller::RevocationWish;
+use super::targets::{open, targets};
+use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Asked, RevocationError};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Task};
@@ -53,7 +53,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     };
     workspace.make_writable()?;
     let at_once = args.now || args.no_issue;
-    let wish = RevocationWish {
+    let wish = RevocationRequest {
         reason: args.reason,
         at_once,
         without_replacement: args.no_issue,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::progress::Progress;
-use super::report::{self, Look};
+use super::report::{self, Style};
 use super::shell::Shell;
 use crate::engine::{Observer, Task};
 use crate::report::{Ending, Report};
@@ -80,9 +80,9 @@ pub(crate) async fn conclude(
     has_errors: bool,
     now: Timestamp,
 ) -> Result<ExitCode, CliError> {
-    let look = Look::of(shell, now);
+    let style = Style::of(shell, now);
     for report in reports {
-        report::tell(&mut shell.output, state, report, &look);
+        report::tell(&mut shell.output, state, report, &style);
     }
     if shell.wants_document() {
         shell.results.note(state, reports).await?;

@@ -5,10 +5,10 @@ use super::count::count;
 use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::message::Level;
 use super::output;
-use super::remark::Level;
 use super::shell::Shell;
-use super::work::{refused, show};
+use super::targets::{refused, show};
 use crate::manifest::{self, Source};
 use crate::workspace::Request;
 

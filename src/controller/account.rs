@@ -20,7 +20,7 @@ use super::{
     order,
 };
 use crate::resource::{
-    Account, AccountDeed, AccountIdentity, Cause, Doing, Failure, OrderPhase, Reason,
+    Account, AccountIdentity, AccountStep, Cause, Doing, Failure, OrderPhase, Reason,
 };
 
 /// See the table above.
@@ -52,10 +52,10 @@ pub fn decide_registered(snapshot: &Snapshot, _: Timestamp) -> Step {
 pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
     match &snapshot.account {
         Some(account) if account.url.is_some() || snapshot.run.account_is_lost => {
-            if account.deed != AccountDeed::Nothing || snapshot.run.contacts_are_told {
+            if account.next_step != AccountStep::Nothing || snapshot.run.contacts_are_told {
                 return next(snapshot);
             }
-            record(Account { deed: AccountDeed::UpdateContacts, ..account.clone() })
+            record(Account { next_step: AccountStep::UpdateContacts, ..account.clone() })
         }
         Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
     }
@@ -65,14 +65,14 @@ pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
 /// CA that then does not know the account any more was told by a run whose answer was lost.
 pub fn decide_deactivated(snapshot: &Snapshot, _: Timestamp) -> Step {
     match &snapshot.account {
-        Some(account) if account.url.is_some() => match account.deed {
-            AccountDeed::Deactivated => Step::Settled,
-            AccountDeed::Deactivate => Step::Act(vec![Effect::DeactivateAccount]),
-            AccountDeed::Register
-            | AccountDeed::Find
-            | AccountDeed::UpdateContacts
-            | AccountDeed::Nothing => {
-                record(Account { deed: AccountDeed::Deactivate, ..account.clone() })
+        Some(account) if account.url.is_some() => match account.next_step {
+            AccountStep::Deactivated => Step::Settled,
+            AccountStep::Deactivate => Step::Act(vec![Effect::DeactivateAccount]),
+            AccountStep::Register
+            | AccountStep::Find
+            | AccountStep::UpdateContacts
+            | AccountStep::Nothing => {
+                record(Account { next_step: AccountStep::Deactivate, ..account.clone() })
             }
         },
         Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
@@ -97,25 +97,25 @@ fn next(snapshot: &Snapshot) -> Step {
     if is_lost(snapshot) {
         return record(to_be_found(account));
     }
-    match account.deed {
-        AccountDeed::Deactivate => {
+    match account.next_step {
+        AccountStep::Deactivate => {
             let cause = Cause::UnfinishedDeactivation {
                 directory_url: account.identity.directory_url.clone(),
                 issuer: snapshot.issuer.metadata.name.clone(),
             };
             Step::Fail(Failure::of(Doing::Nothing, cause))
         }
-        AccountDeed::Deactivated => Step::Act(vec![Effect::ObtainAccountKey]),
-        AccountDeed::Register if snapshot.run.account_is_fresh => {
+        AccountStep::Deactivated => Step::Act(vec![Effect::ObtainAccountKey]),
+        AccountStep::Register if snapshot.run.account_is_fresh => {
             Step::Act(vec![Effect::RegisterAccount])
         }
-        AccountDeed::Register | AccountDeed::Find => Step::Act(vec![Effect::FindAccount]),
-        AccountDeed::UpdateContacts => Step::Act(vec![Effect::UpdateContacts]),
-        AccountDeed::Nothing if account.contacts != contacts(snapshot) => {
-            let deed = AccountDeed::UpdateContacts;
-            record(Account { deed, ..account.clone() })
+        AccountStep::Register | AccountStep::Find => Step::Act(vec![Effect::FindAccount]),
+        AccountStep::UpdateContacts => Step::Act(vec![Effect::UpdateContacts]),
+        AccountStep::Nothing if account.contacts != contacts(snapshot) => {
+            let next_step = AccountStep::UpdateContacts;
+            record(Account { next_step, ..account.clone() })
         }
-        AccountDeed::Nothing => Step::Settled,
+        AccountStep::Nothing => Step::Settled,
     }
 }
 
@@ -129,7 +129,7 @@ pub fn is_lost(snapshot: &Snapshot) -> bool {
 
 /// The account without its place at the CA, which is asked for it before it is made again.
 fn to_be_found(account: &Account) -> Account {
-    Account { deed: AccountDeed::Find, url: None, ..account.clone() }
+    Account { next_step: AccountStep::Find, url: None, ..account.clone() }
 }
 
 /// What the journal says when the CA has forgotten an account.
@@ -205,7 +205,7 @@ pub(super) fn absorb_loss(
     }
     if *effect == Effect::UpdateContacts {
         let Some(account) = snapshot.account.as_ref().filter(|_| is_first) else {
-            snapshot.run.trouble = Some((effect.doing(), error.clone()));
+            snapshot.run.error = Some((effect.doing(), error.clone()));
             return failed(effect, error, now);
         };
         let message = lost(account.url.as_deref().unwrap_or_default(), error);
@@ -245,7 +245,7 @@ pub fn absorb(
             snapshot.run.account_is_fresh = fresh;
             let account = Account {
                 identity: identity(snapshot),
-                deed: AccountDeed::Register,
+                next_step: AccountStep::Register,
                 public_key,
                 url: None,
                 contacts: Vec::new(),
@@ -266,7 +266,7 @@ pub fn absorb(
                 terms_of_service.as_deref().unwrap_or("none named")
             );
             let account = Account {
-                deed: AccountDeed::Nothing,
+                next_step: AccountStep::Nothing,
                 url: Some(url),
                 contacts,
                 terms_of_service,
@@ -282,18 +282,18 @@ pub fn absorb(
         (Outcome::Done | Outcome::Failed(_), Some(account))
             if *effect == Effect::DeactivateAccount =>
         {
-            let account = Account { deed: AccountDeed::Deactivated, ..account.clone() };
+            let account = Account { next_step: AccountStep::Deactivated, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
         }
         // No CA has seen this key: registering cannot make a second account.
         (Outcome::NoAccount, Some(account)) if *effect == Effect::FindAccount => {
             snapshot.run.account_is_fresh = true;
-            let account = Account { deed: AccountDeed::Register, ..account.clone() };
+            let account = Account { next_step: AccountStep::Register, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
         }
         (other, account) => {
             let state =
-                account.as_ref().map_or("no account".to_owned(), |a| format!("{:?}", a.deed));
+                account.as_ref().map_or("no account".to_owned(), |a| format!("{:?}", a.next_step));
             Err(IllegalOutcome::new(state, &other))
         }
     }

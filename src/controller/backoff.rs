@@ -74,7 +74,7 @@ pub fn beside_a_wait(snapshot: &Snapshot, failure: Failure, until: Option<Timest
 }
 
 /// What a failure leaves behind, in one record: a counted one raises the attempts and closes the
-/// issuance; one that does not count leaves the issuance open, to be gone on with.
+/// issuance; one that does not count leaves the issuance open, to be continued.
 pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Record {
     let mut record = snapshot.record.clone();
     // What an issuance failed by stays as long as it waits.

@@ -8,12 +8,12 @@
 //! | Presenting | put the answer out | presented → SelfChecking; failed → again later; refused → not owed until then |
 //! | SelfChecking | look from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
 //! | Accepting | tell the CA; when unsure whether it knows, read the authorization | Accepted |
-//! | Accepted | nothing: the order's room looks; read the authorization, when others queue | Final |
+//! | Accepted | nothing: the order's controller looks; read the authorization, when others queue | Final |
 //! | Accepting, Accepted | the CA looked in vain: it calls the challenge pending, with an `error` | SelfChecking, or Presenting when nothing in this run answers; not before the pause since the last accept is over |
 //! | Final | take the answer back, when one is owed | |
 //!
 //! Presenting and SelfChecking become Requeued when the turn is over: the answer stays out.
-//! Everything that can move moves in one step: one record, then all deeds side by side.
+//! Everything that can move moves in one step: one record, then all effects side by side.
 
 mod absorb;
 mod left_pending;
@@ -99,7 +99,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     Step::Wait { until, wake, why: Deferral::Progress(waiting_for(order, now)) }
 }
 
-/// When the next deed for a challenge may be done.
+/// When the next effect for a challenge may be done.
 ///
 /// The verdict on an accepted one is asked for when others wait for its slot: the order is looked
 /// at only once all are accepted, and nobody here sees the CA fetch an answer that a web server,

@@ -1,5 +1,5 @@
 //! Is the live pair where it is to be used? Issued but not deployed is a state of its own: it is
-//! gone on with by every run, and never a reason to issue again.
+//! continued by every run, and never a reason to issue again.
 //!
 //! | step | done by | owed as long as |
 //! | --- | --- | --- |

@@ -8,7 +8,7 @@
 //! | encoding, ca.crt, keystores and their passwords | SecretMismatch |
 //!
 //! Settled while an issuance is under way, which writes everything anew; when the pair is not
-//! ready, which a rewrite would not mend; and for an adopted pair, which stays as it was put
+//! ready, which a rewrite would not fix; and for an adopted pair, which stays as it was put
 //! there until its first renewal. One run writes at most once.
 
 use std::collections::BTreeMap;

@@ -110,7 +110,7 @@ fn published_record(
     record.retry_after = None;
     record.last_failure = None;
     record.attempted_inputs.clear();
-    record.said.clear();
+    record.notices.clear();
     record.alerted = 0;
     let status = &mut record.status;
     status.revision = Some(revision);

@@ -1,7 +1,7 @@
-//! The rooms: pure decisions, one file per controller of the design documents.
+//! The controllers: pure decisions, one file per controller of the design documents.
 //!
-//! A room reads a [`Snapshot`] and the time, and says which [`Step`] it wants next (`decide`);
-//! where a deed was done for it, it says what the outcome means (`absorb`). No room reads a
+//! A controller reads a [`Snapshot`] and the time, and says which [`Step`] it wants next (`decide`);
+//! where a effect was done for it, it says what the outcome means (`absorb`). No controller reads a
 //! clock, a file, a socket or a random source, and none calls another's `decide`: the pipeline
 //! [`CONTROLLERS`] is the only place where they meet.
 
@@ -38,7 +38,7 @@ use jiff::Timestamp;
 
 pub use attempt::{Answer, Attempt, Grant, Slot, Told};
 pub use effect::Effect;
-pub use run::{Poll, RevocationWish, Run, Wish};
+pub use run::{Poll, RevocationRequest, Run, Wish};
 pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
@@ -46,10 +46,10 @@ pub use step::{
     Outcome, Record, Step, Wake,
 };
 
-/// One room's door: what it wants next.
+/// One controller's door: what it wants next.
 pub type Decide = fn(&Snapshot, Timestamp) -> Step;
 
-/// The pipeline, in the order of the design documents. The first room that is not settled says
+/// The pipeline, in the order of the design documents. The first controller that is not settled says
 /// what happens next.
 pub const CONTROLLERS: &[(&str, Decide)] = &[
     ("trigger", trigger::decide),
@@ -65,18 +65,18 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
     ("deploy", deploy::decide),
 ];
 
-/// The clean-up deeds that are owed, and the step of the first room that is not settled.
+/// The clean-up effects that are owed, and the step of the first controller that is not settled.
 ///
-/// Clean-up never decides and never blocks: its effects are handed out beside whatever the rooms
+/// Clean-up never decides and never blocks: its effects are handed out beside whatever the controllers
 /// want.
 pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
     (challenge::clean_ups(snapshot), step_of(CONTROLLERS, snapshot, now))
 }
 
-/// The step of the first of these controllers that is not settled, unless trouble has ended the
+/// The step of the first of these controllers that is not settled, unless error has ended the
 /// run; and what needs no CA while one waits.
 pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
-    if let Some((doing, error)) = &snapshot.run.trouble {
+    if let Some((doing, error)) = &snapshot.run.error {
         let failure = error.failure(*doing);
         let step = match trigger::decide(snapshot, now) {
             Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
@@ -99,12 +99,12 @@ pub fn first_step(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Time
 /// What needs no CA and does not wait for one: formats and deployment; and, when nothing is being issued, the
 /// removal of a key that was made in vain, and the Ready condition.
 fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
-    let rooms: &[Decide] = if snapshot.is_issuing() {
+    let controllers: &[Decide] = if snapshot.is_issuing() {
         &[formats::decide, deploy::decide]
     } else {
         &[keymanager::decide, formats::decide, readiness::decide, deploy::decide]
     };
-    rooms.iter().find_map(|decide| match decide(snapshot, now) {
+    controllers.iter().find_map(|decide| match decide(snapshot, now) {
         step @ (Step::Record(_) | Step::Act(_)) => Some(step),
         Step::Settled | Step::Wait { .. } | Step::Fail(_) => None,
     })
@@ -127,7 +127,7 @@ pub fn absorb(
         let run = &mut snapshot.run;
         run.refusal_retry_after = error.retry_after.or(run.refusal_retry_after);
         if effect.ends_the_run(error.kind()) {
-            run.trouble = Some((effect.doing(), error.clone()));
+            run.error = Some((effect.doing(), error.clone()));
             let of_account = effect.needs_the_account();
             return Ok(if of_account {
                 account::failed(effect, error, now)

@@ -52,7 +52,7 @@ pub enum RevocationError {
 }
 
 /// Writes down what is asked for, and revokes nothing yet.
-pub fn decide_wish(snapshot: &Snapshot, now: Timestamp) -> Step {
+pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
     let revocation = match wished(snapshot, now) {
         Ok(Asked::Owed(revocation) | Asked::Earlier(revocation)) => Some(revocation),
         Ok(Asked::Already(_)) => None,
@@ -246,7 +246,7 @@ fn answered(
     }
 }
 
-/// Whether asking again is of no use.
+/// Whether asking again does not help.
 fn is_final(error: &EffectError) -> bool {
     let limited = |problem: &Problem| problem.short_kind() == "rateLimited";
     // A CA that does not know who asks says nothing about the certificate.

@@ -240,7 +240,7 @@ pub(super) fn asked(snapshot: &Snapshot, rollback: Rollback) -> Record {
     Record { changes, events: Vec::new() }
 }
 
-/// Notes that what was asked for is live. What the leaf says of dates is for the readiness room.
+/// Notes that what was asked for is live. What the leaf says of dates is for the readiness controller.
 pub(super) fn done(record: &CertificateRecord, now: Timestamp) -> Record {
     let Some(asked) = record.rollback.clone().filter(Rollback::is_owed) else {
         return Record::default();

@@ -13,7 +13,7 @@ use crate::resource::{DeployStep, Doing, RevocationReason};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each says whether one deed was done in this run"
+    reason = "each says whether one action was done in this run"
 )]
 pub struct Run {
     /// A new private key is asked for, whatever rotationPolicy says.
@@ -75,22 +75,22 @@ pub struct Run {
     pub contacts_are_told: bool,
     /// An earlier run was to deactivate the account, and may have done it.
     pub may_be_deactivated: bool,
-    /// The trouble that ends this run.
-    pub trouble: Option<(Doing, EffectError)>,
+    /// The error that ends this run.
+    pub error: Option<(Doing, EffectError)>,
 }
 
 /// What is asked for by hand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// The live certificate is to be revoked.
-    Revoke(RevocationWish),
+    Revoke(RevocationRequest),
     /// This revision is to be live again; the one before the live one when none is named.
     RollBack(Option<u32>),
 }
 
 /// A revocation of the live certificate that is asked for by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RevocationWish {
+pub struct RevocationRequest {
     pub reason: RevocationReason,
     /// Before its replacement is there.
     pub at_once: bool,
@@ -180,7 +180,7 @@ impl Run {
             self.asked_at.take().map_or(SignedDuration::ZERO, |asked| asked.duration_until(now));
     }
 
-    /// Notes that a deed begins.
+    /// Notes that a effect begins.
     pub fn note_begin(&mut self, effect: &Effect, now: Timestamp) {
         if let Effect::Accept { url } = effect {
             self.attempt_mut(url).begin_accept(now);

@@ -8,7 +8,7 @@ use crate::resource::{
     ConditionType, Issuer, KeptPair, KeyFacts, LeafFacts, Order, PublishedPair, Repair, Settings,
 };
 
-/// What the rooms decide from. Gathered by the engine, never by a room.
+/// What the controllers decide from. Gathered by the engine, never by a controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// What the user wants.

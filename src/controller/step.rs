@@ -18,7 +18,7 @@ pub enum Step {
     Settled,
     /// Write this down, then decide again.
     Record(Record),
-    /// Do these deeds, side by side.
+    /// Do these effects, side by side.
     Act(Vec<Effect>),
     /// Nothing can be done before a time or an event.
     Wait {
@@ -115,7 +115,7 @@ pub enum Change {
     Ban(BannedKey),
 }
 
-/// What came of a deed.
+/// What came of a effect.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// `Prepare`: all is in order.
@@ -178,7 +178,7 @@ pub enum Outcome {
     },
     /// `Revoke`, `SwitchBack`, `RestoreLinks`, `DeactivateAccount`: done.
     Done,
-    /// Any deed: it did not work.
+    /// Any effect: it did not work.
     Failed(EffectError),
 }
 

@@ -54,7 +54,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     Step::Record(record)
 }
 
-/// What a violation leads to: Issuing=True with its reason and message, and an event.
+/// What a violation points to: Issuing=True with its reason and message, and an event.
 pub fn triggered(record: &CertificateRecord, violation: Violation, now: Timestamp) -> Record {
     let record = issuing(record, violation.reason, &violation.message, now);
     Record::of(Change::Certificate(Box::new(record))).normal(

@@ -3,10 +3,10 @@
 mod account;
 mod adopt;
 mod alert;
-mod leave;
 mod reload;
 mod shared;
 mod state;
+mod stop;
 mod wait;
 
 use std::collections::BTreeSet;
@@ -20,19 +20,19 @@ use super::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use super::run::{Engine, GRACE, signal};
 use super::schedule::Look;
 use super::session::{Session, Task};
-use super::{gather, news};
+use super::{gather, notice};
 use account::{AccountTurn, needs_the_account};
 pub(super) use adopt::pair_of_the_manifests;
 pub(super) use alert::alert;
-use leave::{deferred, nothing_to_do, state_failure, unchanged};
 pub(super) use reload::reload;
 pub(super) use shared::{AccountGates, Reloads, Shared};
 use state::Drive;
+use stop::{deferred, nothing_to_do, state_failure, unchanged};
 use wait::Woken;
 
 use crate::controller::{
-    Change, Deferral, Effect, Record, RevocationWish, Slot, Snapshot, Step, Wake, Wish, challenge,
-    first_step, step_of,
+    Change, Deferral, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish,
+    challenge, first_step, step_of,
 };
 use crate::resource::{Order, OrderPhase, Phase};
 
@@ -72,9 +72,9 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     look_at_passwords(engine, &mut session);
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
         // That it was told is written down, under the lock.
-        let is_news = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
+        let is_new = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
         let evidence = Evidence::of(&session.snapshot, &ending);
-        return Ok((Ended { is_news, evidence, ..told(ending) }, session.snapshot));
+        return Ok((Ended { is_new, evidence, ..told(ending) }, session.snapshot));
     }
     let lock = match task.goal {
         // Its lock is taken around its effects: see `AccountTurn`.
@@ -102,9 +102,9 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     session.lock_timeout = engine.options.lock_timeout;
     let mut drive = Drive::new(engine, shared, task, session);
     let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
-    let (ending, is_news) = drive.all_passes(limited).await?;
+    let (ending, is_new) = drive.all_passes(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
-    let mut ended = Ended { is_news, evidence, ..told(ending) };
+    let mut ended = Ended { is_new, evidence, ..told(ending) };
     if matches!(task.goal, Goal::Issue | Goal::Deploy | Goal::CleanUp) {
         drive.reload_or_tell(&mut ended, limited).await?;
     }
@@ -146,7 +146,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.pass(Pass::AfterAFailure).await?;
         }
         let record = &mut self.session.snapshot.record;
-        let is_news = !limited || news::note(record, &ending, self.engine.clock.now());
+        let is_new = !limited || notice::note(record, &ending, self.engine.clock.now());
         if self.session.is_unsaved() {
             // Whatever came of it: the manifest's place and the generation are of today.
             let record = Box::new(self.session.snapshot.record.clone());
@@ -154,7 +154,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         self.clean_up().await?;
         self.session.prune().await?;
-        Ok((ending, is_news))
+        Ok((ending, is_new))
     }
 
     /// What is asked for, and what a goal takes up before its controllers are asked.
@@ -178,7 +178,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 let secret = self.session.snapshot.certificate.secret_key();
                 let files = self.engine.store.published(&secret).await?;
                 let certificate = files.as_ref().and_then(gather::leaf_pem);
-                let wish = RevocationWish { certificate, ..wish.clone() };
+                let wish = RevocationRequest { certificate, ..wish.clone() };
                 self.session.snapshot.run.wish = Some(Wish::Revoke(wish));
             }
             Goal::RollBack(to) => self.session.snapshot.run.wish = Some(Wish::RollBack(*to)),
@@ -400,7 +400,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 }
 
-/// Deeds for another order that are still under way are of no use any more, nor is what they bring.
+/// Effects for another order that are still under way are of no use any more, nor is what they bring.
 fn begins_an_order(record: &Record) -> bool {
     let mut changes = record.changes.iter();
     changes

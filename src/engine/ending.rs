@@ -17,7 +17,7 @@ pub struct Ended {
     /// Why the live pair was written again in other forms, in one sentence, when it was.
     pub rewritten: Option<String>,
     /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
-    pub is_news: bool,
+    pub is_new: bool,
     /// What was deployed: outputs, hooks, reloads.
     pub deployed: Vec<String>,
     /// What is known of a failure or a wait beside its sentence.
@@ -53,7 +53,7 @@ impl Evidence {
                         && order.failure_time() == record.status.last_failure_time
                 };
                 let order = snapshot.order.as_ref().filter(failed_now);
-                let order = order.filter(|_| snapshot.run.trouble.is_none());
+                let order = order.filter(|_| snapshot.run.error.is_none());
                 Self { order: order.cloned().map(Box::new), ..known }
             }
             Ending::Pending { .. } => {
@@ -83,7 +83,7 @@ pub struct Undeployed {
     /// Which step, and why.
     pub failure: Failure,
     /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
-    pub is_news: bool,
+    pub is_new: bool,
 }
 
 impl Ended {
@@ -94,7 +94,7 @@ impl Ended {
             ending,
             undeployed: None,
             rewritten: None,
-            is_news: true,
+            is_new: true,
             deployed: Vec::new(),
             evidence: Evidence::default(),
         }

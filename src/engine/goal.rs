@@ -1,8 +1,8 @@
 //! What can be reached, each by a literal list of controllers.
 
 use crate::controller::{
-    CONTROLLERS, Decide, RevocationWish, account, deploy, keymanager, links, readiness, revocation,
-    rollback,
+    CONTROLLERS, Decide, RevocationRequest, account, deploy, keymanager, links, readiness,
+    revocation, rollback,
 };
 
 /// What a task is to reach.
@@ -15,16 +15,16 @@ pub enum Goal {
     /// The live files are where they are used, whatever failed before.
     Deploy,
     /// This is written down; without it, what is owed and due is revoked.
-    Revoke(Option<RevocationWish>),
+    Revoke(Option<RevocationRequest>),
     /// This revision is live again; the one before the live one when none is named.
     RollBack(Option<u32>),
     /// The account of the task's issuer is so; the task's certificate only stands for the issuer.
-    Account(AccountWish),
+    Account(AccountRequest),
 }
 
 /// How an account is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccountWish {
+pub enum AccountRequest {
     /// There is one, with the Issuer's contacts.
     Registered,
     /// The CA is told the Issuer's contacts, whatever it was told before.
@@ -55,14 +55,16 @@ impl Goal {
             Self::Issue => CONTROLLERS,
             Self::CleanUp => &[],
             Self::Deploy => &[("deploy", deploy::decide)],
-            Self::Revoke(Some(_)) => &[("revocation", revocation::decide_wish)],
+            Self::Revoke(Some(_)) => &[("revocation", revocation::decide_request)],
             Self::Revoke(None) => &[("revocation", revocation::decide)],
             Self::RollBack(_) => {
                 &[("rollback", rollback::decide), ("readiness", readiness::decide_after_rollback)]
             }
-            Self::Account(AccountWish::Registered) => &[("account", account::decide_registered)],
-            Self::Account(AccountWish::Updated) => &[("account", account::decide_updated)],
-            Self::Account(AccountWish::Deactivated) => &[("account", account::decide_deactivated)],
+            Self::Account(AccountRequest::Registered) => &[("account", account::decide_registered)],
+            Self::Account(AccountRequest::Updated) => &[("account", account::decide_updated)],
+            Self::Account(AccountRequest::Deactivated) => {
+                &[("account", account::decide_deactivated)]
+            }
         }
     }
 }

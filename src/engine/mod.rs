@@ -6,13 +6,13 @@
 //! absorbed by the same code whether the effect was begun in this run or an earlier one.
 
 mod drive;
+mod dry_run;
 mod ending;
-mod foresee;
 mod gather;
 mod goal;
 pub mod inputs;
 mod links;
-mod news;
+mod notice;
 mod perform;
 pub mod ports;
 mod run;
@@ -25,10 +25,10 @@ use jiff::Timestamp;
 
 use crate::controller::{Intervals, Snapshot};
 
+pub use dry_run::{DryRun, dry_run};
 pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
-pub use foresee::{Foreseen, foresee};
 pub use gather::published_pair;
-pub use goal::{AccountWish, Goal};
+pub use goal::{AccountRequest, Goal};
 pub use links::{LiveFiles, live_files};
 pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, StandIn, World, WorldOptions, dns_api,

@@ -1,16 +1,16 @@
 //! Effect → acme / solver / probe / pki / store call → Outcome.
 //!
-//! The real world behind [`Performer`]. Every trouble becomes an outcome; what it means is for
-//! the rooms to say. Requests of one order go one after another, orders side by side.
+//! The real world behind [`Performer`]. Every error becomes an outcome; what it means is for
+//! the controllers to say. Requests of one order go one after another, orders side by side.
 
 mod ca;
 mod deploy;
 mod dns01;
+mod error;
 mod issuer;
 mod local;
 mod password;
 mod publish;
-mod trouble;
 mod world;
 
 use std::collections::BTreeSet;
@@ -48,12 +48,12 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::Deploy { step } => self.deploy(&snapshot, step).await,
             Effect::SwitchBack { set, .. } => {
                 let done = self.store.switch_back(&snapshot.certificate.secret_key(), &set).await;
-                done.map(|()| Outcome::Done).map_err(|error| trouble::state(&error))
+                done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
             }
             Effect::RestoreLinks { set, revision } => {
                 let secret = snapshot.certificate.secret_key();
                 let done = self.store.restore_links(&secret, set.as_deref(), revision).await;
-                done.map(|()| Outcome::Done).map_err(|error| trouble::state(&error))
+                done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
             }
             Effect::ObtainAccountKey => self.obtain_account_key(&snapshot).await,
             Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {

@@ -11,7 +11,7 @@ use super::ending::Ended;
 use crate::controller::{Effect, EffectError, Outcome, Snapshot};
 use crate::resource::{Event, NamespacedName};
 
-pub use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
+pub use crate::store::port::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
 /// Where the time comes from.
 ///
@@ -41,9 +41,9 @@ impl Clock for SystemClock {
     }
 }
 
-/// Does the deeds. Replaced by tests.
+/// Does the effects. Replaced by tests.
 pub trait Performer {
-    /// Does one deed; every trouble is an outcome.
+    /// Does one effect; every error is an outcome.
     fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> impl Future<Output = Outcome>;
 
     /// When the HTTP-01 responder was last asked for a token, by somebody else than us.
@@ -103,7 +103,7 @@ pub trait Observer {
     /// Something happened.
     fn event(&self, certificate: &NamespacedName, event: &Event);
 
-    /// A certificate's work goes on with this.
+    /// A certificate's work continues this.
     fn stage(&self, certificate: &NamespacedName, stage: &str);
 
     /// A certificate's work is over; reloads, and the operator's hook for failures, come later.

@@ -34,7 +34,7 @@ pub struct Engine<'a, C, S: Store, P, O> {
     pub clock: &'a C,
     /// The state.
     pub store: &'a S,
-    /// The deeds.
+    /// The effects.
     pub performer: &'a P,
     /// Who hears of it.
     pub observer: &'a O,

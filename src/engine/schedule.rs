@@ -290,7 +290,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         }
     }
 
-    /// What the rooms read, and when to look again.
+    /// What the controllers read, and when to look again.
     fn hand_out(
         &self,
         certificate: &NamespacedName,
@@ -382,7 +382,7 @@ fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(&'a Challenge, &'a O
     wanted.map(|challenge| (challenge, order)).collect()
 }
 
-/// Whether deeds of ours are done for it.
+/// Whether effects of ours are done for it.
 fn works(phase: Phase) -> bool {
     match phase {
         Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
@@ -390,7 +390,7 @@ fn works(phase: Phase) -> bool {
     }
 }
 
-/// How a challenge goes on with its slot, or without one.
+/// How a challenge continues its slot, or without one.
 ///
 /// One that an earlier run was at work on is out already, and waits for a slot of this run. One
 /// that the CA was told to look at holds a slot whatever the others do: the CA looks when it

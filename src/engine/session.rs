@@ -1,7 +1,7 @@
 //! One certificate's snapshot in memory, and its way to and from the store.
 //!
 //! Changes are applied to the snapshot at once and written by [`Session::flush`], in the order in
-//! which the rooms gave them; the engine flushes before it starts the next deed. Between the load
+//! which the controllers gave them; the engine flushes before it starts the next effect. Between the load
 //! under the lock and the end nobody else writes these documents.
 
 use std::collections::HashMap;
@@ -11,13 +11,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::goal::Goal;
 use super::inputs::{account_id, id_of, spec_digest};
-use super::ports::{Key, Lock, Revision, Store, StoreError};
+use super::ports::{Etag, Key, Lock, Store, StoreError};
 use super::{gather, links};
 use crate::controller::{
     Answer, Change, Intervals, Record, Run, Snapshot, account, challenge, order, trigger,
 };
 use crate::resource::{
-    Account, AccountDeed, BannedKey, Certificate, CertificateRecord, CertificateStatus, Event,
+    Account, AccountStep, BannedKey, Certificate, CertificateRecord, CertificateStatus, Event,
     Issuer, NamespacedName, Order, Reason, Rollback, SecretFiles,
 };
 use crate::store::{Kept, Records};
@@ -57,7 +57,7 @@ pub(crate) struct Session<'a, S: Store> {
     store: &'a S,
     pub(crate) name: NamespacedName,
     pub(crate) snapshot: Snapshot,
-    stored: HashMap<Key, Revision>,
+    stored: HashMap<Key, Etag>,
     /// What an older certctl wrote, in this one's format.
     outdated: Vec<Change>,
     /// The orders as they are on disk, by revision and number.
@@ -186,7 +186,7 @@ impl<'a, S: Store> Session<'a, S> {
         self.snapshot.account = None;
         if let Some(kept) = self.records().account(&id).await? {
             self.stored.insert(Key::Account(id), kept.revision);
-            let is_gone = kept.value.deed == AccountDeed::Deactivated;
+            let is_gone = kept.value.next_step == AccountStep::Deactivated;
             self.snapshot.account = (!is_gone).then_some(kept.value);
         }
         Ok(())
@@ -379,7 +379,7 @@ impl<'a, S: Store> Session<'a, S> {
             }
             Change::Account(account) => {
                 self.write_account(&account).await?;
-                if account.deed == AccountDeed::Deactivated {
+                if account.next_step == AccountStep::Deactivated {
                     self.set_account_key_aside(id_of(&account)).await?;
                 }
             }
@@ -478,7 +478,7 @@ fn brought_up_to_date(
         attempted_inputs: Vec::new(),
         deployments: Vec::new(),
         alerted: 0,
-        said: Vec::new(),
+        notices: Vec::new(),
         revocations: Vec::new(),
         rollback: None,
         status: CertificateStatus::default(),

@@ -13,7 +13,7 @@ use super::suggestion::nearest;
 use super::tree::{Entry, Node, Span, Value};
 use crate::resource::is_hidden;
 
-/// A value with the path that leads to it.
+/// A value with the path that points to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Field<'n> {
     pub(crate) node: &'n Node,

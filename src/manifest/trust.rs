@@ -2,7 +2,7 @@
 //!
 //! Contract: as root, a file and every folder above it must be owned by root and writable by
 //! nobody else; a sticky folder such as /tmp is fine, since in it nobody can replace root's files.
-//! An error carries the command that mends it.
+//! An error carries the command that fixes it.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
@@ -70,7 +70,7 @@ impl fmt::Display for Trusted {
 }
 
 impl TrustError {
-    /// The command that mends it.
+    /// The command that fixes it.
     pub fn command(&self) -> Option<String> {
         let (command, path) = match self {
             Self::Io { .. } => return None,

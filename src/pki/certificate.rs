@@ -161,5 +161,5 @@ pub(super) const LABEL: &str = "CERTIFICATE";
 pub const MAX_CHAIN_BYTES: usize = 256 * 1024;
 
 /// The longest DER that is read as one certificate: cert-manager's cap for a leaf, which leaves
-/// room for a hundred names of the greatest length.
+/// controller for a hundred names of the greatest length.
 pub const MAX_CERTIFICATE_BYTES: usize = 36_500;

@@ -1,4 +1,4 @@
-//! Whether a chain leads to a root that somebody trusts.
+//! Whether a chain points to a root that somebody trusts.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub enum TrustError {
     /// There is nothing to judge by.
     #[error("no root certificates to judge by")]
     NoRoots,
-    /// No path leads to a root.
+    /// No path points to a root.
     #[error("issued by an unknown authority")]
     UnknownIssuer,
     /// Something else in the words of the library.

@@ -68,7 +68,7 @@ pub struct Addresses {
     /// From AAAA records, in ascending order.
     pub v6: Vec<Ipv6Addr>,
     /// The lookup that failed, when the other one gave addresses.
-    pub trouble: Option<DnsError>,
+    pub error: Option<DnsError>,
 }
 
 impl Addresses {
@@ -288,9 +288,9 @@ fn settle(
     })
 }
 
-fn sorted(ips: impl IntoIterator<Item = IpAddr>, trouble: Option<DnsError>) -> Addresses {
+fn sorted(ips: impl IntoIterator<Item = IpAddr>, error: Option<DnsError>) -> Addresses {
     let all: BTreeSet<IpAddr> = ips.into_iter().collect();
-    let mut addresses = Addresses { trouble, ..Addresses::default() };
+    let mut addresses = Addresses { error, ..Addresses::default() };
     for ip in all {
         match ip {
             IpAddr::V4(v4) => addresses.v4.push(v4),
@@ -330,7 +330,7 @@ mod tests {
         Addresses {
             v4: v4.iter().map(|ip| ip.parse().unwrap()).collect(),
             v6: v6.iter().map(|ip| ip.parse().unwrap()).collect(),
-            trouble: None,
+            error: None,
         }
     }
 
@@ -397,8 +397,8 @@ mod tests {
             assert_eq!(resolver.addresses(name).await.as_ref(), Err(&expected));
         }
         let faults = vec![fault(&server, "AAAA", code("SERVFAIL"))];
-        let trouble = Some(DnsError::Failed { name: "half.example.com".into(), faults });
-        let half = Addresses { trouble, ..addresses(&["192.0.2.1"], &[]) };
+        let error = Some(DnsError::Failed { name: "half.example.com".into(), faults });
+        let half = Addresses { error, ..addresses(&["192.0.2.1"], &[]) };
         assert_eq!(resolver.addresses("half.example.com").await, Ok(half));
         let text = resolver.addresses("none.example.com").await.unwrap_err().to_string();
         let expected =

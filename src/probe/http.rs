@@ -50,7 +50,7 @@ pub async fn check_http01(
     let (ips, dns) = match identifier {
         Identifier::Ip(ip) => (vec![*ip], None),
         Identifier::Dns(name) => match resolver.addresses(name.base()).await {
-            Ok(found) => (found.iter().collect(), found.trouble.map(|error| error.to_string())),
+            Ok(found) => (found.iter().collect(), found.error.map(|error| error.to_string())),
             Err(error) => return report(Vec::new(), Some(error.to_string())),
         },
     };

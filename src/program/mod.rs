@@ -5,15 +5,15 @@
 //! process group, ended at the time limit; umask 077; what it says is read and cut, never in the
 //! way. Files that others could have written are not run.
 
+mod escape;
 mod file;
 mod run;
-mod words;
 
 use thiserror::Error;
 
+pub(crate) use escape::shown;
 pub(crate) use file::{Program, is_component};
 pub(crate) use run::{Limits, Run};
-pub(crate) use words::shown;
 
 /// Why a program did not do its work. What it said is one line, cut and escaped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

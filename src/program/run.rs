@@ -54,7 +54,7 @@ impl Run<'_> {
             ProgramError::Unusable { reason }
         })?;
         let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
-        let said = Said::default();
+        let said = Notice::default();
         let talk = join3(
             write(child.stdin.take(), &self.input),
             read(child.stdout.take(), &said.out, Keep::First),
@@ -161,8 +161,8 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, kept: &RefCell<VecDeque<u8>>
         let mut kept = kept.borrow_mut();
         match keep {
             Keep::First => {
-                let room = KEPT.saturating_sub(kept.len());
-                kept.extend(new.iter().take(room));
+                let limit = KEPT.saturating_sub(kept.len());
+                kept.extend(new.iter().take(limit));
             }
             Keep::Last => {
                 kept.extend(new);
@@ -175,12 +175,12 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, kept: &RefCell<VecDeque<u8>>
 
 /// The first of standard output, the last of standard error.
 #[derive(Default)]
-struct Said {
+struct Notice {
     out: RefCell<VecDeque<u8>>,
     err: RefCell<VecDeque<u8>>,
 }
 
-impl Said {
+impl Notice {
     /// The last line of standard error, or else the first of standard output.
     fn words(&self) -> String {
         let text = |kept: &RefCell<VecDeque<u8>>| {

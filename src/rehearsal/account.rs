@@ -69,7 +69,7 @@ pub(super) fn new_account(
     check_contact(&wanted.contact)?;
     check_binding(shared, wanted.external_account_binding.as_ref(), signed)?;
     if world.accounts.len() >= shared.options.max_orders {
-        return Err(Problem::new(ProblemType::RateLimited, "this CA has no room for accounts"));
+        return Err(Problem::new(ProblemType::RateLimited, "this CA has no more accounts"));
     }
     let id = world.next_id();
     let account = Account { key: key.clone(), thumbprint, contact: wanted.contact, active: true };

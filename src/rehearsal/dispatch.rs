@@ -65,7 +65,7 @@ pub(super) struct Before {
     pub(super) reply: Option<Reply>,
 }
 
-/// The deed itself.
+/// The effect itself.
 fn handle(
     shared: &Arc<Shared>,
     asked: &Asked,
@@ -106,7 +106,7 @@ fn handle(
     }
 }
 
-/// A deed that needs a signature.
+/// A effect that needs a signature.
 fn signed(
     shared: &Arc<Shared>,
     asked: &Asked,

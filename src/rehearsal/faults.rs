@@ -28,9 +28,9 @@ pub(super) use spoil::Answer;
 pub enum Fault {
     /// The nonce is refused whatever it is; the answer carries a fresh one.
     BadNonce,
-    /// The CA has forgotten all accounts and their orders; then the deed is tried.
+    /// The CA has forgotten all accounts and their orders; then the effect is tried.
     ForgetAccounts,
-    /// A problem document instead of the deed.
+    /// A problem document instead of the effect.
     Problem {
         /// HTTP status.
         status: u16,
@@ -41,16 +41,16 @@ pub enum Fault {
         /// Retry-After as given: seconds, a date, or nonsense.
         retry_after: Option<String>,
     },
-    /// An HTML page instead of the deed.
+    /// An HTML page instead of the effect.
     Html {
         /// HTTP status.
         status: u16,
     },
-    /// The answer comes late; the deed is done after the wait.
+    /// The answer comes late; the effect is done after the wait.
     Delay(Duration),
     /// The connection is closed before anything is done.
     CloseUnhandled,
-    /// The deed is done, then the connection is closed without an answer.
+    /// The effect is done, then the connection is closed without an answer.
     LoseReply,
     /// The body ends half-way although Content-Length says more.
     TruncateBody,
@@ -203,7 +203,7 @@ impl Fault {
 enum Stage {
     /// Before the request is looked at.
     Before,
-    /// By the deed itself.
+    /// By the effect itself.
     Deed,
     /// On the finished answer.
     Reply,

@@ -85,7 +85,7 @@ pub(super) fn new_order(
         return Err(Problem::malformed("notAfter is not in the future"));
     }
     if world.orders.len() >= shared.options.max_orders {
-        return Err(Problem::new(ProblemType::RateLimited, "this CA has no room for orders"));
+        return Err(Problem::new(ProblemType::RateLimited, "this CA has no more orders"));
     }
     let expires = super::after(now, shared.options.order_lifetime);
     let authorizations = identifiers

@@ -39,11 +39,11 @@ pub(super) fn tls_config(
 /// Serves until it is aborted; the connections end with it.
 pub(super) async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, shared: Arc<Shared>) {
     let acceptor = TlsAcceptor::from(tls);
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {

@@ -149,7 +149,7 @@ pub struct Details {
 impl Report {
     /// What the engine says of a certificate.
     pub fn of(ended: Ended) -> Self {
-        let Ended { certificate, ending, undeployed, rewritten, is_news, deployed, evidence } =
+        let Ended { certificate, ending, undeployed, rewritten, is_new, deployed, evidence } =
             ended;
         let report = Self {
             namespace: certificate.namespace,
@@ -168,8 +168,8 @@ impl Report {
             error: None,
             deploy_error: undeployed.as_ref().map(|undeployed| Fault::of(&undeployed.failure)),
             details: Details {
-                is_due: is_news,
-                deploy_is_due: undeployed.is_some_and(|undeployed| undeployed.is_news),
+                is_due: is_new,
+                deploy_is_due: undeployed.is_some_and(|undeployed| undeployed.is_new),
                 rewritten,
                 deployed,
                 issued: None,

@@ -28,8 +28,8 @@ pub struct AccountIdentity {
 pub struct Account {
     /// Which account this is.
     pub identity: AccountIdentity,
-    /// The deed that comes next.
-    pub deed: AccountDeed,
+    /// The effect that comes next.
+    pub next_step: AccountStep,
     /// Digest of the account key's public half.
     pub public_key: PublicKeyDigest,
     /// The account's URL at the CA, once known.
@@ -43,10 +43,10 @@ pub struct Account {
     pub terms_of_service: Option<String>,
 }
 
-/// The deed that comes next for an account. It is on disk before the deed is done.
+/// The effect that comes next for an account. It is on disk before the effect is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum AccountDeed {
+pub enum AccountStep {
     /// POST newAccount; the key is saved, and no request has been sent with it yet.
     Register,
     /// Ask whether the account exists, then register: an earlier newAccount may have arrived.

@@ -13,7 +13,7 @@ use super::{AuthorizationState, CheckReport, Identifier, Problem, Solver};
 pub struct Challenge {
     /// What is to be proven, and how; immutable, and so shared by all copies.
     pub spec: Arc<ChallengeSpec>,
-    /// The deed that comes next.
+    /// The effect that comes next.
     pub phase: Phase,
     /// The authorization's state, as last seen.
     #[serde(default)]
@@ -166,7 +166,7 @@ impl From<ChallengeType> for String {
     }
 }
 
-/// The deed that comes next for a challenge. It is on disk before the deed is done.
+/// The effect that comes next for a challenge. It is on disk before the effect is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {

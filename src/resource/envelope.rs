@@ -41,6 +41,9 @@ impl Document for CertificateRecord {
             && let Some(record) = document.as_object_mut()
         {
             record.remove("attemptedInputs");
+            if let Some(notices) = record.remove("said") {
+                record.insert("notices".to_owned(), notices);
+            }
             let failed_at = record.get("status").and_then(|status| status.get("lastFailureTime"));
             let failed_at = failed_at.cloned();
             if let Some(failure) = record.get_mut("lastFailure").and_then(Value::as_object_mut) {
@@ -186,9 +189,18 @@ fn order_phase(order: &mut Map<String, Value>) -> Value {
     }
 }
 
+/// 2: the field of the next step has another name.
 impl Document for Account {
     const KIND: &'static str = "Account";
-    const VERSION: u64 = 1;
+    const VERSION: u64 = 2;
+
+    fn upgrade(_from: u64, document: &mut Value) {
+        if let Some(account) = document.as_object_mut()
+            && let Some(step) = account.remove("deed")
+        {
+            account.insert("nextStep".to_owned(), step);
+        }
+    }
 }
 
 impl Document for BannedKeys {

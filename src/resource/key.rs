@@ -86,7 +86,7 @@ impl SignatureAlgorithm {
 #[serde(transparent)]
 pub struct PublicKeyDigest(pub String);
 
-/// What the rooms need to know of a private or public key.
+/// What the controllers need to know of a private or public key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyFacts {

@@ -42,7 +42,7 @@ mod time;
 mod usage;
 mod zone;
 
-pub use account::{Account, AccountDeed, AccountIdentity};
+pub use account::{Account, AccountIdentity, AccountStep};
 pub(crate) use causes::causes;
 pub use certificate::{
     Certificate, CertificateSpec, IssuerRef, Jks, KeystoreProfile, Keystores, NameConstraintItem,
@@ -96,7 +96,7 @@ pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;
 pub use settings::Settings;
 pub use state::{AuthorizationState, OrderState};
-pub use status::{CertificateRecord, CertificateStatus, Said};
+pub use status::{CertificateRecord, CertificateStatus, Notice};
 pub use time::{Rfc3339, rfc3339};
 pub use usage::Usage;
 pub use zone::{UnknownZone, Zone};

@@ -50,7 +50,7 @@ pub struct SecretLinks {
 pub enum DataLink {
     /// To this set, which is there.
     Set(String),
-    /// There is no such link, or it leads to nothing.
+    /// There is no such link, or it points to nothing.
     Missing,
     /// It is a folder itself: something followed the link and copied what it found.
     Folder,

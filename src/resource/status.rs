@@ -51,7 +51,7 @@ pub struct CertificateRecord {
     pub deployments: Vec<Deployment>,
     /// What was told of this certificate while nobody watched, within the last day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub said: Vec<Said>,
+    pub notices: Vec<Notice>,
     /// The certificates that somebody asked to revoke, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revocations: Vec<Revocation>,
@@ -78,7 +78,7 @@ fn is_none_told(stage: &u8) -> bool {
 /// A failure or a deferral that was told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Said {
+pub struct Notice {
     /// SHA-256 over what was told, without the times in it.
     pub digest: String,
     /// When.

@@ -142,7 +142,7 @@ pub(super) fn replace_folder(folder: &Folder, set: &str, revision: u32) -> Resul
 fn change_places(folder: &Folder, prefix: &str, target: Option<&str>) -> Result<(), StoreError> {
     let mut number: u64 = 0;
     loop {
-        // A link that leads to its own name: after the exchange that name is the folder.
+        // A link that points to its own name: after the exchange that name is the folder.
         let name = format!("{prefix}{number}");
         let target = target.unwrap_or(&name);
         match rustix::fs::symlinkat(target, folder, &name) {

@@ -17,7 +17,7 @@ use super::lock::{self, Lease};
 use super::opening::{self, OpenMode};
 use super::{atomic, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks, hex};
-use crate::store::port::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
+use crate::store::port::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
 /// An open state directory.
 #[derive(Debug)]
@@ -236,7 +236,7 @@ impl Store for StateDirectory {
         self.read(&layout::document(key)?)
     }
 
-    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Revision, StoreError> {
+    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Etag, StoreError> {
         let place = layout::document(key)?;
         let folder = self.make(&place.folders)?;
         let create = if is_fleeting(key) { atomic::create_fleeting } else { atomic::create };
@@ -245,12 +245,7 @@ impl Store for StateDirectory {
     }
 
     /// Between the comparison and the write, the lock keeps others out.
-    async fn put_if(
-        &self,
-        key: &Key,
-        bytes: &[u8],
-        expected: &Revision,
-    ) -> Result<Revision, StoreError> {
+    async fn put_if(&self, key: &Key, bytes: &[u8], expected: &Etag) -> Result<Etag, StoreError> {
         let place = layout::document(key)?;
         let folder = self.make(&place.folders)?;
         let found = folder.read(&place.file, Guard::Document)?;
@@ -262,7 +257,7 @@ impl Store for StateDirectory {
         Ok(revision_of(bytes))
     }
 
-    async fn quarantine(&self, key: &Key, seen: &Revision) -> Result<String, StoreError> {
+    async fn quarantine(&self, key: &Key, seen: &Etag) -> Result<String, StoreError> {
         let place = layout::document(key)?;
         let Some(folder) = self.find(&place.folders)? else { return Err(self.conflict(&place)) };
         let found = folder.read(&place.file, Guard::Document)?;
@@ -369,9 +364,9 @@ impl Store for StateDirectory {
 }
 
 /// SHA-256 over the bytes of a document, lower-case hexadecimal.
-fn revision_of(bytes: &[u8]) -> Revision {
+fn revision_of(bytes: &[u8]) -> Etag {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
-    Revision(hex(digest.as_ref()))
+    Etag(hex(digest.as_ref()))
 }
 
 /// Whether a document says nothing any more once the machine has been restarted.

@@ -129,8 +129,8 @@ impl Folder {
             return Err(StoreError::TooLarge { path: text(&path), max: MAX_BYTES });
         }
         // Room for everything at once: a vector that grows would leave copies of keys behind.
-        let room = usize::try_from(metadata.size().saturating_add(1)).unwrap_or_default();
-        let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+        let limit = usize::try_from(metadata.size().saturating_add(1)).unwrap_or_default();
+        let mut bytes = Zeroizing::new(Vec::with_capacity(limit));
         (&mut file)
             .take(MAX_BYTES.saturating_add(1))
             .read_to_end(&mut bytes)

@@ -60,7 +60,7 @@ pub(super) fn check_writable(folder: &Folder) -> Result<(), StoreError> {
         .map_err(|error| io_error(folder.path(), "write", error))
 }
 
-/// Whether there is room to work.
+/// Whether there is controller to work.
 pub(super) fn check_space(folder: &Folder) -> Result<(), StoreError> {
     let Ok(space) = rustix::fs::fstatvfs(folder) else { return Ok(()) };
     // What is kept back for root is there for root.

@@ -44,7 +44,7 @@ pub enum Prefix {
 
 /// Which version of a document was read. Opaque; equal when the document is the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Revision(pub String);
+pub struct Etag(pub String);
 
 /// A document as read.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Stored {
     /// the typed layer, `store::Records`.
     pub bytes: zeroize::Zeroizing<Vec<u8>>,
     /// For the next `put_if`.
-    pub revision: Revision,
+    pub revision: Etag,
 }
 
 /// One set of files of a Secret.
@@ -96,16 +96,15 @@ pub trait Store {
     fn get(&self, key: &Key) -> impl Future<Output = Result<Option<Stored>, StoreError>>;
 
     /// Writes a document that must not exist yet.
-    fn create(&self, key: &Key, bytes: &[u8])
-    -> impl Future<Output = Result<Revision, StoreError>>;
+    fn create(&self, key: &Key, bytes: &[u8]) -> impl Future<Output = Result<Etag, StoreError>>;
 
     /// Replaces the document that was read as `expected`.
     fn put_if(
         &self,
         key: &Key,
         bytes: &[u8],
-        expected: &Revision,
-    ) -> impl Future<Output = Result<Revision, StoreError>>;
+        expected: &Etag,
+    ) -> impl Future<Output = Result<Etag, StoreError>>;
 
     /// Renames a document that cannot be understood aside, so that it is neither read again nor
     /// overwritten, and says where it is now. `seen` is what was read: a document that changed
@@ -113,7 +112,7 @@ pub trait Store {
     fn quarantine(
         &self,
         key: &Key,
-        seen: &Revision,
+        seen: &Etag,
     ) -> impl Future<Output = Result<String, StoreError>>;
 
     /// Where a document is, for messages.

@@ -13,7 +13,7 @@ use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
 use crate::resource::envelope::{self, Document};
 use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
-use crate::store::port::{Key, Prefix, Revision, Store, StoreError, Stored};
+use crate::store::port::{Etag, Key, Prefix, Store, StoreError, Stored};
 
 /// A document as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Kept<T> {
     /// The document.
     pub value: T,
     /// For the next write of it.
-    pub revision: Revision,
+    pub revision: Etag,
     /// Whether it was written by an older certctl, and is to be written again.
     pub is_outdated: bool,
 }
@@ -54,8 +54,8 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
         record: &CertificateRecord,
-        expected: Option<&Revision>,
-    ) -> Result<Revision, StoreError> {
+        expected: Option<&Etag>,
+    ) -> Result<Etag, StoreError> {
         self.write(&Key::Certificate(name.clone()), record, expected, |_, _| None).await
     }
 
@@ -88,8 +88,8 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
         request: &CertificateRequest,
-        expected: Option<&Revision>,
-    ) -> Result<Revision, StoreError> {
+        expected: Option<&Etag>,
+    ) -> Result<Etag, StoreError> {
         let key = Key::Request(name.clone(), request.revision);
         self.write(&key, request, expected, changed_in_request).await
     }
@@ -129,7 +129,7 @@ impl<'a, S: Store> Records<'a, S> {
         number: u32,
         order: &Order,
         previous: Option<&Kept<Order>>,
-    ) -> Result<Revision, StoreError> {
+    ) -> Result<Etag, StoreError> {
         let key = Key::Order(name.clone(), revision, number);
         let bytes = self.seal(&key, order)?;
         let Some(previous) = previous else { return self.store.create(&key, &bytes).await };
@@ -187,8 +187,8 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         digest: &str,
         account: &Account,
-        expected: Option<&Revision>,
-    ) -> Result<Revision, StoreError> {
+        expected: Option<&Etag>,
+    ) -> Result<Etag, StoreError> {
         self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
     }
 
@@ -228,9 +228,9 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         key: &Key,
         value: &T,
-        expected: Option<&Revision>,
+        expected: Option<&Etag>,
         changed: impl Fn(&T, &T) -> Option<String>,
-    ) -> Result<Revision, StoreError> {
+    ) -> Result<Etag, StoreError> {
         let path = || self.store.place(key);
         let bytes = self.seal(key, value)?;
         let Some(expected) = expected else { return self.store.create(key, &bytes).await };

@@ -101,7 +101,7 @@ pub(crate) fn account() -> Account {
             "namespace": "default",
             "secretName": "le-key"
         },
-        "deed": "nothing",
+        "nextStep": "nothing",
         "publicKey": "ab",
         "url": "https://ca.example/acct/1"
     }))

@@ -4,7 +4,7 @@ use super::open::Workspace;
 use super::run::{Job, RunError};
 use crate::controller::{EffectError, Snapshot, account};
 use crate::engine::ports::StoreError;
-use crate::engine::{AccountWish, Ending, Goal, Task};
+use crate::engine::{AccountRequest, Ending, Goal, Task};
 use crate::resource::{Account, Issuer};
 
 /// What came of a wish for one account.
@@ -15,7 +15,7 @@ impl Workspace {
     pub async fn settle_accounts(
         &self,
         issuers: &[&Issuer],
-        wish: AccountWish,
+        wish: AccountRequest,
         job: Job,
     ) -> Result<Vec<Settled>, RunError> {
         self.with_world(job, async |world| {
@@ -32,7 +32,7 @@ impl Workspace {
 }
 
 fn came_to(ending: Ending, snapshot: &Snapshot) -> Result<Account, EffectError> {
-    match (&snapshot.run.trouble, ending, &snapshot.account) {
+    match (&snapshot.run.error, ending, &snapshot.account) {
         (Some((_, error)), ..) => Err(error.clone()),
         (None, Ending::Failed { failure, .. }, _) => Err(EffectError::new(failure.cause)),
         (None, _, Some(account)) => Ok(account.clone()),

@@ -28,7 +28,7 @@ pub struct Owner {
     pub secret: NamespacedName,
 }
 
-/// Why a name leads to no Secret.
+/// Why a name points to no Secret.
 #[derive(Debug, Error)]
 pub enum OwnersError {
     /// It is a Certificate's and another Certificate's Secret's.

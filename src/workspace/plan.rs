@@ -1,7 +1,7 @@
 //! What `issue` would do with each certificate, and why.
 //!
 //! Contract: nothing is decided here: every answer is read off what a run would do, as
-//! [`foresee`] tells it.
+//! [`dry_run`] tells it.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::controller::policy::{
 use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, renewal};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
-use crate::engine::{Foreseen, foresee};
+use crate::engine::{DryRun, dry_run};
 use crate::resource::{
     CertificateRecord, CertificateSpec, ConditionType, IssuerKind, LeafFacts, NamespacedName,
     Order, Reason, SolverKind,
@@ -60,7 +60,7 @@ pub struct Item {
     pub issuer: Issuer,
     /// How many new orders this would cost.
     pub orders: u32,
-    /// The order that would be gone on with.
+    /// The order that would be continued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
     /// Answers to challenges of earlier runs that would be taken back.
@@ -175,8 +175,8 @@ impl Workspace {
     pub async fn plan(&self, targets: &Targets, now: Timestamp) -> Result<Vec<Item>, StoreError> {
         let mut items = Vec::with_capacity(targets.tasks.len());
         for task in &targets.tasks {
-            let foreseen = foresee(&self.state, task, &targets.secrets, now);
-            items.push(Item::of(&Box::pin(foreseen).await?, now));
+            let dry_run = dry_run(&self.state, task, &targets.secrets, now);
+            items.push(Item::of(&Box::pin(dry_run).await?, now));
         }
         items.sort_by_key(Item::key);
         Ok(items)
@@ -196,9 +196,9 @@ impl Course {
         Self { action, reason, message: message.into(), wait: None }
     }
 
-    fn of(foreseen: &Foreseen, now: Timestamp) -> Self {
-        let Foreseen { snapshot, then, step, .. } = foreseen;
-        if let Some(back) = &foreseen.goes_back {
+    fn of(dry_run: &DryRun, now: Timestamp) -> Self {
+        let DryRun { snapshot, then, step, .. } = dry_run;
+        if let Some(back) = &dry_run.goes_back {
             let message = format!("revision {} goes live again, as was asked for", back.to);
             return Self::new(Action::Rollback, None, message);
         }
@@ -222,20 +222,20 @@ impl Course {
             let action = if is_renewal { Action::Renew } else { Action::Issue };
             return Self::new(action, reason, message.unwrap_or_default());
         }
-        if foreseen.adopts {
+        if dry_run.adopts {
             let message = "the key and certificate that are there are taken over without an order";
             return Self::new(Action::Adopt, Some(Reason::Adopted), message);
         }
-        if foreseen.rewrites {
+        if dry_run.rewrites {
             let why = formats::mismatch(snapshot);
             let (reason, message) = why.map(|why| (why.reason, why.message)).unzip();
             return Self::new(Action::Rewrite, reason, message.unwrap_or_default());
         }
-        Self::deployment(foreseen)
+        Self::deployment(dry_run)
     }
 
-    fn deployment(foreseen: &Foreseen) -> Self {
-        let snapshot = &foreseen.snapshot;
+    fn deployment(dry_run: &DryRun) -> Self {
+        let snapshot = &dry_run.snapshot;
         let Some(target) = deploy::owed(snapshot) else {
             return Self::new(Action::Nothing, None, "");
         };
@@ -243,7 +243,7 @@ impl Course {
         let failed = known.find(|known| known.target == target && known.failed_attempts > 0);
         let reason = failed.map(|_| Reason::DeployFailed);
         let message = target.to_string();
-        if !foreseen.deploys.is_empty() {
+        if !dry_run.deploys.is_empty() {
             return Self::new(Action::Deploy, reason, message);
         }
         let why = failed.and_then(|failed| failed.cause.as_ref());
@@ -253,16 +253,16 @@ impl Course {
     }
 
     /// What would be done beside it or after it.
-    fn also(&self, foreseen: &Foreseen) -> Vec<Action> {
+    fn also(&self, dry_run: &DryRun) -> Vec<Action> {
         let is_deployed = match self.action {
             // What is live then is brought to where it is used.
             Action::Issue | Action::Renew | Action::Rollback => {
-                !deploy::wanted(&foreseen.snapshot.settings).is_empty()
+                !deploy::wanted(&dry_run.snapshot.settings).is_empty()
             }
-            Action::Wait | Action::Adopt | Action::Rewrite => !foreseen.deploys.is_empty(),
+            Action::Wait | Action::Adopt | Action::Rewrite => !dry_run.deploys.is_empty(),
             Action::Relink | Action::Deploy | Action::Nothing => false,
         };
-        let rewrites = foreseen.rewrites && self.action == Action::Wait;
+        let rewrites = dry_run.rewrites && self.action == Action::Wait;
         let rewrite = rewrites.then_some(Action::Rewrite);
         rewrite.into_iter().chain(is_deployed.then_some(Action::Deploy)).collect()
     }
@@ -270,8 +270,8 @@ impl Course {
 
 impl Course {
     /// Links are put right first; where nothing bigger is due, they are what the plan is about.
-    fn with_links(self, mut also: Vec<Action>, foreseen: &Foreseen) -> (Self, Vec<Action>) {
-        let Some(repair) = &foreseen.snapshot.repair else { return (self, also) };
+    fn with_links(self, mut also: Vec<Action>, dry_run: &DryRun) -> (Self, Vec<Action>) {
+        let Some(repair) = &dry_run.snapshot.repair else { return (self, also) };
         if matches!(self.action, Action::Nothing | Action::Rewrite | Action::Deploy) {
             also.splice(..0, [self.action].into_iter().filter(|one| one.changes()));
             let reason = Some(Reason::MissingLinks);
@@ -283,16 +283,16 @@ impl Course {
 }
 
 impl Item {
-    fn of(foreseen: &Foreseen, now: Timestamp) -> Self {
-        let snapshot = &foreseen.snapshot;
+    fn of(dry_run: &DryRun, now: Timestamp) -> Self {
+        let snapshot = &dry_run.snapshot;
         let spec = &snapshot.certificate.spec;
         let leaf = snapshot.live_leaf();
         let (added, removed) = names_changed(spec, leaf);
-        let course = Course::of(foreseen, now);
-        let also = course.also(foreseen);
-        let (course, also) = course.with_links(also, foreseen);
+        let course = Course::of(dry_run, now);
+        let also = course.also(dry_run);
+        let (course, also) = course.with_links(also, dry_run);
         let issues = matches!(course.action, Action::Issue | Action::Renew);
-        let order = continued(foreseen).filter(|_| issues);
+        let order = continued(dry_run).filter(|_| issues);
         Self {
             namespace: snapshot.certificate.metadata.namespace.clone(),
             name: snapshot.certificate.metadata.name.clone(),
@@ -312,7 +312,7 @@ impl Item {
             },
             orders: u32::from(issues && order.is_none()),
             order: order.map(|order| order.name.clone()),
-            clean_ups: foreseen.clean_ups,
+            clean_ups: dry_run.clean_ups,
             not_after: leaf.map(|leaf| leaf.not_after),
             renewal_time: leaf.and_then(|leaf| renewal::due(snapshot, leaf)).map(|due| due.time),
         }
@@ -330,16 +330,16 @@ impl Item {
 }
 
 /// The order that would be continued: its key and request are wanted still.
-fn continued(foreseen: &Foreseen) -> Option<&Order> {
+fn continued(dry_run: &DryRun) -> Option<&Order> {
     let begins_anew = |effect: &Effect| {
         matches!(effect, Effect::GenerateKey { .. } | Effect::ReuseKey | Effect::BuildRequest)
     };
-    let (anew, publishes) = match &foreseen.step {
+    let (anew, publishes) = match &dry_run.step {
         Step::Act(effects) => (effects.iter().any(begins_anew), effects.contains(&Effect::Publish)),
         Step::Fail(_) => (true, false),
         Step::Settled | Step::Record(_) | Step::Wait { .. } => (false, false),
     };
-    let order = foreseen.then.current_order().filter(|_| !anew);
+    let order = dry_run.then.current_order().filter(|_| !anew);
     order.filter(|order| publishes || order.phase.is_open())
 }
 

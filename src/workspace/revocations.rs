@@ -10,7 +10,7 @@ use super::run::{Job, RunError};
 use super::selection::Targets;
 use crate::controller::revocation::{Asked, RevocationError, wished};
 use crate::controller::{
-    Effect, EffectError, Intervals, Outcome, RevocationWish, Secret, Snapshot,
+    Effect, EffectError, Intervals, Outcome, RevocationRequest, Secret, Snapshot,
 };
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Ending, Goal, Performer as _, Task, look};
@@ -79,14 +79,14 @@ impl Workspace {
     pub async fn ask_to_revoke(
         &self,
         task: &Task,
-        wish: RevocationWish,
+        wish: RevocationRequest,
         job: Job,
     ) -> Result<Asked, AskError> {
         let task = Task { goal: Goal::Revoke(Some(wish)), ..task.clone() };
         let reached = self.with_world(job, async |world| self.reach(world, &task).await).await?;
         let (ending, snapshot) = reached.map_err(RunError::from)?;
         if let Ending::Failed { failure, .. } = ending
-            && snapshot.run.trouble.is_some()
+            && snapshot.run.error.is_some()
         {
             return Err(AskError::Failed(failure));
         }

@@ -151,7 +151,7 @@ impl Tree {
         }
     }
 
-    /// The file that defines what `name` leads to, through all re-exports; None for the crate's
+    /// The file that defines what `name` points to, through all re-exports; None for the crate's
     /// root and for what is in no module.
     pub(crate) fn file_of(&self, name: &[String]) -> Option<&str> {
         self.find(name, 0).map(|(file, _)| file)

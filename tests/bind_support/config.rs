@@ -27,7 +27,7 @@ pub(crate) fn key_of(algorithm: &str) -> String {
 ///   `_acme-challenge`, with a TTL of its own.
 /// * `open.test`: whoever asks from this machine may change it; a foreign value too.
 /// * `other.test`: only the key `only-other` may change it.
-/// * `alias.test`: nobody may change it; `_acme-challenge` leads to `x.other.test`.
+/// * `alias.test`: nobody may change it; `_acme-challenge` points to `x.other.test`.
 ///
 /// It is a recursive server too, or else it would not follow that alias for Pebble; the root is its
 /// own, so that it asks nobody.

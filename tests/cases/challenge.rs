@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::input::{Case, keys, noon, seconds, text};
 use super::issuer::identifier;
 use super::order::seen;
-use super::stage::{self, End, Stage, trouble};
+use super::stage::{self, End, Stage, effect_error};
 
 pub(crate) fn state(case: &Case) -> Value {
     keys(
@@ -106,10 +106,10 @@ fn played(given: &Value) -> Value {
                     Some(authorization("pending", false))
                 }
                 Value::String(word) if word.contains(' ') => {
-                    Some(Outcome::Failed(trouble(&json!(word))))
+                    Some(Outcome::Failed(effect_error(&json!(word))))
                 }
                 Value::String(word) => Some(authorization(word, true)),
-                other => Some(Outcome::Failed(trouble(other.get("failed").unwrap_or(other)))),
+                other => Some(Outcome::Failed(effect_error(other.get("failed").unwrap_or(other)))),
             },
             Effect::Accept { .. } => match &acme["accept"] {
                 Value::Null => None,
@@ -118,7 +118,7 @@ fn played(given: &Value) -> Value {
                     let seen = ChallengeSeen { state: word.clone().into(), problem: None };
                     Some(Outcome::Accepted(seen))
                 }
-                other => Some(Outcome::Failed(trouble(other))),
+                other => Some(Outcome::Failed(effect_error(other))),
             },
             Effect::ReadOrder => acme["waitAuthorization"].as_str().map(|word| match word {
                 "valid" => seen("ready"),
@@ -170,7 +170,7 @@ fn worked(value: &Value, outcome: Outcome) -> Option<Outcome> {
     match value.as_str() {
         None => None,
         Some("ok") => Some(outcome),
-        Some(_) => Some(Outcome::Failed(trouble(value))),
+        Some(_) => Some(Outcome::Failed(effect_error(value))),
     }
 }
 

@@ -118,7 +118,7 @@ pub(crate) fn noon() -> Timestamp {
     "2026-01-03T12:00:00Z".parse().unwrap()
 }
 
-/// `spec` of a Certificate, unchecked: what the rooms take, whatever a manifest may say.
+/// `spec` of a Certificate, unchecked: what the controllers take, whatever a manifest may say.
 pub(crate) fn spec(value: &Value) -> CertificateSpec {
     keys(value, SPEC);
     let mut fields = value.as_object().cloned().unwrap_or_default();

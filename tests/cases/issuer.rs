@@ -6,7 +6,7 @@ use certctl::acme::AccountKey;
 use certctl::controller::{Effect, EffectError, Outcome, Secret, account, scheduler as slots};
 use certctl::pki::key_facts;
 use certctl::resource::{
-    AccountDeed, Cause, ChallengeType, Entry, Identifier, NamespacedName, Place, PublicKeyDigest,
+    AccountStep, Cause, ChallengeType, Entry, Identifier, NamespacedName, Place, PublicKeyDigest,
     Selector, Solver, pick_solver,
 };
 use jiff::SignedDuration;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::input::{Case, keys, noon, text};
 use super::material::key_pem;
 use super::stage::{self, End};
-use super::{manifest, stage::trouble};
+use super::{manifest, stage::error};
 
 pub(crate) fn solver(case: &Case) -> Value {
     let input = &case.input;
@@ -151,7 +151,7 @@ pub(crate) fn account_setup(case: &Case) -> Value {
     } else if let Some(account) = &mut stage.snapshot.account {
         account.contacts = vec![format!("mailto:{registered}")];
         if input["ready"].as_bool() != Some(true) && input["registered"].is_null() {
-            account.deed = AccountDeed::Register;
+            account.next_step = AccountStep::Register;
             account.url = None;
             stage.snapshot.run.account_is_fresh = true;
         }
@@ -170,7 +170,7 @@ pub(crate) fn account_setup(case: &Case) -> Value {
             Some(Outcome::Failed(precondition("the EAB secret cannot be read")))
         }
         Effect::RegisterAccount if !input["register"].is_null() => {
-            Some(Outcome::Failed(trouble(&input["register"])))
+            Some(Outcome::Failed(effect_error(&input["register"])))
         }
         Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
             Some(Outcome::Account {
@@ -182,7 +182,7 @@ pub(crate) fn account_setup(case: &Case) -> Value {
         _ => None,
     });
     let account = stage.snapshot.account.as_ref();
-    let ready = account.is_some_and(|account| account.deed == AccountDeed::Nothing);
+    let ready = account.is_some_and(|account| account.next_step == AccountStep::Nothing);
     let failed = stage.events.iter().map(|event| event.reason.as_str());
     let failed = failed.rev().find(|reason| reason.starts_with("Err"));
     let asks = |effect: &&Effect| {

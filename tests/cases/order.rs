@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::input::{self, Case, keys, text};
 use super::issuer::identifier;
-use super::stage::{self, End, Stage, trouble};
+use super::stage::{self, End, Stage, effect_error};
 
 pub(crate) fn state(case: &Case) -> Value {
     let (given, acme) = (&case.input["order"], &case.input["acme"]);
@@ -79,7 +79,7 @@ pub(crate) fn finalize_5xx(case: &Case) -> Value {
     json!({ "orderErrored": order.state.is_failure(), "state": order.state.as_str() })
 }
 
-/// An order in the state of the case, with the deed that is due in it.
+/// An order in the state of the case, with the effect that is due in it.
 fn on_stage(given: &Value, challenges: &Value) -> Stage {
     keys(
         given,
@@ -215,7 +215,7 @@ fn answered(value: &Value) -> Option<Outcome> {
     };
     match value.as_str() {
         None if value.is_null() => None,
-        None => Some(Outcome::Failed(trouble(value))),
+        None => Some(Outcome::Failed(effect_error(value))),
         Some("ErrCADoesNotSupportProfiles") => {
             library("acme: certificate authority does not support profiles")
         }

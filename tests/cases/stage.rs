@@ -1,4 +1,4 @@
-//! A certificate in the middle of an issuance, and a loop that asks the rooms what comes next.
+//! A certificate in the middle of an issuance, and a loop that asks the controllers what comes next.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use certctl::controller::{
     absorb, backoff, next_step,
 };
 use certctl::resource::{
-    Account, AccountDeed, AccountIdentity, Acme, CaFailure, CaFault, Cause, Certificate,
+    Account, AccountIdentity, AccountStep, Acme, CaFailure, CaFault, Cause, Certificate,
     CertificateRecord, CertificateRequest, CertificateRequestSpec, CertificateStatus, Condition,
     ConditionStatus, ConditionType, Event, Failure, Http01, Issuer, IssuerKind, KeyFacts, Metadata,
     Order, OrderSpec, OrderState, Origin, Problem, PublicKeyDigest, Reason, SecretKeySelector,
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::input::{keys, noon, text};
 
-/// How the rooms ended.
+/// How the controllers ended.
 #[derive(Debug)]
 pub(crate) enum End {
     Settled,
@@ -36,11 +36,11 @@ pub(crate) struct Stage {
     pub(crate) events: Vec<Event>,
 }
 
-/// What comes of a deed; `None` when the case does not say: then the rooms are left there.
+/// What comes of a effect; `None` when the case does not say: then the controllers are left there.
 pub(crate) type Answer<'a> = &'a mut dyn FnMut(&Effect) -> Option<Outcome>;
 
 impl Stage {
-    /// Asks the rooms and does the deeds, until they settle, wait, fail, or want a deed that the
+    /// Asks the controllers and does the effects, until they settle, wait, fail, or want a effect that the
     /// case says nothing about. Waits for the CA's verdict pass at once.
     pub(crate) fn drive(&mut self, answer: Answer<'_>) -> End {
         for _ in 0..100 {
@@ -150,7 +150,7 @@ pub(crate) fn idle() -> Snapshot {
             attempted_inputs: Vec::new(),
             deployments: Vec::new(),
             alerted: 0,
-            said: Vec::new(),
+            notices: Vec::new(),
             revocations: Vec::new(),
             rollback: None,
             status: CertificateStatus::default(),
@@ -230,7 +230,7 @@ pub(crate) fn account() -> Account {
             namespace: "default".to_owned(),
             secret_name: "ca-key".to_owned(),
         },
-        deed: AccountDeed::Nothing,
+        next_step: AccountStep::Nothing,
         public_key: PublicKeyDigest("account".to_owned()),
         url: Some("https://ca.test/account/1".to_owned()),
         contacts: Vec::new(),
@@ -287,7 +287,7 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
 }
 
 /// The error that a case gives as a text or as the status of an answer.
-pub(crate) fn trouble(value: &Value) -> EffectError {
+pub(crate) fn effect_error(value: &Value) -> EffectError {
     if let Some(status) = value["status"].as_u64() {
         keys(value, &["status", "detail", "type"]);
         let mut kind = text(&value["type"]);

@@ -1,4 +1,4 @@
-//! The trigger's room, the backoff, and which requests are kept.
+//! The trigger's controller, the backoff, and which requests are kept.
 
 use std::collections::BTreeMap;
 

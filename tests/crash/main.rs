@@ -172,7 +172,7 @@ impl Scene {
         }
     }
 
-    /// One clean run, and then everything is as it is without any trouble.
+    /// One clean run, and then everything is as it is without any error.
     fn check_next_run(&self) {
         self.world.issue().ends_in(0);
         let state = self.world.state();

@@ -92,7 +92,7 @@ fn a_ca_that_cannot_be_reached_or_trusted_is_shown_and_an_unknown_issuer_refused
     let run = check(&world, &["acme"]).ends_in(5);
     let trust = "not trusted by this system's roots; spec.acme.caBundle names others";
     assert_eq!(line(&run, "TLS"), trust);
-    assert!(run.stdout.contains("trouble: "), "{}", run.stdout);
+    assert!(run.stdout.contains("error: "), "{}", run.stdout);
     check(&world, &["acme", "other"]).ends_in(3).says("issuer `other` not found").says("ca");
     check(&world, &["acme", "A B"]).ends_in(2);
     check(&World::start(), &["acme"]).ends_in(3).says("no Issuer with spec.acme found");
@@ -113,8 +113,8 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     let words = ["http", "www.example.test", "--http01-listen", &address, "-o", "json"];
     let run = check(&world, &words).ends_in(3);
     let value: Value = serde_json::from_str(&run.stdout).unwrap();
-    let trouble = value["listener"]["trouble"].as_str().unwrap();
-    assert!(trouble.starts_with(&format!("{address} is in use")), "{trouble}");
+    let error = value["listener"]["error"].as_str().unwrap();
+    assert!(error.starts_with(&format!("{address} is in use")), "{error}");
     assert_eq!((&value["served"], &value["passed"]), (&false.into(), &false.into()));
     assert_eq!(value["report"]["addresses"][0]["address"], "127.0.0.1");
 

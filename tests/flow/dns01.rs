@@ -68,8 +68,9 @@ fn obey(writer: &ZoneWriter, line: &str) {
         zone: bare(zone),
         value: value.to_owned(),
     };
-    let deed = if action == "Present" { writer.present(&record) } else { writer.clean_up(&record) };
-    deed.now_or_never().unwrap().unwrap();
+    let effect =
+        if action == "Present" { writer.present(&record) } else { writer.clean_up(&record) };
+    effect.now_or_never().unwrap().unwrap();
 }
 
 const END: &str = "end";
@@ -99,10 +100,10 @@ fn a_wildcard_is_issued_through_a_program_of_the_operators() {
     }
     let mut asked = service.finish();
     asked.sort();
-    let deed = |action, name, zone, argument| format!("{action} {name}. {zone}. {argument}");
+    let effect = |action, name, zone, argument| format!("{action} {name}. {zone}. {argument}");
     let on = |action, argument| {
-        let apex = deed(action, places[0], "example.test", argument);
-        [apex.clone(), apex, deed(action, places[1], "example.net", argument)]
+        let apex = effect(action, places[0], "example.test", argument);
+        [apex.clone(), apex, effect(action, places[1], "example.net", argument)]
     };
     assert_eq!(asked, [on("CleanUp", "cleanup"), on("Present", "present")].concat());
 }

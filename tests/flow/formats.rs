@@ -230,7 +230,7 @@ fn a_run_that_only_wrote_other_forms_has_changed_something() {
     world.issue().ends_in(0).says(told);
 }
 
-/// The backoff of a renewal keeps no other form waiting, and hides no trouble with one.
+/// The backoff of a renewal keeps no other form waiting, and hides no error with one.
 #[test]
 fn a_form_that_cannot_be_written_while_a_renewal_waits_is_told_beside_it() {
     let password = "config/secrets/default/stores/password";

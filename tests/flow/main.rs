@@ -24,6 +24,8 @@ mod deploy;
 #[cfg(test)]
 mod dns01;
 #[cfg(test)]
+mod failing_ca;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod idle;
@@ -77,8 +79,6 @@ mod state_v1;
 mod support;
 #[cfg(test)]
 mod temporary;
-#[cfg(test)]
-mod troubled_ca;
 #[cfg(test)]
 mod versions;
 #[cfg(test)]

@@ -52,7 +52,7 @@ fn what_may_be_out_stays_owed_whatever_is_said_later() {
     let (world, webhook) = through_a_webhook();
     webhook.answers(500);
     world.run(&["issue", "--timeout", "2s"]).ends_in(75).says("answered 500");
-    assert!(webhook.actions().len() > 3, "trouble that passes is waited for");
+    assert!(webhook.actions().len() > 3, "error that passes is waited for");
     assert_eq!(clean_up(&world), CleanUp::Owed);
     webhook.answers(401);
     world.issue().ends_in(4).says("refuses the credentials");

@@ -21,7 +21,7 @@ fn issued() -> World {
 }
 
 /// The order of the requests that matter here.
-fn deeds(world: &World, from: usize) -> Vec<RequestKind> {
+fn effects(world: &World, from: usize) -> Vec<RequestKind> {
     let kinds = world.ca.log().into_iter().skip(from).map(|entry| entry.kind);
     kinds.filter(|kind| matches!(kind, RequestKind::NewOrder | RequestKind::Revoke)).collect()
 }
@@ -43,7 +43,7 @@ fn a_compromised_key_is_replaced_then_revoked_and_never_used_again() {
     let new = world.state().published("web");
     assert_ne!(new.public_key, old.public_key);
     assert_eq!(world.ca.revoked_serials(), [(old.serial.clone(), 1)]);
-    assert_eq!(deeds(&world, before), [RequestKind::NewOrder, RequestKind::Revoke]);
+    assert_eq!(effects(&world, before), [RequestKind::NewOrder, RequestKind::Revoke]);
     assert_eq!(world.state().readiness("web"), Reason::Ready);
     let status = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(
@@ -70,7 +70,7 @@ fn asked_for_at_once_it_is_revoked_before_anything_is_ordered() {
     let old = world.state().published("web");
     let before = world.ca.requests();
     world.run(&["revoke", "web", "--now", "--reason", "superseded"]).ends_in(0);
-    assert_eq!(deeds(&world, before), [RequestKind::Revoke, RequestKind::NewOrder]);
+    assert_eq!(effects(&world, before), [RequestKind::Revoke, RequestKind::NewOrder]);
     assert_eq!(world.ca.revoked_serials(), [(old.serial.clone(), 4)]);
     assert_ne!(world.state().published("web").serial, old.serial);
 }
@@ -131,7 +131,7 @@ fn revoked_for_good_nothing_is_issued_until_somebody_asks() {
     let world = issued();
     let before = world.ca.requests();
     world.run(&["revoke", "web", "--no-issue", "--reason", "cessationOfOperation"]).ends_in(0);
-    assert_eq!(deeds(&world, before), [RequestKind::Revoke]);
+    assert_eq!(effects(&world, before), [RequestKind::Revoke]);
     let requests = world.ca.requests();
     world.issue().ends_in(0);
     assert_eq!(world.ca.requests(), requests);

@@ -85,7 +85,7 @@ fn epoch(text: &str, now: Timestamp) -> Option<String> {
     Some(format!(" <seconds of {}>", from_now(time, now).trim_matches(['<', '>'])))
 }
 
-/// `web  ⠙ waiting for the CA  12s`: how much of the text there is room for depends on the time.
+/// `web  ⠙ waiting for the CA  12s`: how much of the text there is controller for depends on the time.
 fn progress(line: &str, _: Timestamp) -> Option<String> {
     let (start, _) = line.rsplit_once(' ')?;
     let (name, text) = start.split_once(|c: char| ('⠁'..='⣿').contains(&c))?;

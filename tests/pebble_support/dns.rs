@@ -53,7 +53,7 @@ impl Dns {
         assert!(block_on(add_a(self.management, name, address)), "{name} is not set");
     }
 
-    /// Makes it forget that, so that the name leads to 127.0.0.1 again.
+    /// Makes it forget that, so that the name points to 127.0.0.1 again.
     pub(crate) fn clear_address(&self, name: &str) {
         let body = serde_json::json!({ "host": format!("{name}.") }).to_string();
         assert!(block_on(post(self.management, "clear-a", body)), "{name} is not cleared");

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use certctl::engine::ports::{KeptSet, Key, Lock, Prefix, Revision, Store, StoreError, Stored};
+use certctl::engine::ports::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 use certctl::pki;
 use certctl::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks};
 use jiff::SignedDuration;
@@ -36,12 +36,12 @@ impl Disk {
         StoreError::Conflict { path: self.place(key) }
     }
 
-    fn put(&self, key: &Key, bytes: &[u8]) -> Revision {
+    fn put(&self, key: &Key, bytes: &[u8]) -> Etag {
         let mut memory = self.memory.borrow_mut();
         memory.writes += 1;
         let number = memory.writes;
         memory.documents.insert(key.clone(), (number, bytes.to_vec()));
-        Revision(number.to_string())
+        Etag(number.to_string())
     }
 
     fn number(&self, key: &Key) -> Option<u64> {
@@ -68,11 +68,11 @@ impl Store for Disk {
         let memory = self.memory.borrow();
         Ok(memory.documents.get(key).map(|(number, bytes)| Stored {
             bytes: Zeroizing::new(bytes.clone()),
-            revision: Revision(number.to_string()),
+            revision: Etag(number.to_string()),
         }))
     }
 
-    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Revision, StoreError> {
+    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Etag, StoreError> {
         self.fuse.pass(format!("before create {}", self.place(key))).await;
         if self.number(key).is_some() {
             return Err(self.conflict(key));
@@ -82,12 +82,7 @@ impl Store for Disk {
         Ok(revision)
     }
 
-    async fn put_if(
-        &self,
-        key: &Key,
-        bytes: &[u8],
-        expected: &Revision,
-    ) -> Result<Revision, StoreError> {
+    async fn put_if(&self, key: &Key, bytes: &[u8], expected: &Etag) -> Result<Etag, StoreError> {
         self.fuse.pass(format!("before put {}", self.place(key))).await;
         if self.number(key).map(|number| number.to_string()).as_ref() != Some(&expected.0) {
             return Err(self.conflict(key));
@@ -97,7 +92,7 @@ impl Store for Disk {
         Ok(revision)
     }
 
-    async fn quarantine(&self, key: &Key, _: &Revision) -> Result<String, StoreError> {
+    async fn quarantine(&self, key: &Key, _: &Etag) -> Result<String, StoreError> {
         // The key of an account that is given up; nothing else is ever set aside here.
         assert!(matches!(key, Key::AccountKey(_)), "{} is damaged", self.place(key));
         self.delete(key).await.map(|()| String::new())

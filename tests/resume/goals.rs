@@ -1,19 +1,19 @@
 //! The other goals than an issuance, killed at every moment, and with each reply lost.
 
-use certctl::controller::RevocationWish;
-use certctl::engine::{AccountWish, Ending, Goal};
-use certctl::resource::{AccountDeed, RevocationReason};
+use certctl::controller::RevocationRequest;
+use certctl::engine::{AccountRequest, Ending, Goal};
+use certctl::resource::{AccountStep, RevocationReason};
 
 use super::fuse::Fuse;
 use super::scene::{Scene, State};
-use super::world::Trouble;
+use super::world::Error;
 use super::{Begin, due_for_renewal, one_name, settle};
 
 /// What reaching a goal comes to, whatever run was killed on the way. Between the killed run and
 /// the next with the same goal cron has run.
 fn reached(begin: Begin, goal: &Goal) -> (State, Scene) {
     let wanted = begin();
-    let went = wanted.reach(goal, Fuse::endless(), Trouble::default());
+    let went = wanted.reach(goal, Fuse::endless(), Error::default());
     assert!(!matches!(went.ending, Some(Ending::Failed { .. })), "{:?}", went.ending);
     settle(&wanted);
     let moments = went.labels.len();
@@ -21,26 +21,26 @@ fn reached(begin: Begin, goal: &Goal) -> (State, Scene) {
     for first in 0..moments {
         for second in (0..moments).step_by(3).map(Some).chain([None]) {
             let scene = begin();
-            scene.reach(goal, Fuse::at(first), Trouble::default());
+            scene.reach(goal, Fuse::at(first), Error::default());
             drop(scene.state());
             scene.run_freely();
             if let Some(second) = second {
-                scene.reach(goal, Fuse::at(second), Trouble::default());
+                scene.reach(goal, Fuse::at(second), Error::default());
             }
             reached_by_the_next(&scene, goal, &wanted, &format!("killed at {first} {second:?}"));
         }
     }
     for lost in 0..went.requests {
         let scene = begin();
-        let trouble = Trouble { lost: Some(lost), ..Trouble::default() };
-        scene.reach(goal, Fuse::endless(), trouble);
+        let error = Error { lost: Some(lost), ..Error::default() };
+        scene.reach(goal, Fuse::endless(), error);
         reached_by_the_next(&scene, goal, &wanted, &format!("reply {lost} lost"));
     }
     (wanted.state(), wanted)
 }
 
 fn reached_by_the_next(scene: &Scene, goal: &Goal, wanted: &Scene, what: &str) {
-    scene.reach(goal, Fuse::endless(), Trouble::default());
+    scene.reach(goal, Fuse::endless(), Error::default());
     settle(scene);
     assert_eq!(scene.state(), wanted.state(), "{what}");
     let revoked = |scene: &Scene| scene.ca.borrow().revoked.len();
@@ -55,7 +55,7 @@ fn issued() -> Scene {
 }
 
 fn for_good() -> Goal {
-    Goal::Revoke(Some(RevocationWish {
+    Goal::Revoke(Some(RevocationRequest {
         reason: RevocationReason::CessationOfOperation,
         at_once: true,
         without_replacement: true,
@@ -65,7 +65,7 @@ fn for_good() -> Goal {
 
 fn asked_to_revoke() -> Scene {
     let scene = issued();
-    scene.reach(&for_good(), Fuse::endless(), Trouble::default());
+    scene.reach(&for_good(), Fuse::endless(), Error::default());
     scene
 }
 
@@ -116,29 +116,29 @@ fn a_step_back() {
 
 #[test]
 fn a_registration() {
-    let (state, scene) = reached(one_name, &Goal::Account(AccountWish::Registered));
+    let (state, scene) = reached(one_name, &Goal::Account(AccountRequest::Registered));
     super::issued(1, &state);
     assert_eq!(scene.ca.borrow().accounts.len(), 1);
 }
 
 #[test]
 fn a_change_of_contacts() {
-    let (state, _) = reached(with_other_contacts, &Goal::Account(AccountWish::Updated));
-    assert_eq!(state.account, Some(AccountDeed::Nothing));
+    let (state, _) = reached(with_other_contacts, &Goal::Account(AccountRequest::Updated));
+    assert_eq!(state.account, Some(AccountStep::Nothing));
 }
 
 #[test]
 fn the_end_of_an_account_and_another_in_its_place() {
-    let goal = Goal::Account(AccountWish::Deactivated);
+    let goal = Goal::Account(AccountRequest::Deactivated);
     let (state, _) = reached(issued, &goal);
-    assert_eq!((state.account, state.accounts), (Some(AccountDeed::Deactivated), 0));
+    assert_eq!((state.account, state.accounts), (Some(AccountStep::Deactivated), 0));
     // Whatever was left of the old one, the next issuance registers another.
-    let moments = issued().reach(&goal, Fuse::endless(), Trouble::default()).labels.len();
+    let moments = issued().reach(&goal, Fuse::endless(), Error::default()).labels.len();
     for moment in 0..=moments {
         let scene = issued();
-        scene.reach(&goal, Fuse::at(moment), Trouble::default());
-        if scene.state().account != Some(AccountDeed::Deactivated) {
-            scene.reach(&goal, Fuse::endless(), Trouble::default());
+        scene.reach(&goal, Fuse::at(moment), Error::default());
+        if scene.state().account != Some(AccountStep::Deactivated) {
+            scene.reach(&goal, Fuse::endless(), Error::default());
         }
         scene.wait_for_renewal();
         let ending = scene.run_freely();

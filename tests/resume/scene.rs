@@ -9,7 +9,7 @@ use certctl::engine::ports::{Key, Store as _};
 use certctl::engine::{Ended, Ending, Engine, Goal, Observer, Options, Task};
 use certctl::resource::dns01::Rfc2136;
 use certctl::resource::{
-    AccountDeed, Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus,
+    AccountStep, Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus,
     ConditionType, Dns01, Dns01Provider, Event, Http01, Identifier, Issuer, IssuerKind, IssuerRef,
     KeyAlgorithm, Metadata, NamespacedName, Order, Origin, PrivateKeySpec, SecretKeySelector,
     Settings, Solver, SolverKind,
@@ -22,7 +22,7 @@ use super::ca::Ca;
 use super::disk::{Disk, Memory, is_pair};
 use super::fuse::Fuse;
 use super::time::Timeline;
-use super::world::{Alerts, Outside, Trouble, World};
+use super::world::{Alerts, Error, Outside, World};
 
 pub(crate) struct Scene {
     pub(crate) clock: Timeline,
@@ -38,7 +38,7 @@ pub(crate) struct Went {
     /// `None` when it was killed.
     pub(crate) ending: Option<Ending>,
     /// Whether that is told when nobody watches.
-    pub(crate) is_news: bool,
+    pub(crate) is_new: bool,
     /// The moments it passed.
     pub(crate) labels: Vec<String>,
     /// The requests it sent.
@@ -58,7 +58,7 @@ pub(crate) struct State {
     pub(crate) next_key: bool,
     pub(crate) accounts: usize,
     /// What is to be done with the account on disk.
-    pub(crate) account: Option<AccountDeed>,
+    pub(crate) account: Option<AccountStep>,
     pub(crate) owed_revocations: usize,
     pub(crate) went_back: bool,
     pub(crate) deployed: bool,
@@ -100,13 +100,13 @@ impl Scene {
     }
 
     pub(crate) fn run(&self, fuse: Fuse) -> Went {
-        self.run_under(fuse, Trouble::default())
+        self.run_under(fuse, Error::default())
     }
 
     /// Works towards a goal, alone.
-    pub(crate) fn reach(&self, goal: &Goal, fuse: Fuse, trouble: Trouble) -> Went {
+    pub(crate) fn reach(&self, goal: &Goal, fuse: Fuse, error: Error) -> Went {
         let fuse = Rc::new(fuse);
-        let (world, shutdown) = self.world(&fuse, trouble);
+        let (world, shutdown) = self.world(&fuse, error);
         let task = Task { goal: goal.clone(), ..self.task.clone() };
         let store = Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(&fuse) };
         let engine = Engine {
@@ -119,21 +119,21 @@ impl Scene {
         };
         let reached = self.clock.run(|| fuse.is_blown(), engine.reach(&task));
         let ending = reached.map(|reached| reached.unwrap().0);
-        Went { ending, is_news: true, labels: fuse.labels(), requests: world.requests.get() }
+        Went { ending, is_new: true, labels: fuse.labels(), requests: world.requests.get() }
     }
 
-    /// One run with trouble.
-    pub(crate) fn run_under(&self, fuse: Fuse, trouble: Trouble) -> Went {
+    /// One run with error.
+    pub(crate) fn run_under(&self, fuse: Fuse, error: Error) -> Went {
         let fuse = Rc::new(fuse);
-        let (world, shutdown) = self.world(&fuse, trouble);
+        let (world, shutdown) = self.world(&fuse, error);
         let tasks = [self.task.clone()];
         let run = self.engine_run(&fuse, &world, shutdown, &tasks, options());
         let ended = self.clock.run(|| fuse.is_blown(), run);
         let ended = ended.map(|mut all: Vec<Ended>| all.pop().unwrap());
-        let is_news = ended.as_ref().is_some_and(|ended| ended.is_news);
+        let is_new = ended.as_ref().is_some_and(|ended| ended.is_new);
         let ending = ended.map(|ended| ended.ending);
         self.ca.borrow_mut().look_in_vain();
-        Went { ending, is_news, labels: fuse.labels(), requests: world.requests.get() }
+        Went { ending, is_new, labels: fuse.labels(), requests: world.requests.get() }
     }
 
     /// Runs side by side, each with tasks of its own.
@@ -141,10 +141,10 @@ impl Scene {
         &self,
         runs: &[&[Task]],
         options: Options,
-        trouble: impl Fn() -> Trouble,
+        error: impl Fn() -> Error,
     ) -> Vec<Vec<Ended>> {
         let fuse = Rc::default();
-        let worlds: Vec<_> = runs.iter().map(|_| self.world(&fuse, trouble())).collect();
+        let worlds: Vec<_> = runs.iter().map(|_| self.world(&fuse, error())).collect();
         let together = runs.iter().zip(&worlds).map(|(tasks, (world, shutdown))| {
             self.engine_run(&fuse, world, shutdown.clone(), tasks, options)
         });
@@ -171,7 +171,7 @@ impl Scene {
         engine.run(tasks).await
     }
 
-    fn world(&self, fuse: &Rc<Fuse>, trouble: Trouble) -> (World, watch::Receiver<Option<i32>>) {
+    fn world(&self, fuse: &Rc<Fuse>, error: Error) -> (World, watch::Receiver<Option<i32>>) {
         let (sender, shutdown) = watch::channel(None);
         let world = World {
             clock: self.clock.clone(),
@@ -179,7 +179,7 @@ impl Scene {
             fuse: Rc::clone(fuse),
             ca: Rc::clone(&self.ca),
             outside: Rc::clone(&self.outside),
-            trouble,
+            error,
             signal: sender,
             requests: Cell::new(0),
             listens: Cell::new(false),
@@ -252,7 +252,7 @@ impl Scene {
     }
 
     /// What is to be done with the one account that is on disk.
-    fn account(&self) -> Option<AccountDeed> {
+    fn account(&self) -> Option<AccountStep> {
         let memory = self.memory.borrow();
         let id = memory.documents.keys().find_map(|key| match key {
             Key::Account(id) => Some(id.clone()),
@@ -261,7 +261,7 @@ impl Scene {
         drop(memory);
         let disk = self.disk();
         let kept = self.clock.run(|| false, Records::new(&disk).account(&id)).unwrap().unwrap();
-        kept.map(|kept| kept.value.deed)
+        kept.map(|kept| kept.value.next_step)
     }
 
     /// How many different certificates were issued.

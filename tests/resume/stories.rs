@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::fuse::Fuse;
 use super::scene::{Scene, options};
-use super::world::{DEED, Trouble};
+use super::world::{DEED, Error};
 use super::{
     all_names_proven, due_for_renewal, issued, one_name, one_of_three_proven, refused, settle,
     sweep, three_names, two_names_over_dns, undisturbed,
@@ -21,8 +21,8 @@ fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
         for stuck in 0..labels.iter().filter(|label| label.starts_with(DEED)).count() {
             let scene = begin();
             let before = scene.clock.passed();
-            let trouble = Trouble { stuck: Some(stuck), ..Trouble::default() };
-            let went = scene.run_under(Fuse::endless(), trouble);
+            let error = Error { stuck: Some(stuck), ..Error::default() };
+            let went = scene.run_under(Fuse::endless(), error);
             let last = went.labels.iter().rfind(|label| label.starts_with(DEED));
             let is_clean_up = last.is_some_and(|label| label.contains("CleanUp"));
             if is_clean_up {
@@ -30,7 +30,7 @@ fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
                 assert!(scene.clock.passed() - before <= SignedDuration::from_secs(31));
             } else {
                 assert_eq!(went.ending, Some(Ending::Interrupted { signal: 15 }), "{last:?}");
-                assert!(went.is_news, "{last:?}");
+                assert!(went.is_new, "{last:?}");
                 assert!(scene.clock.passed() - before <= SignedDuration::from_secs(1), "{last:?}");
                 let accepted = scene
                     .orders()
@@ -48,8 +48,8 @@ fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
 /// One run that finds nobody at the listener's door, and how long it took.
 fn probe_in_vain(scene: &Scene) -> SignedDuration {
     let before = scene.clock.passed();
-    let trouble = Trouble { unreachable: true, ..Trouble::default() };
-    let ending = scene.run_under(Fuse::endless(), trouble).ending.unwrap();
+    let error = Error { unreachable: true, ..Error::default() };
+    let ending = scene.run_under(Fuse::endless(), error).ending.unwrap();
     let Ending::Pending { why, .. } = ending else { panic!("{ending:?}") };
     assert!(why.contains("Waiting for HTTP-01 challenge propagation: looked"), "{why}");
     assert!(scene.outside.borrow().is_empty(), "the listener stops, and nothing is left out");
@@ -100,7 +100,7 @@ fn the_pauses_go_on_across_runs_with_the_same_order() {
     let tasks = [scene.task.clone()];
     let mut why = Vec::new();
     for _ in 0..13 {
-        let mut ended = scene.run_together(&[&tasks], short, Trouble::default);
+        let mut ended = scene.run_together(&[&tasks], short, Error::default);
         match ended.pop().unwrap().pop().unwrap().ending {
             Ending::Pending { why: told, .. } => why.push(told),
             Ending::Issued(_) => break,
@@ -198,7 +198,7 @@ fn an_edited_issuer_is_asked_at_once_whatever_was_left_at_the_old_one() {
     probe_in_vain(&pending);
     let mut killed = one_name();
     let moments = undisturbed(one_name).2;
-    let accept = moments.iter().position(|label| label.contains("deed Accept")).unwrap();
+    let accept = moments.iter().position(|label| label.contains("effect Accept")).unwrap();
     killed.run(Fuse::at(accept));
     for scene in [&mut failed, &mut pending, &mut killed] {
         edit(scene);
@@ -226,8 +226,8 @@ fn a_wait_is_no_more_harmless_when_the_live_pair_is_near_its_end() {
     for (days, expected) in [(0, false), (19, false), (20, true), (31, true)] {
         let scene = due_for_renewal();
         scene.clock.set(scene.clock.now() + SignedDuration::from_hours(days * 24));
-        let trouble = Trouble { unreachable: true, ..Trouble::default() };
-        let ending = scene.run_under(Fuse::endless(), trouble).ending.unwrap();
+        let error = Error { unreachable: true, ..Error::default() };
+        let ending = scene.run_under(Fuse::endless(), error).ending.unwrap();
         let Ending::Pending { overdue, .. } = ending else { panic!("{ending:?}") };
         assert_eq!(overdue, expected, "{days} days after the renewal was due");
     }

@@ -1,4 +1,4 @@
-//! Does the deeds of one run on a CA and an outside that outlive it, and checks that each deed was
+//! Does the effects of one run on a CA and an outside that outlive it, and checks that each effect was
 //! written down before it is done.
 
 use std::cell::{Cell, RefCell};
@@ -12,7 +12,7 @@ use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
-    AccountDeed, CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Dns01Target,
+    AccountStep, CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Dns01Target,
     Http01Report, KeyAlgorithm, LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest, Verdict,
 };
 use certctl::store::Records;
@@ -25,8 +25,8 @@ use super::disk::Disk;
 use super::fuse::Fuse;
 use super::time::Timeline;
 
-/// How the moment before a deed is called.
-pub(crate) const DEED: &str = "before deed ";
+/// How the moment before a effect is called.
+pub(crate) const DEED: &str = "before effect ";
 
 /// What a hook was told, over all runs.
 pub(crate) type Alerts = Rc<RefCell<Vec<Alert>>>;
@@ -36,14 +36,14 @@ pub(crate) type Outside = BTreeMap<String, String>;
 
 /// What goes wrong in a run.
 #[derive(Default)]
-pub(crate) struct Trouble {
+pub(crate) struct Error {
     /// The reply to this request at the CA, counted from 0, is lost.
     pub(crate) lost: Option<usize>,
     /// Nobody reaches the listener.
     pub(crate) unreachable: bool,
     /// Nobody reaches the listener under names that begin so.
     pub(crate) unreachable_names: Option<&'static str>,
-    /// The deed of this number, counted from 0, never comes back, and a signal comes instead.
+    /// The effect of this number, counted from 0, never comes back, and a signal comes instead.
     pub(crate) stuck: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct World {
     pub(crate) fuse: Rc<Fuse>,
     pub(crate) ca: Rc<RefCell<Ca>>,
     pub(crate) outside: Rc<RefCell<Outside>>,
-    pub(crate) trouble: Trouble,
+    pub(crate) error: Error,
     pub(crate) signal: watch::Sender<Option<i32>>,
     pub(crate) requests: Cell<usize>,
     /// A listener of this run answers.
@@ -163,7 +163,7 @@ impl World {
             | Effect::DeactivateAccount => {
                 let number = self.requests.replace(self.requests.get() + 1);
                 let answer = self.ask_the_ca(snapshot, effect);
-                if self.trouble.lost == Some(number) { Err(lost()) } else { answer }
+                if self.error.lost == Some(number) { Err(lost()) } else { answer }
             }
         }
     }
@@ -241,7 +241,7 @@ impl World {
                     .map_err(|error| failed(CaFault::Unusable, &error.to_string()))?;
                 Ok(Outcome::Certificate { pem, leaf: Box::new(chain.leaf().clone()) })
             }
-            other => panic!("{other:?} is not a deed at the CA"),
+            other => panic!("{other:?} is not a effect at the CA"),
         }
     }
 
@@ -254,8 +254,8 @@ impl World {
         let out = self.outside.borrow().get(&challenge.spec.token) == Some(&challenge.spec.key);
         let is_record = challenge.spec.kind == ChallengeType::Dns01;
         let name = challenge.spec.identifier.to_string();
-        let is_hidden = self.trouble.unreachable_names.is_some_and(|start| name.starts_with(start));
-        let is_reached = (is_record || self.listens.get()) && !self.trouble.unreachable;
+        let is_hidden = self.error.unreachable_names.is_some_and(|start| name.starts_with(start));
+        let is_reached = (is_record || self.listens.get()) && !self.error.unreachable;
         out && is_reached && !is_hidden
     }
 
@@ -265,11 +265,11 @@ impl World {
     }
 
     /// What is done by hand is on disk before it is begun.
-    async fn check_wish(&self, snapshot: &Snapshot, effect: &Effect) {
+    async fn check_request(&self, snapshot: &Snapshot, effect: &Effect) {
         let records = Records::new(&self.disk);
         let record = records.certificate(&snapshot.certificate.metadata.key()).await.unwrap();
         let account = records.account(&account_id(&account::identity(snapshot))).await.unwrap();
-        let deed = account.map(|account| account.value.deed);
+        let effect = account.map(|account| account.value.effect);
         match effect {
             Effect::Revoke { fingerprint, .. } => {
                 let owed = record.unwrap().value.revocations;
@@ -279,16 +279,16 @@ impl World {
                 let owed = record.unwrap().value.rollback.unwrap();
                 assert!(owed.is_owed() && owed.set == *set);
             }
-            Effect::RegisterAccount => assert_eq!(deed, Some(AccountDeed::Register)),
-            Effect::UpdateContacts => assert_eq!(deed, Some(AccountDeed::UpdateContacts)),
-            Effect::DeactivateAccount => assert_eq!(deed, Some(AccountDeed::Deactivate)),
+            Effect::RegisterAccount => assert_eq!(next_step, Some(AccountStep::Register)),
+            Effect::UpdateContacts => assert_eq!(next_step, Some(AccountStep::UpdateContacts)),
+            Effect::DeactivateAccount => assert_eq!(next_step, Some(AccountStep::Deactivate)),
             _ => {}
         }
     }
 
-    /// Whatever might exist outside after this deed must be on disk before.
+    /// Whatever might exist outside after this effect must be on disk before.
     async fn check_intent(&self, snapshot: &Snapshot, effect: &Effect) {
-        self.check_wish(snapshot, effect).await;
+        self.check_request(snapshot, effect).await;
         let expected = match effect {
             Effect::CreateOrder => "creating",
             Effect::Finalize => "finalizing",
@@ -324,9 +324,9 @@ impl World {
 impl Performer for World {
     async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
         self.check_intent(&snapshot, &effect).await;
-        let deeds = self.fuse.labels().iter().filter(|label| label.starts_with(DEED)).count();
+        let effects = self.fuse.labels().iter().filter(|label| label.starts_with(DEED)).count();
         self.fuse.pass(format!("{DEED}{effect:?}")).await;
-        if self.trouble.stuck == Some(deeds) {
+        if self.error.stuck == Some(effects) {
             self.signal.send_replace(Some(15));
             std::future::pending::<()>().await;
         }

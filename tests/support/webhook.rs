@@ -125,9 +125,9 @@ fn obey(writer: &ZoneWriter, request: &Value) {
         zone: bare("resolvedZone"),
         value: text("key").to_owned(),
     };
-    let deed = match text("action") {
+    let effect = match text("action") {
         "Present" => writer.present(&record),
         _ => writer.clean_up(&record),
     };
-    deed.now_or_never().unwrap().unwrap();
+    effect.now_or_never().unwrap().unwrap();
 }

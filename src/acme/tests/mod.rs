@@ -1,8 +1,8 @@
 //! The client against a scripted CA: what the tests share.
 
-mod deeds;
 mod fake;
 mod faults;
+mod operations;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -49,7 +49,7 @@ impl FromStr for HostPort {
 pub struct Resolve {
     /// The name.
     pub name: DnsName,
-    /// Where it leads to.
+    /// Where it points to.
     pub address: IpAddr,
 }
 

@@ -225,12 +225,12 @@ impl Findings {
                 server: issuer.acme.server.clone(),
             },
             directory: directory.cloned(),
-            trouble: self.directory.as_ref().err().cloned(),
+            error: self.directory.as_ref().err().cloned(),
             tls: self.trust(),
             clock_skew_seconds: self.clock.map(|(theirs, ours)| skew(theirs, ours)),
             external_account_binding: self.binding.clone().map(|binding| match binding {
                 Ok(bytes) => Binding::Bytes(bytes),
-                Err(why) => Binding::Trouble(why),
+                Err(why) => Binding::Error(why),
             }),
             profile: directory.map(|directory| self.profile_line(directory)),
             account: self.account.clone(),
@@ -246,7 +246,7 @@ pub(in crate::cli) struct AcmeItem {
     /// Null when it could not be read.
     directory: Option<Directory>,
     /// Why the directory could not be read.
-    trouble: Option<String>,
+    error: Option<String>,
     /// Whether the CA's certificate is trusted, and by what.
     tls: &'static str,
     /// How far the CA's clock is ahead of this host's.
@@ -274,7 +274,7 @@ enum Binding {
     /// How long it is.
     Bytes(usize),
     /// Why it cannot be used.
-    Trouble(String),
+    Error(String),
 }
 
 /// How far the CA's clock is ahead, in seconds; its header counts whole ones.

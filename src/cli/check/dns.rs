@@ -54,7 +54,7 @@ impl Findings {
     }
 
     /// Why no name server was asked.
-    fn trouble(&self) -> Option<&str> {
+    fn error(&self) -> Option<&str> {
         self.report.reason().filter(|_| self.report.servers.is_empty())
     }
 
@@ -62,7 +62,7 @@ impl Findings {
     /// that is listed and does not speak for it, a CAA record against the CA, or a provider that
     /// cannot be used.
     fn troubles(&self) -> Vec<FailureClass> {
-        let is_in_the_way = self.trouble().is_some()
+        let is_in_the_way = self.error().is_some()
             || self.report.servers.iter().any(is_broken)
             || self.issuers.iter().any(Judged::is_in_the_way);
         is_in_the_way.then_some(FailureClass::Validation).into_iter().collect()
@@ -80,7 +80,7 @@ impl Findings {
         page.extend(report.zone.clone().map(|zone| ("zone", zone)));
         page.push(("CAA", self.caa_line()));
         page.extend(self.issuers.iter().map(|judged| ("issuer", judged.to_string())));
-        page.extend(self.trouble().map(|why| ("trouble", why.to_owned())));
+        page.extend(self.error().map(|why| ("error", why.to_owned())));
         page.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
         let text = lines(&page);
         let table = report.table();
@@ -111,10 +111,10 @@ impl Findings {
             zone: report.zone.as_deref(),
             servers: &report.servers,
             warnings: report.warnings(),
-            trouble: self.trouble(),
+            error: self.error(),
             caa: match &self.caa {
                 Ok(caa) => FoundCaa::Known(caa),
-                Err(error) => FoundCaa::Unknown { trouble: error.to_string() },
+                Err(error) => FoundCaa::Unknown { error: error.to_string() },
             },
             issuers: &self.issuers,
         }
@@ -134,7 +134,7 @@ pub(in crate::cli) struct DnsDocument<'a> {
     servers: &'a [NameServerReport],
     warnings: Vec<String>,
     /// Why no name server was asked.
-    trouble: Option<&'a str>,
+    error: Option<&'a str>,
     caa: FoundCaa<'a>,
     issuers: &'a [Judged],
 }
@@ -144,7 +144,7 @@ pub(in crate::cli) struct DnsDocument<'a> {
 #[serde(untagged)]
 enum FoundCaa<'a> {
     Known(&'a Caa),
-    Unknown { trouble: String },
+    Unknown { error: String },
 }
 
 /// Whether a name server could never give the answer: none of its addresses speaks for the name. One
@@ -231,7 +231,7 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
         assert_eq!(value["servers"][0]["answers"], answer);
         assert_eq!(value["caa"]["name"], "example.com");
         assert_eq!(value["aliases"]["chain"], json!(["target.example.com"]));
-        assert_eq!((&value["zone"], &value["trouble"]), (&json!("example.com"), &Value::Null));
+        assert_eq!((&value["zone"], &value["error"]), (&json!("example.com"), &Value::Null));
     }
 
     #[tokio::test]
@@ -244,7 +244,7 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
 domain:     example.com
 challenge:  {name}
 CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com)
-trouble:    Found recursive CNAME record to \"{name}\" when looking up \"{name}\"
+error:    Found recursive CNAME record to \"{name}\" when looking up \"{name}\"
 "
         );
         assert_eq!(found.page(), expected);
@@ -254,7 +254,7 @@ trouble:    Found recursive CNAME record to \"{name}\" when looking up \"{name}\
 domain:     example.invalid
 challenge:  _acme-challenge.example.invalid
 CAA:        none, so every CA may issue
-trouble:    could not find the start of authority for \"_acme-challenge.example.invalid\"
+error:    could not find the start of authority for \"_acme-challenge.example.invalid\"
 ";
         assert_eq!(found.page(), expected);
         assert_eq!(found.troubles(), [FailureClass::Validation]);

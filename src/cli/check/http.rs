@@ -174,15 +174,15 @@ impl Findings {
         HttpDocument {
             name: &self.name,
             addresses: self.addresses.as_deref().ok(),
-            trouble: self.addresses.as_ref().err(),
+            error: self.addresses.as_ref().err(),
             listener: ListenerItem {
                 addresses: self.listener.as_deref().ok(),
-                trouble: self.listener.as_ref().err(),
+                error: self.listener.as_ref().err(),
             },
             webroot: self
                 .webroot
                 .as_ref()
-                .map(|(path, usable)| WebrootItem { path, trouble: usable.as_ref().err() }),
+                .map(|(path, usable)| WebrootItem { path, error: usable.as_ref().err() }),
             served: self.serves,
             passed: self.report.has_passed(),
             report: &self.report,
@@ -198,7 +198,7 @@ pub(in crate::cli) struct HttpDocument<'a> {
     /// Those of the name.
     addresses: Option<&'a [String]>,
     /// Why the name has no addresses.
-    trouble: Option<&'a String>,
+    error: Option<&'a String>,
     listener: ListenerItem<'a>,
     /// The folder of `certctl.io/http01-webroot`.
     webroot: Option<WebrootItem<'a>>,
@@ -213,14 +213,14 @@ struct ListenerItem<'a> {
     /// What it would listen on.
     addresses: Option<&'a [SocketAddr]>,
     /// Why it could not.
-    trouble: Option<&'a String>,
+    error: Option<&'a String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct WebrootItem<'a> {
     path: &'a str,
     /// Why tokens cannot be written there.
-    trouble: Option<&'a String>,
+    error: Option<&'a String>,
 }
 
 /// Where the listener would listen, as for a run.

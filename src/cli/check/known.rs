@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::error::CliError;
 use crate::cli::shell::Shell;
-use crate::cli::work::show;
+use crate::cli::targets::show;
 use crate::engine::IssuerAccess;
 use crate::manifest::{Loaded, SecretSource};
 use crate::resource::Issuer;

@@ -2,7 +2,7 @@
 //!
 //! Contract: nothing is changed and nothing decided. What is off is shown on stdout, and the exit
 //! code is that which an issuance would end with, as things are: 4 when the name could not be
-//! proven, 5 when the CA could not be used, 3 when something here must be mended first.
+//! proven, 5 when the CA could not be used, 3 when something here must be fixed first.
 
 mod account;
 mod acme;

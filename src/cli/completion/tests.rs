@@ -99,8 +99,8 @@ impl Place {
         let state = StateDirectory::open(&self.path("state"), OpenMode::ReadWrite).unwrap();
         let name = NamespacedName::new(namespace, name);
         let records = Records::new(&state);
-        let deed = async { Ok(records.put_certificate(&name, &record, None).await?) };
-        on_one_thread(deed).unwrap();
+        let action = async { Ok(records.put_certificate(&name, &record, None).await?) };
+        on_one_thread(action).unwrap();
     }
 
     fn environment(&self, shell: &str, more: &[(&str, &str)]) -> Environment {

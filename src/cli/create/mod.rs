@@ -1,7 +1,7 @@
 //! `certctl create certificaterequest`: a key and a request, once, for what certctl does not
 //! manage.
 //!
-//! Contract: a file that is there is never written to. Of a key that is of no use nothing stays.
+//! Contract: a file that is there is never written to. Of a key that does not help nothing stays.
 
 mod fetch;
 mod files;
@@ -12,11 +12,11 @@ use super::args::{CreateRequestArgs, CreateVerb, Format};
 use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::remark::Level;
+use super::message::Level;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::objects::request_manifest;
-use super::work::{refused, show};
+use super::targets::{refused, show};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{self, Loaded};
 use crate::pki;

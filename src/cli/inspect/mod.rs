@@ -25,7 +25,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::work::{open, targets};
+use super::targets::{open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::workspace::{Owners, Request};
 use network::Network;

@@ -13,7 +13,7 @@ use super::exit::{self, ExitCode};
 use super::issue::{nothing_found, tell_orphans};
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::work::{open, targets};
+use super::targets::{open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::FailureClass;
 use crate::workspace::Request;

@@ -103,8 +103,8 @@ impl TermLike for Screen {
 fn progress(utf8: bool, certificates: usize) -> (Progress, Screen) {
     let screen = Screen::default();
     let target = ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), 255);
-    let look = Look { utf8, is_alive: false };
-    (Progress::on(Some(target), look, true, certificates), screen)
+    let style = Style { utf8, is_alive: false };
+    (Progress::on(Some(target), style, true, certificates), screen)
 }
 
 /// What is shown; nothing is left out for being drawn too often.
@@ -162,7 +162,7 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
     let first: Vec<String> = (0..8).map(|number| format!("n{number}   - order")).collect();
     let text = format!("{}\n- 0 of 200 done, 92 more under way", first.join("\n"));
     assert_eq!(shown(&progress, &screen), text);
-    // Whoever is done makes room for the next that is heard of.
+    // Whoever is done makes controller for the next that is heard of.
     progress.ended(&failed("n3"));
     progress.ended(&unchanged("n50"));
     progress.ended(&unchanged("n150"));
@@ -177,7 +177,7 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
 
 #[test]
 fn where_nobody_watches_there_are_no_lines() {
-    let progress = Progress::on(None, Look { utf8: true, is_alive: false }, false, 3);
+    let progress = Progress::on(None, Style { utf8: true, is_alive: false }, false, 3);
     progress.stage(&name("web"), "order");
     progress.ended(&failed("web"));
     assert!(progress.seen.borrow().shown.is_empty());

@@ -6,8 +6,8 @@
 
 use serde::Serialize;
 
+use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
-use crate::cli::remark::{Level, Remark};
 
 /// One message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,12 +52,12 @@ impl Row {
 
 impl Block {
     /// As it is said: in the log's levels only an error is one.
-    pub(crate) fn remark(&self, utf8: bool) -> Remark {
+    pub(crate) fn remark(&self, utf8: bool) -> Message {
         let level = if self.word == "error" { Level::Error } else { Level::Warn };
         let text = self.text(utf8);
         let message = text.strip_prefix(self.word).unwrap_or(&text);
         let message = message.trim_start_matches(": ").to_owned();
-        Remark::new(level, text, message)
+        Message::new(level, text, message)
     }
 
     /// As people read it; without characters of ours beyond ASCII unless `utf8`.

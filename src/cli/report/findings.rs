@@ -6,8 +6,8 @@
 use std::mem::discriminant;
 
 use super::block::Row;
-use super::look::Look;
-use crate::cli::cause::{self, Advice, Subject};
+use super::style::Style;
+use crate::cli::advice::{self, Advice, Subject};
 use crate::engine::Evidence;
 use crate::resource::{
     AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Failure, Order, Phase,
@@ -31,20 +31,20 @@ pub(crate) fn of_failure(
     failure: &Failure,
     evidence: &Evidence,
     certificate: &str,
-    look: &Look,
+    style: &Style,
 ) -> Findings {
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
     let groups = groups(challenges.filter(|c| c.state.is_failure()), by_problem);
     if let [group, others @ ..] = groups.as_slice() {
-        return of_challenges(group, others, failure, evidence, certificate, look);
+        return of_challenges(group, others, failure, evidence, certificate, style);
     }
     let of_order = || evidence.order.as_deref().and_then(problem_of);
     if let Some(problem) = failure.cause.problem().or_else(of_order) {
-        return of_problem(failure, problem, evidence, certificate, look);
+        return of_problem(failure, problem, evidence, certificate, style);
     }
     let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
     let mut found = Findings { title: failure.to_string(), ..Findings::default() };
-    found.advise(cause::of_class(failure.class, &subject));
+    found.advise(advice::of_class(failure.class, &subject));
     found
 }
 
@@ -90,7 +90,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
             found.rows.extend(Row::new("also", text));
         }
     }
-    found.commands.extend(cause::check_of(&first.spec.kind, &bare_name_of(first)));
+    found.commands.extend(advice::check_of(&first.spec.kind, &bare_name_of(first)));
     found
 }
 
@@ -101,7 +101,7 @@ fn of_challenges(
     failure: &Failure,
     evidence: &Evidence,
     certificate: &str,
-    look: &Look,
+    style: &Style,
 ) -> Findings {
     let Some(first) = group.first() else { return Findings::default() };
     let refused: usize = group.len() + others.iter().map(Vec::len).sum::<usize>();
@@ -131,8 +131,8 @@ fn of_challenges(
         proof: Some(&first.spec.kind),
     };
     if let Some(problem) = &first.problem {
-        found.problem(problem, &details(group), look);
-        found.advise(cause::of_problem(problem.short_kind(), &subject));
+        found.problem(problem, &details(group), style);
+        found.advise(advice::of_problem(problem.short_kind(), &subject));
     }
     for other in others.iter().take(MOST_OTHERS) {
         if let Some(challenge) = other.first() {
@@ -144,7 +144,7 @@ fn of_challenges(
             found.rows.extend(Row::new("also", format!("{} by {kind}: {why}", few(other))));
         }
     }
-    let check = cause::check_of(&first.spec.kind, subject.name);
+    let check = advice::check_of(&first.spec.kind, subject.name);
     found.commands.extend(check.filter(|check| !found.commands.contains(check)));
     found
 }
@@ -155,7 +155,7 @@ fn of_problem(
     problem: &Problem,
     evidence: &Evidence,
     certificate: &str,
-    look: &Look,
+    style: &Style,
 ) -> Findings {
     let (doing, url) = request_of(failure);
     let kind = problem.short_kind();
@@ -166,20 +166,20 @@ fn of_problem(
     };
     let mut found = Findings { title, ..Findings::default() };
     found.rows.extend(Row::new("asked", url));
-    found.problem(problem, &[], look);
+    found.problem(problem, &[], style);
     let named = problem.subproblems.iter().find(|sub| !sub.identifier.is_empty());
     let identifier = evidence.order.iter().flat_map(|order| &order.spec.identifiers).next();
     let name = named.map(|sub| sub.identifier.clone());
     let name = name.or_else(|| identifier.map(ToString::to_string)).unwrap_or_default();
     let name = name.trim_start_matches("*.");
     let subject = Subject { certificate, issuer: &evidence.issuer, name, proof: None };
-    found.advise(cause::of_problem(kind, &subject));
+    found.advise(advice::of_problem(kind, &subject));
     found
 }
 
 impl Findings {
     /// The problem document in full. `details` are those of all it stands for, when they differ.
-    fn problem(&mut self, problem: &Problem, details: &[String], look: &Look) {
+    fn problem(&mut self, problem: &Problem, details: &[String], style: &Style) {
         let Problem { status, kind, detail, instance, algorithms, subproblems } = problem;
         self.rows.extend(Row::new("type", kind.as_str()));
         let status = status.map_or_else(String::new, |status| status.to_string());
@@ -196,8 +196,8 @@ impl Findings {
         let more = (more > 0).then(|| format!("and {more} more"));
         let each: Vec<String> = each.chain(more).collect();
         self.rows.extend(Row::new("of these", each.join("\n")));
-        if let Some(time) = cause::retry_time(&problem.detail) {
-            self.rows.extend(Row::new("until", look.time(time)));
+        if let Some(time) = advice::retry_time(&problem.detail) {
+            self.rows.extend(Row::new("until", style.time(time)));
         }
     }
 

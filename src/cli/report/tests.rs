@@ -21,13 +21,13 @@ fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-fn log() -> Look {
-    Look { now: at(NOW), zone: None, utf8: false }
+fn log() -> Style {
+    Style { now: at(NOW), zone: None, utf8: false }
 }
 
-fn person() -> Look {
+fn person() -> Style {
     let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-    Look { now: at(NOW), zone: Some(zone), utf8: true }
+    Style { now: at(NOW), zone: Some(zone), utf8: true }
 }
 
 /// A challenge as it is kept: `spec` by its type, the rest as given.
@@ -310,7 +310,7 @@ fn undeployed() -> Ended {
     let failure = Failure::of(Doing::Deploy, cause);
     let unchanged = Ending::Unchanged { not_after: None, renewal_time: None };
     Ended {
-        undeployed: Some(Undeployed { failure, is_news: true }),
+        undeployed: Some(Undeployed { failure, is_new: true }),
         ..ended(unchanged, Evidence::default())
     }
 }
@@ -343,14 +343,14 @@ fn unchanged() -> Ended {
 }
 
 /// What is told, on both streams together.
-fn told(end: &Ended, look: &Look) -> String {
+fn told(end: &Ended, style: &Style) -> String {
     let sink = tempfile::NamedTempFile::new().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
     let mut output =
         Output::to_writers(Box::new(std::io::sink()), Box::new(sink.reopen().unwrap()));
-    tell(&mut output, &state, &Report::of(end.clone()), look);
+    tell(&mut output, &state, &Report::of(end.clone()), style);
     let text = std::fs::read_to_string(sink.path()).unwrap();
     text.replace(&*path.to_string_lossy(), "STATE")
 }
@@ -403,9 +403,9 @@ fn what_is_not_as_it_should_be_is_told_with_where_why_and_what_comes_next() {
 #[test]
 fn what_was_told_within_the_day_is_not_told_again() {
     for end in [one_name(), dns_table(), deferred(None), issued(), unchanged()] {
-        assert_eq!(told(&Ended { is_news: false, ..end }, &log()), "");
+        assert_eq!(told(&Ended { is_new: false, ..end }, &log()), "");
     }
     let mut end = undeployed();
-    end.undeployed.as_mut().unwrap().is_news = false;
+    end.undeployed.as_mut().unwrap().is_new = false;
     assert_eq!(told(&end, &log()), "");
 }

@@ -56,7 +56,7 @@ pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> Strin
             row
         })
         .collect();
-    render_in(&heading, &rows, scene.color, scene.room)
+    render_in(&heading, &rows, scene.color, scene.width)
 }
 
 /// A request, an order or a challenge of a certificate.
@@ -160,7 +160,7 @@ pub(super) fn objects(noun: Noun, found: &[Object<'_>], wide: bool, scene: &Scen
         });
     }
     let rows: Vec<Vec<Cell>> = found.iter().map(|object| object.row(wide, scene)).collect();
-    render_in(&heading, &rows, scene.color, scene.room)
+    render_in(&heading, &rows, scene.color, scene.width)
 }
 
 fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {

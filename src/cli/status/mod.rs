@@ -30,7 +30,7 @@ use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};
 pub use noun::Noun;
 pub use scene::Scene;
-pub use table::Room;
+pub use table::Width;
 pub use verdict::Verdict;
 
 /// The status of certificates. `names` tells whether they were asked for by name: then people get

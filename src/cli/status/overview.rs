@@ -35,7 +35,7 @@ pub(super) fn overview(views: &[CertificateView], wide: bool, scene: &Scene) -> 
             row
         })
         .collect();
-    render_in(&heading, &rows, scene.color, scene.room)
+    render_in(&heading, &rows, scene.color, scene.width)
 }
 
 fn row(view: &CertificateView, scene: &Scene) -> Vec<Cell> {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::table::Room;
+use super::table::Width;
 use crate::cli::args::Format;
 use crate::cli::time;
 
@@ -18,8 +18,8 @@ pub struct Scene {
     pub color: bool,
     /// The format.
     pub format: Format,
-    /// The room on the terminal, when it is one.
-    pub room: Option<Room>,
+    /// The controller on the terminal, when it is one.
+    pub width: Option<Width>,
 }
 
 impl Scene {

@@ -33,16 +33,16 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
-/// The room that a table has on a terminal, in columns.
+/// The controller that a table has on a terminal, in columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct Width {
     /// How many.
     pub columns: usize,
     /// Whether more than ASCII can be shown.
     pub utf8: bool,
 }
 
-impl Room {
+impl Width {
     /// That of the terminal on stdout; `None` when it is none.
     pub(crate) fn of_stdout(utf8: bool) -> Option<Self> {
         let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
@@ -55,13 +55,13 @@ pub(crate) fn render(heading: &[&str], rows: &[Vec<Cell>], color: bool) -> Strin
     render_in(heading, rows, color, None)
 }
 
-/// The same; where there is not the room for all, the widest columns are cut. The first column,
+/// The same; where there is not the controller for all, the widest columns are cut. The first column,
 /// names, dates and coloured words never are.
 pub(crate) fn render_in(
     heading: &[&str],
     rows: &[Vec<Cell>],
     color: bool,
-    room: Option<Room>,
+    width: Option<Width>,
 ) -> String {
     let mut widths: Vec<usize> = heading.iter().map(|word| word.len()).collect();
     for row in rows {
@@ -70,14 +70,14 @@ pub(crate) fn render_in(
         }
     }
     let mut cut = Vec::new();
-    if let Some(room) = room {
-        fit(&mut widths, heading, rows, room.columns);
+    if let Some(width) = width {
+        fit(&mut widths, heading, rows, width.columns);
         cut = rows
             .iter()
-            .map(|row| row.iter().zip(&widths).map(|(c, w)| c.cut(*w, room.utf8)).collect())
+            .map(|row| row.iter().zip(&widths).map(|(c, w)| c.cut(*w, width.utf8)).collect())
             .collect();
     }
-    let rows: &[Vec<Cell>] = if room.is_some() { &cut } else { rows };
+    let rows: &[Vec<Cell>] = if width.is_some() { &cut } else { rows };
     let heading = heading.iter().map(|word| Cell { text: (*word).to_owned(), paint: None });
     let mut text = line(&heading.collect::<Vec<_>>(), &widths, false);
     for row in rows {
@@ -86,7 +86,7 @@ pub(crate) fn render_in(
     text
 }
 
-/// Takes room from the widest of the columns that may be cut, until all fit or none has any left.
+/// Takes controller from the widest of the columns that may be cut, until all fit or none has any left.
 fn fit(widths: &mut [usize], heading: &[&str], rows: &[Vec<Cell>], columns: usize) {
     let least = |column: usize| {
         let word = heading.get(column).copied().unwrap_or_default();
@@ -169,7 +169,7 @@ mod tests {
             ],
         ];
         let heading = ["NAME", "READY", "NAMES", "LAST"];
-        let at = |columns, utf8| render_in(&heading, &rows, false, Some(Room { columns, utf8 }));
+        let at = |columns, utf8| render_in(&heading, &rows, false, Some(Width { columns, utf8 }));
         assert_eq!(at(200, true), render(&heading, &rows, false));
         assert_eq!(
             at(55, true),

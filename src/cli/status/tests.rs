@@ -15,7 +15,7 @@ use crate::resource::{
 use crate::workspace::view::Mistake;
 
 fn scene(format: Format) -> Scene {
-    Scene { now: at(NOW), zone: berlin(), color: false, format, room: None }
+    Scene { now: at(NOW), zone: berlin(), color: false, format, width: None }
 }
 
 fn berlin() -> TimeZone {
@@ -90,8 +90,8 @@ fn the_table_has_one_line_per_certificate() {
     let views = vec![ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
     golden("overview.txt", &certificates(&views, false, &scene(Format::Text)).unwrap());
     golden("overview-wide.txt", &certificates(&views, false, &scene(Format::Wide)).unwrap());
-    let room = Some(Room { columns: 100, utf8: true });
-    let narrow = Scene { room, ..scene(Format::Text) };
+    let width = Some(Width { columns: 100, utf8: true });
+    let narrow = Scene { width, ..scene(Format::Text) };
     golden("overview-narrow.txt", &certificates(&views, false, &narrow).unwrap());
 }
 

@@ -1,15 +1,15 @@
 //! The verb `status`, and the metrics that a run writes.
 
 use super::scene::Scene;
-use super::table::Room;
+use super::table::Width;
 use super::{Noun, certificates, issuers, needs_attention, objects_of};
 use crate::cli::args::{Format, StatusArgs};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::cli::targets::{open, targets};
 use crate::cli::time;
-use crate::cli::work::{open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
 use crate::store;
@@ -36,7 +36,7 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
             zone: time::system_zone(),
             color: shell.output.data_has_color(),
             format: shell.global.format(),
-            room: Room::of_stdout(shell.environment.is_utf8()),
+            width: Width::of_stdout(shell.environment.is_utf8()),
         };
         let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
         let text = match noun {
@@ -74,7 +74,7 @@ pub(crate) async fn write_metrics(
         zone: jiff::tz::TimeZone::UTC,
         color: false,
         format: Format::Prometheus,
-        room: None,
+        width: None,
     };
     let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
     let text = certificates(&views, false, &scene)?;

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 
 use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
-use crate::cli::report::{Findings, Look, of_failure, problem_of, short};
+use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
 use crate::engine::Evidence;
 use crate::resource::{ConditionType, Order, Revocation};
 use crate::workspace::view::{CertificateView, Mistake};
@@ -182,7 +182,7 @@ impl Verdict {
     }
 }
 
-/// What is to be mended, and where.
+/// What is to be fixed, and where.
 fn mended(mistake: &Mistake) -> String {
     let Mistake { message, path, line } = mistake;
     let path = escape(&path.to_string_lossy()).into_owned();
@@ -255,8 +255,8 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
         order: failed_order(view).cloned().map(Box::new),
         ..Evidence::default()
     };
-    let look = Look { now: scene.now, zone: Some(scene.zone.clone()), utf8: true };
-    Some(of_failure(failure, &evidence, &short(&view.key), &look))
+    let style = Style { now: scene.now, zone: Some(scene.zone.clone()), utf8: true };
+    Some(of_failure(failure, &evidence, &short(&view.key), &style))
 }
 
 /// The order that the last attempt failed with, if one did.

@@ -94,7 +94,7 @@ fn order_waits_for(order: &Order) -> Vec<String> {
 }
 
 fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
-    let deed = match challenge.phase {
+    let action = match challenge.phase {
         Phase::Queued if challenge.is_presented() => "another turn (presented)",
         Phase::Queued => "a turn",
         Phase::Requeued => "another turn (presented)",
@@ -105,11 +105,11 @@ fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
         Phase::Final => return None,
     };
     let reason = match (challenge.phase, challenge.reason.as_str()) {
-        // What the CA was told is said by the deed.
+        // What the CA was told is said by the effect.
         (_, "") | (Phase::Accepted, _) => String::new(),
         (_, reason) => format!(": {}", escape(reason)),
     };
-    Some(format!("{} for {}: {deed}{reason}", type_word(challenge), identifier(challenge)))
+    Some(format!("{} for {}: {action}{reason}", type_word(challenge), identifier(challenge)))
 }
 
 /// Everything that may still be out in the world, named so that a person can remove it.

@@ -72,7 +72,7 @@ fn run_after(
             attempt.accept_tries += 1;
             attempt.is_unsure = true;
             if attempt.accept_tries >= ACCEPT_TRIES {
-                run.trouble = Some((effect.doing(), error.clone()));
+                run.error = Some((effect.doing(), error.clone()));
             }
             return;
         }

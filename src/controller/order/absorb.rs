@@ -96,7 +96,7 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: T
         run.finalize_refusal = Some(error.clone());
         run.order_is_known = false;
         run.poll = Poll::default();
-        // A CA that is away has refused nothing: the next run goes on with the order.
+        // A CA that is away has refused nothing: the next run continues the order.
         is_over &= run.finalize_tries >= FINALIZE_TRIES;
     } else if *effect == Effect::Download {
         // A CA may need a moment between "valid" and handing out the certificate.
@@ -111,7 +111,7 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: T
         run.order_is_known = true;
     }
     if is_over {
-        run.trouble = Some((effect.doing(), error.clone()));
+        run.error = Some((effect.doing(), error.clone()));
     }
 }
 

@@ -7,15 +7,16 @@ use super::fixture::{
     solving,
 };
 use crate::controller::{
-    Change, Deferral, Effect, EffectError, Outcome, Secret, Snapshot, Step, absorb, account as room,
+    Change, Deferral, Effect, EffectError, Outcome, Secret, Snapshot, Step, absorb,
+    account as controller,
 };
 use crate::resource::{
-    Account, AccountDeed, CaFailure, CaFault, Cause, OrderState, PublicKeyDigest,
+    Account, AccountStep, CaFailure, CaFault, Cause, OrderState, PublicKeyDigest,
 };
 
-fn with(deed: AccountDeed, is_fresh: bool) -> Snapshot {
+fn with(next_step: AccountStep, is_fresh: bool) -> Snapshot {
     let mut snapshot = ready_to_order();
-    snapshot.account = Some(Account { deed, ..account() });
+    snapshot.account = Some(Account { next_step, ..account() });
     snapshot.run.account_is_fresh = is_fresh;
     snapshot
 }
@@ -33,18 +34,18 @@ fn an_account_is_made_found_or_told_new_contacts() {
         ("no request yet", fresh(), Step::Settled),
         ("registered", ready_to_order(), Step::Settled),
         ("no account", none, act(Effect::ObtainAccountKey)),
-        ("key just made", with(AccountDeed::Register, true), act(Effect::RegisterAccount)),
-        ("key of an earlier run", with(AccountDeed::Register, false), act(Effect::FindAccount)),
-        ("unsure", with(AccountDeed::Find, true), act(Effect::FindAccount)),
-        ("contacts", with(AccountDeed::UpdateContacts, false), act(Effect::UpdateContacts)),
+        ("key just made", with(AccountStep::Register, true), act(Effect::RegisterAccount)),
+        ("key of an earlier run", with(AccountStep::Register, false), act(Effect::FindAccount)),
+        ("unsure", with(AccountStep::Find, true), act(Effect::FindAccount)),
+        ("contacts", with(AccountStep::UpdateContacts, false), act(Effect::UpdateContacts)),
     ];
     for (what, snapshot, expected) in cases {
-        assert_eq!(room::decide(&snapshot, now()), expected, "{what}");
+        assert_eq!(controller::decide(&snapshot, now()), expected, "{what}");
     }
     let mut moved = ready_to_order();
     moved.issuer.acme.email = "new@example.com".to_owned();
-    let Step::Record(record) = room::decide(&moved, now()) else { panic!() };
-    let wanted = Account { deed: AccountDeed::UpdateContacts, ..account() };
+    let Step::Record(record) = controller::decide(&moved, now()) else { panic!() };
+    let wanted = Account { next_step: AccountStep::UpdateContacts, ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(wanted))]);
 }
 
@@ -52,9 +53,9 @@ fn an_account_is_made_found_or_told_new_contacts() {
 fn the_ca_is_left_alone_as_long_as_it_asks() {
     let mut snapshot = ready_to_order();
     snapshot.record.retry_after = Some(after(hours(1)));
-    let Step::Wait { until, why, .. } = room::decide(&snapshot, now()) else { panic!() };
+    let Step::Wait { until, why, .. } = controller::decide(&snapshot, now()) else { panic!() };
     assert_eq!((until, why), (Some(after(hours(1))), Deferral::RetryAfter));
-    assert_eq!(room::decide(&snapshot, after(hours(1))), Step::Settled);
+    assert_eq!(controller::decide(&snapshot, after(hours(1))), Step::Settled);
 }
 
 #[test]
@@ -62,47 +63,60 @@ fn what_is_needed_here_is_looked_at_before_any_request() {
     let prepare = |solving| act(Effect::Prepare { solving });
     let unprepared = |mut snapshot: Snapshot| {
         snapshot.run.prepared = false;
-        room::decide(&snapshot, now())
+        controller::decide(&snapshot, now())
     };
     assert_eq!(unprepared(ready_to_order()), prepare(true));
     assert_eq!(unprepared(solving(&[])), prepare(true));
     assert_eq!(unprepared(ordered("awaiting", OrderState::Processing)), prepare(false));
-    assert_eq!(room::decide(&ordered("awaiting", OrderState::Processing), now()), Step::Settled);
+    assert_eq!(
+        controller::decide(&ordered("awaiting", OrderState::Processing), now()),
+        Step::Settled
+    );
 }
 
 #[test]
 fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
     let pem = || Secret(Zeroizing::new("PEM".to_owned()));
     let public_key = || PublicKeyDigest("account".to_owned());
-    let registering =
-        || Account { deed: AccountDeed::Register, url: None, contacts: Vec::new(), ..account() };
+    let registering = || Account {
+        next_step: AccountStep::Register,
+        url: None,
+        contacts: Vec::new(),
+        ..account()
+    };
     let mut snapshot = ready_to_order();
     snapshot.account = None;
     let outcome = Outcome::AccountKey { pem: pem(), public_key: public_key(), fresh: true };
     let effect = Effect::ObtainAccountKey;
-    let record = room::absorb(&mut snapshot.clone(), &effect, outcome.clone(), now()).unwrap();
+    let record =
+        controller::absorb(&mut snapshot.clone(), &effect, outcome.clone(), now()).unwrap();
     assert_eq!(record.changes, [Change::AccountKey(pem(), Box::new(registering()))]);
 
     snapshot.account = Some(registering());
     assert!(
-        room::absorb(&mut snapshot.clone(), &effect, outcome, now()).is_err(),
+        controller::absorb(&mut snapshot.clone(), &effect, outcome, now()).is_err(),
         "never a second key"
     );
     let contacts = vec!["mailto:ops@example.com".to_owned()];
     let url = ACCOUNT.to_owned();
     let outcome = Outcome::Account { url, contacts, terms_of_service: None };
     let record =
-        room::absorb(&mut snapshot.clone(), &Effect::RegisterAccount, outcome, now()).unwrap();
+        controller::absorb(&mut snapshot.clone(), &Effect::RegisterAccount, outcome, now())
+            .unwrap();
     assert_eq!(record.changes, [Change::Account(Box::new(account()))]);
     assert_eq!(record.events.len(), 1, "the terms are named");
 
-    snapshot.account = Some(Account { deed: AccountDeed::Find, ..registering() });
+    snapshot.account = Some(Account { next_step: AccountStep::Find, ..registering() });
     let found =
-        room::absorb(&mut snapshot.clone(), &Effect::FindAccount, Outcome::NoAccount, now())
+        controller::absorb(&mut snapshot.clone(), &Effect::FindAccount, Outcome::NoAccount, now())
             .unwrap();
     assert_eq!(found.changes, [Change::Account(Box::new(registering()))]);
-    let wrong =
-        room::absorb(&mut snapshot.clone(), &Effect::RegisterAccount, Outcome::NoAccount, now());
+    let wrong = controller::absorb(
+        &mut snapshot.clone(),
+        &Effect::RegisterAccount,
+        Outcome::NoAccount,
+        now(),
+    );
     assert!(wrong.is_err());
 }
 
@@ -112,18 +126,18 @@ fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
     let mut snapshot = ordered("awaiting", OrderState::Processing);
     snapshot.run = crate::controller::Run::default();
     let effect = Effect::Prepare { solving: false };
-    assert_eq!(room::decide(&snapshot, now()), act(effect.clone()));
+    assert_eq!(controller::decide(&snapshot, now()), act(effect.clone()));
     absorb(&mut snapshot, &effect, Outcome::Prepared, now()).unwrap();
     // Then it is found to be gone.
     let order = snapshot.order.as_mut().unwrap();
     order.phase = in_phase("failed");
     order.state = OrderState::Expired;
     let effect = Effect::Prepare { solving: true };
-    assert_eq!(room::decide(&snapshot, now()), act(effect.clone()));
+    assert_eq!(controller::decide(&snapshot, now()), act(effect.clone()));
     absorb(&mut snapshot, &effect, Outcome::Prepared, now()).unwrap();
-    assert_eq!(room::decide(&snapshot, now()), Step::Settled);
+    assert_eq!(controller::decide(&snapshot, now()), Step::Settled);
     snapshot.account = None;
-    assert_eq!(room::decide(&snapshot, now()), act(Effect::ObtainAccountKey));
+    assert_eq!(controller::decide(&snapshot, now()), act(Effect::ObtainAccountKey));
 }
 
 /// The CA has forgotten the account, and this run has heard of it with its order.
@@ -137,29 +151,29 @@ fn bereft() -> Snapshot {
 
 #[test]
 fn an_account_that_the_ca_has_forgotten_is_looked_for_with_the_same_key() {
-    let Step::Record(record) = room::decide(&bereft(), now()) else { panic!() };
-    let found = Account { deed: AccountDeed::Find, url: None, ..account() };
+    let Step::Record(record) = controller::decide(&bereft(), now()) else { panic!() };
+    let found = Account { next_step: AccountStep::Find, url: None, ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(found))]);
     // Somebody else has made it again.
     let mut elsewhere = bereft();
     let url = Some("https://ca.test/account/2".to_owned());
     elsewhere.account = Some(Account { url, ..account() });
-    assert_eq!(room::decide(&elsewhere, now()), Step::Settled);
+    assert_eq!(controller::decide(&elsewhere, now()), Step::Settled);
     // It is there again: what it loses from now on is not lost.
     let mut back = bereft();
     back.run.note_account();
     assert_eq!((back.run.account_is_lost, back.run.account_is_back), (false, true));
-    assert_eq!(room::decide(&back, now()), Step::Settled);
+    assert_eq!(controller::decide(&back, now()), Step::Settled);
 }
 
 #[test]
 fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
     let mut snapshot = ready_to_order();
-    let Step::Record(record) = room::decide_deactivated(&snapshot, now()) else { panic!() };
-    let wanted = Account { deed: AccountDeed::Deactivate, ..account() };
+    let Step::Record(record) = controller::decide_deactivated(&snapshot, now()) else { panic!() };
+    let wanted = Account { next_step: AccountStep::Deactivate, ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(wanted.clone()))]);
     snapshot.account = Some(wanted);
-    let step = room::decide_deactivated(&snapshot, now());
+    let step = controller::decide_deactivated(&snapshot, now());
     assert_eq!(step, act(Effect::DeactivateAccount));
     let refused = || {
         let problem = Some(Box::new(problem("unauthorized")));
@@ -168,8 +182,8 @@ fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
         Outcome::Failed(EffectError::new(cause))
     };
     let cases = [
-        (Outcome::Done, false, Some(AccountDeed::Deactivated)),
-        (refused(), true, Some(AccountDeed::Deactivated)),
+        (Outcome::Done, false, Some(AccountStep::Deactivated)),
+        (refused(), true, Some(AccountStep::Deactivated)),
         (refused(), false, None),
     ];
     for (outcome, is_second, expected) in cases {
@@ -177,25 +191,25 @@ fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
         snapshot.run.may_be_deactivated = is_second;
         let record = absorb(&mut snapshot, &Effect::DeactivateAccount, outcome, now()).unwrap();
         let mut written = record.changes.iter().map(|change| match change {
-            Change::Account(account) => account.deed,
+            Change::Account(account) => account.next_step,
             other => panic!("{other:?}"),
         });
         assert_eq!(written.next_back(), expected);
-        assert_eq!(snapshot.run.trouble.is_some(), expected.is_none());
+        assert_eq!(snapshot.run.error.is_some(), expected.is_none());
     }
     snapshot.account = None;
-    assert!(matches!(room::decide_deactivated(&snapshot, now()), Step::Fail(_)));
-    assert!(matches!(room::decide_updated(&snapshot, now()), Step::Fail(_)));
+    assert!(matches!(controller::decide_deactivated(&snapshot, now()), Step::Fail(_)));
+    assert!(matches!(controller::decide_updated(&snapshot, now()), Step::Fail(_)));
 }
 
 #[test]
 fn contacts_are_told_once_whatever_was_told_before() {
     let mut snapshot = ready_to_order();
-    let Step::Record(record) = room::decide_updated(&snapshot, now()) else { panic!() };
-    let asked = Account { deed: AccountDeed::UpdateContacts, ..account() };
+    let Step::Record(record) = controller::decide_updated(&snapshot, now()) else { panic!() };
+    let asked = Account { next_step: AccountStep::UpdateContacts, ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(asked.clone()))]);
     snapshot.account = Some(asked);
-    assert_eq!(room::decide_updated(&snapshot, now()), act(Effect::UpdateContacts));
+    assert_eq!(controller::decide_updated(&snapshot, now()), act(Effect::UpdateContacts));
     let told = Outcome::Account {
         url: ACCOUNT.to_owned(),
         contacts: account().contacts,
@@ -203,5 +217,5 @@ fn contacts_are_told_once_whatever_was_told_before() {
     };
     absorb(&mut snapshot, &Effect::UpdateContacts, told, now()).unwrap();
     snapshot.account = Some(account());
-    assert_eq!(room::decide_updated(&snapshot, now()), Step::Settled);
+    assert_eq!(controller::decide_updated(&snapshot, now()), Step::Settled);
 }

@@ -10,7 +10,7 @@ use super::fixture::{
 };
 use crate::controller::{
     Answer, ChallengeSeen, Deferral, Effect, Outcome, Slot, Snapshot, Step, Wake, absorb,
-    challenge as room,
+    challenge as controller,
 };
 use crate::resource::{
     Accepts, AuthorizationState, CauseKind, Challenge, ChallengeType, CleanUp, GoDuration, Order,
@@ -35,7 +35,7 @@ fn seconds(count: i64) -> SignedDuration {
 fn all_that_can_move_moves_in_one_step() {
     let url = challenge_url;
     let snapshot = solving(&[Phase::Presenting, Phase::SelfChecking, Phase::Accepting]);
-    let Step::Act(effects) = room::decide(&snapshot, now()) else { panic!() };
+    let Step::Act(effects) = controller::decide(&snapshot, now()) else { panic!() };
     let expected = [
         Effect::Present { url: url(0) },
         Effect::SelfCheck { url: url(1) },
@@ -43,19 +43,19 @@ fn all_that_can_move_moves_in_one_step() {
     ];
     assert_eq!(effects, expected);
     let done = solving(&[Phase::Accepted, Phase::Final]);
-    assert_eq!(room::decide(&done, now()), Step::Settled);
+    assert_eq!(controller::decide(&done, now()), Step::Settled);
 }
 
 #[test]
 fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
     let queued = solving(&[Phase::Queued, Phase::Queued]);
     let Step::Wait { until: None, wake: Wake::Slot, why: Deferral::Progress(why) } =
-        room::decide(&queued, now())
+        controller::decide(&queued, now())
     else {
         panic!()
     };
     assert_eq!(why, "a.example is queued for a free slot");
-    let Step::Record(record) = room::decide(&granted(queued, &[1]), now()) else { panic!() };
+    let Step::Record(record) = controller::decide(&granted(queued, &[1]), now()) else { panic!() };
     let found: Vec<_> =
         written_order(&record).challenges.iter().map(|c| (c.phase, c.clean_up)).collect();
     assert_eq!(found, [(Phase::Queued, CleanUp::NotOwed), (Phase::Presenting, CleanUp::Owed)]);
@@ -66,15 +66,15 @@ fn a_challenge_starts_again_only_when_its_last_turn_is_cleaned_up() {
     let mut snapshot = granted(solving(&[Phase::Queued]), &[0]);
     snapshot.order.as_mut().unwrap().challenges[0].clean_up = CleanUp::Owed;
     let clean = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(0) };
-    assert_eq!(room::clean_ups(&snapshot), [clean]);
-    assert!(matches!(room::decide(&snapshot, now()), Step::Wait { wake: Wake::Slot, .. }));
+    assert_eq!(controller::clean_ups(&snapshot), [clean]);
+    assert!(matches!(controller::decide(&snapshot, now()), Step::Wait { wake: Wake::Slot, .. }));
     snapshot.run.attempt_mut(&challenge_url(0)).clean_up_failed = true;
-    assert!(matches!(room::decide(&snapshot, now()), Step::Record(_)));
+    assert!(matches!(controller::decide(&snapshot, now()), Step::Record(_)));
 }
 
 /// The phases and reasons that a record leaves, by challenge.
 fn recorded(snapshot: &Snapshot) -> (Vec<Phase>, Vec<Reason>) {
-    let step = room::decide(snapshot, now());
+    let step = controller::decide(snapshot, now());
     let Step::Record(record) = step else { panic!("{step:?}") };
     let phases = written_order(&record).challenges.iter().map(|c| c.phase).collect();
     (phases, record.events.iter().map(|event| event.reason).collect())
@@ -93,11 +93,11 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
     for url in [0, 1, 2].map(challenge_url) {
         told.run.attempt_mut(&url).slot = OVER;
     }
-    assert!(matches!(room::decide(&told, now()), Step::Act(_)), "the CA has been told");
+    assert!(matches!(controller::decide(&told, now()), Step::Act(_)), "the CA has been told");
 
     let mut waits = solving(&[SelfChecking]);
     waits.run.attempt_mut(&challenge_url(0)).slot = OVER;
-    let Step::Record(record) = room::decide(&waits, now()) else { panic!() };
+    let Step::Record(record) = controller::decide(&waits, now()) else { panic!() };
     let left = &written_order(&record).challenges[0];
     assert!(left.is_presented() && left.owes_clean_up() && !left.is_processing(), "{left:?}");
     let message = &record.events[0].message;
@@ -106,21 +106,21 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
     // What a wait replaces the self-check of comes to its end without another turn.
     let spec = &mut waits.order.as_mut().unwrap().challenges[0].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(3600)));
-    assert!(matches!(room::decide(&waits, now()), Step::Wait { .. }));
+    assert!(matches!(controller::decide(&waits, now()), Step::Wait { .. }));
 }
 
 #[test]
 fn another_turn_goes_on_where_the_last_one_ended() {
     let mut snapshot = solving(&[Phase::Requeued, Phase::Requeued]);
     snapshot.order.as_mut().unwrap().challenges[0].presented_at = Some(now());
-    assert_eq!(room::clean_ups(&snapshot), [], "what is out stays out");
-    let waiting = room::decide(&snapshot, now());
+    assert_eq!(controller::clean_ups(&snapshot), [], "what is out stays out");
+    let waiting = controller::decide(&snapshot, now());
     assert!(matches!(waiting, Step::Wait { until: None, wake: Wake::Slot, .. }), "{waiting:?}");
     let granted = granted(snapshot.clone(), &[0, 1]);
     let expected = vec![Phase::SelfChecking, Phase::Presenting];
     assert_eq!(recorded(&granted), (expected, vec![Reason::Started; 2]));
 
-    // A deed that was in flight when the turn ended.
+    // A effect that was in flight when the turn ended.
     let effect = Effect::Present { url: challenge_url(0) };
     snapshot.order.as_mut().unwrap().challenges[0].presented_at = None;
     let (found, _) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
@@ -136,13 +136,13 @@ fn what_an_earlier_run_was_at_work_on_waits_for_a_slot_of_this_one() {
     }
     snapshot.run.attempt_mut(&challenge_url(2)).is_unsure = true;
     let read = Effect::ReadAuthorization { url: authorization_url(2) };
-    assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![read]));
+    assert_eq!(controller::decide(&snapshot, now()), Step::Act(vec![read]));
     snapshot.run.attempt_mut(&challenge_url(2)).is_unsure = false;
-    let step = room::decide(&snapshot, now());
+    let step = controller::decide(&snapshot, now());
     assert!(matches!(step, Step::Wait { until: None, wake: Wake::Slot, .. }), "{step:?}");
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[1].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(1)));
-    let step = room::decide(&snapshot, after(seconds(2)));
+    let step = controller::decide(&snapshot, after(seconds(2)));
     assert!(matches!(step, Step::Wait { .. }), "{step:?}");
 }
 
@@ -152,11 +152,11 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     let effect = Effect::SelfCheck { url: challenge_url(0) };
     let checked = |passed: bool| Outcome::Checked(check((!passed).then_some("connection refused")));
     absorb(&mut snapshot, &effect, checked(false), now()).unwrap();
-    let Step::Wait { until, wake: Wake::Time, .. } = room::decide(&snapshot, now()) else {
+    let Step::Wait { until, wake: Wake::Time, .. } = controller::decide(&snapshot, now()) else {
         panic!()
     };
     assert_eq!(until, Some(after(seconds(10))));
-    assert_eq!(room::decide(&snapshot, after(seconds(10))), Step::Act(vec![effect.clone()]));
+    assert_eq!(controller::decide(&snapshot, after(seconds(10))), Step::Act(vec![effect.clone()]));
 
     let reason = |passed| {
         let record = absorb(&mut snapshot.clone(), &effect, checked(passed), now()).unwrap();
@@ -173,9 +173,9 @@ fn a_wait_instead_of_the_check_ends_in_accepting() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[0].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(30)));
-    let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
+    let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
     assert_eq!(until, Some(after(seconds(30))));
-    let Step::Record(record) = room::decide(&snapshot, after(seconds(30))) else { panic!() };
+    let Step::Record(record) = controller::decide(&snapshot, after(seconds(30))) else { panic!() };
     assert_eq!(written_order(&record).challenges[0].phase, Phase::Accepting);
 }
 
@@ -200,7 +200,7 @@ fn presenting_is_noted_or_tried_again() {
     let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, failed.clone());
     assert_eq!((found.phase, reasons), (Phase::Presenting, vec![Reason::PresentError]));
     absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
-    let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
+    let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
     assert_eq!(until, Some(after(seconds(10))));
 }
 
@@ -225,19 +225,27 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
         }
         let mut time = now();
         for tries in 1..=3 {
-            assert_eq!(room::decide(&snapshot, time), Step::Act(vec![effect.clone()]), "{what}");
+            assert_eq!(
+                controller::decide(&snapshot, time),
+                Step::Act(vec![effect.clone()]),
+                "{what}"
+            );
             assert!(!snapshot.run.attempt(&challenge_url(0)).gives_up(), "{what}: {tries}");
             let failed = Outcome::Failed(error(kind));
             let record = absorb(&mut snapshot, &effect, failed, time).unwrap();
             snapshot.order = Some(written_order(&record).clone());
             let challenge = &snapshot.order.as_ref().unwrap().challenges[0];
             assert_eq!(challenge.owes_clean_up(), owed, "{what}: {tries}");
-            let Step::Wait { until, .. } = room::decide(&snapshot, time) else { panic!("{what}") };
+            let Step::Wait { until, .. } = controller::decide(&snapshot, time) else {
+                panic!("{what}")
+            };
             time += seconds(wait);
             assert_eq!(until, Some(time), "{what}");
             // That something may be out from now on is written down before.
             if !owed {
-                let Step::Record(record) = room::decide(&snapshot, time) else { panic!("{what}") };
+                let Step::Record(record) = controller::decide(&snapshot, time) else {
+                    panic!("{what}")
+                };
                 snapshot.order = Some(written_order(&record).clone());
                 let challenge = &snapshot.order.as_ref().unwrap().challenges[0];
                 assert!(challenge.owes_clean_up(), "{what}: {tries}");
@@ -322,19 +330,23 @@ fn the_pause_before_another_accept_holds_for_the_look_too_and_for_the_wait_in_it
         let left = &mut snapshot.order.as_mut().unwrap().challenges[0];
         left.problem = Some(problem("connection"));
         left.accepts = Some(Accepts { count, last: now() });
-        let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!("{count}") };
+        let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else {
+            panic!("{count}")
+        };
         assert_eq!(until, Some(after(seconds(pause))), "{count}");
-        let later = room::decide(&snapshot, after(seconds(pause)));
+        let later = controller::decide(&snapshot, after(seconds(pause)));
         assert_eq!(later, Step::Act(vec![check.clone()]), "{count}");
         // The clock was put back since.
-        let earlier = room::decide(&snapshot, after(seconds(-1)));
+        let earlier = controller::decide(&snapshot, after(seconds(-1)));
         assert_eq!(earlier, Step::Act(vec![check.clone()]), "{count}");
     }
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[0].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(30)));
-    let Step::Wait { until, .. } = room::decide(&snapshot, after(seconds(30))) else { panic!() };
+    let Step::Wait { until, .. } = controller::decide(&snapshot, after(seconds(30))) else {
+        panic!()
+    };
     assert_eq!(until, Some(after(seconds(60))));
-    assert!(matches!(room::decide(&snapshot, after(seconds(60))), Step::Record(_)));
+    assert!(matches!(controller::decide(&snapshot, after(seconds(60))), Step::Record(_)));
 }
 
 #[test]
@@ -412,9 +424,9 @@ fn of_type(kind: ChallengeType, phase: Phase) -> Order {
 fn what_a_run_leaves_and_what_the_next_one_finds() {
     use ChallengeType::{Dns01, Http01};
     use Phase::{Accepted, Accepting, Final, Presenting, Queued, Requeued, SelfChecking};
-    let parked = |kind, phase| room::parked(of_type(kind, phase)).challenges[0].phase;
+    let parked = |kind, phase| controller::parked(of_type(kind, phase)).challenges[0].phase;
     let resumed = |kind, phase| {
-        let (order, unsure) = room::resumed(of_type(kind, phase));
+        let (order, unsure) = controller::resumed(of_type(kind, phase));
         (order.challenges[0].phase, unsure.len())
     };
     let cases = [
@@ -441,7 +453,7 @@ fn what_a_run_leaves_and_what_the_next_one_finds() {
 fn a_clean_up_is_done_once_or_left_with_a_warning() {
     let mut snapshot = solving(&[Phase::Accepted, Phase::Final]);
     snapshot.order.as_mut().unwrap().challenges[1].clean_up = CleanUp::Owed;
-    let owed = room::clean_ups(&snapshot);
+    let owed = controller::clean_ups(&snapshot);
     let effect = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(1) };
     assert_eq!(owed, std::slice::from_ref(&effect), "an accepted challenge stays out");
 
@@ -450,7 +462,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     assert!(record.changes.is_empty(), "it stays owed");
     assert_eq!(record.events[0].reason, Reason::CleanUpError);
     absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
-    assert_eq!(room::clean_ups(&snapshot), [], "and is left to the next run");
+    assert_eq!(controller::clean_ups(&snapshot), [], "and is left to the next run");
 
     let record = absorb(&mut snapshot.clone(), &effect, Outcome::CleanedUp, now()).unwrap();
     assert_eq!(written_order(&record).challenges[1].clean_up, CleanUp::Done);
@@ -458,7 +470,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     snapshot.run.attempt_mut(&challenge_url(1)).clean_up_failed = false;
     snapshot.retired = vec![Order { name: "web-1-0".to_owned(), ..snapshot.order.take().unwrap() }];
     let effect = Effect::CleanUp { order: "web-1-0".to_owned(), url: challenge_url(1) };
-    assert_eq!(room::clean_ups(&snapshot), [effect]);
+    assert_eq!(controller::clean_ups(&snapshot), [effect]);
 }
 
 /// Whatever went wrong with accept: what the CA knows is read from the CA.
@@ -470,12 +482,20 @@ fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
         let effect = Effect::Accept { url: challenge_url(0) };
         let read = Effect::ReadAuthorization { url: authorization_url(0) };
         for attempt in 1..=3 {
-            assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![effect.clone()]), "{kind:?}");
+            assert_eq!(
+                controller::decide(&snapshot, now()),
+                Step::Act(vec![effect.clone()]),
+                "{kind:?}"
+            );
             let failed = Outcome::Failed(error(kind));
             let (found, _) = absorbed(&mut snapshot, &effect, failed);
             assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
-            assert_eq!(snapshot.run.trouble.is_some(), attempt == 3, "{kind:?}");
-            assert_eq!(room::decide(&snapshot, now()), Step::Act(vec![read.clone()]), "{kind:?}");
+            assert_eq!(snapshot.run.error.is_some(), attempt == 3, "{kind:?}");
+            assert_eq!(
+                controller::decide(&snapshot, now()),
+                Step::Act(vec![read.clone()]),
+                "{kind:?}"
+            );
             // The CA has not heard of it.
             let pending = AuthorizationState::Pending;
             let seen = authorization_seen(0, pending.clone(), pending);

@@ -1,4 +1,4 @@
-//! The room of deployment.
+//! The controller of deployment.
 
 use jiff::SignedDuration;
 

@@ -1,4 +1,4 @@
-//! A certificate in its stages, with nothing but what the rooms read.
+//! A certificate in its stages, with nothing but what the controllers read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::controller::{
     Snapshot, issuing, trigger,
 };
 use crate::resource::{
-    Account, AccountDeed, Acme, Authorization, AuthorizationState, CaFault, Cause, CauseKind,
+    Account, AccountStep, Acme, Authorization, AuthorizationState, CaFault, Cause, CauseKind,
     Certificate, CertificateRecord, CertificateRequest, CertificateRequestSpec, CertificateSpec,
     CertificateStatus, Challenge, ChallengeSpec, ChallengeType, CheckReport, CleanUp, DnsName,
     FailedOrder, Http01, Http01Report, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm,
@@ -235,7 +235,7 @@ pub(super) fn request(snapshot: &Snapshot, revision: u32, digest: &str) -> Certi
 pub(super) fn account() -> Account {
     Account {
         identity: crate::controller::account::identity(&fresh()),
-        deed: AccountDeed::Nothing,
+        next_step: AccountStep::Nothing,
         public_key: PublicKeyDigest("account".to_owned()),
         url: Some(ACCOUNT.to_owned()),
         contacts: vec!["mailto:ops@example.com".to_owned()],
@@ -430,7 +430,7 @@ pub(super) fn record() -> CertificateRecord {
         attempted_inputs: Vec::new(),
         deployments: Vec::new(),
         alerted: 0,
-        said: Vec::new(),
+        notices: Vec::new(),
         revocations: Vec::new(),
         rollback: None,
         status: CertificateStatus::default(),

@@ -1,4 +1,4 @@
-//! The last room's table, and what a success leaves behind.
+//! The last controller's table, and what a success leaves behind.
 
 use super::fixture::{
     after, error, hours, in_phase, leaf, live, now, ordered, request, solving, written_record,

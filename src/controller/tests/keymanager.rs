@@ -70,7 +70,7 @@ fn a_key_that_is_there_is_used_named_or_dropped() {
     assert!(dropped(keymanager::decide(&with(Ok(KeyFacts { size: 384, ..key("next") })), now())));
     assert!(dropped(keymanager::decide(&with(Err("damaged".to_owned())), now())));
 
-    // A key without an issuance is of no use, nor is its name.
+    // A key without an issuance does not help, nor is its name.
     let mut left = live();
     left.next_key = Some(Ok(key("next")));
     assert!(dropped(keymanager::decide(&left, now())));

@@ -1,4 +1,4 @@
-//! The rooms, by tables: snapshot and outcome in, step and record out.
+//! The controllers, by tables: snapshot and outcome in, step and record out.
 
 #![expect(
     clippy::wildcard_enum_match_arm,

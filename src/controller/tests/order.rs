@@ -1,4 +1,4 @@
-//! What the order's room wants next.
+//! What the order's controller wants next.
 
 use jiff::SignedDuration;
 
@@ -8,21 +8,21 @@ use super::fixture::{
 };
 use crate::controller::{
     ChallengeSeen, Change, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
-    absorb, next_step, order as room,
+    absorb, next_step, order as controller,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, FailureClass, GoDuration, Order, OrderState, Phase,
 };
 
 fn failed_with(snapshot: &Snapshot) -> (FailureClass, String) {
-    match room::decide(snapshot, now()) {
+    match controller::decide(snapshot, now()) {
         Step::Fail(failure) => (failure.class, failure.to_string()),
         step => panic!("{step:?}"),
     }
 }
 
 fn acts(snapshot: &Snapshot) -> Vec<Effect> {
-    match room::decide(snapshot, now()) {
+    match controller::decide(snapshot, now()) {
         Step::Act(effects) => effects,
         step => panic!("{step:?}"),
     }
@@ -52,7 +52,7 @@ fn each_phase_has_its_effect() {
         assert_eq!(acts(&resumed), [first]);
     }
     for settled in [ready_and_done(), solving(&[Phase::Queued]), super::fixture::live()] {
-        assert_eq!(room::decide(&settled, now()), Step::Settled);
+        assert_eq!(controller::decide(&settled, now()), Step::Settled);
     }
 }
 
@@ -69,7 +69,7 @@ fn a_new_order_says_what_it_is_for() {
     snapshot.certificate.spec.duration = Some(GoDuration(SignedDuration::from_hours(24)));
     snapshot.issuer.acme.enable_duration_feature = true;
     snapshot.order_count = 2;
-    let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
+    let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     let made = written_order(&record);
     assert_eq!((made.name.as_str(), made.phase.word()), ("web-1-3", "creating"));
     let names: Vec<_> = made.spec.identifiers.iter().map(ToString::to_string).collect();
@@ -91,9 +91,9 @@ fn a_failed_order_is_counted_once_and_then_replaced() {
     failed.order.as_mut().unwrap().phase = failed_at(now());
     assert_eq!(failed_with(&failed).0, FailureClass::Ca, "written, but not counted yet");
     failed.record.status.last_failure_time = Some(now());
-    assert!(matches!(room::decide(&failed, now()), Step::Record(_)), "counted");
+    assert!(matches!(controller::decide(&failed, now()), Step::Record(_)), "counted");
     failed.order.as_mut().unwrap().phase = failed_at(now() + SignedDuration::from_hours(9600));
-    assert!(matches!(room::decide(&failed, now()), Step::Record(_)), "of a wrong clock");
+    assert!(matches!(controller::decide(&failed, now()), Step::Record(_)), "of a wrong clock");
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     absorb(&mut told, &accept, Outcome::Accepted(seen), now()).unwrap();
     assert_eq!(failed_with(&told).0, FailureClass::Validation, "the CA was told again");
 
-    let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
+    let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     snapshot.order = Some(written_order(&record).clone());
-    let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
+    let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     let new = written_order(&record);
     assert_eq!(
         (new.name.as_str(), new.phase.word(), new.is_replacement),
@@ -140,9 +140,9 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
 fn an_order_that_was_given_up_is_replaced_and_not_counted() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let order = snapshot.order.as_ref().unwrap();
-    snapshot.order = Some(room::given_up(order, "renew --new-order", now()));
+    snapshot.order = Some(controller::given_up(order, "renew --new-order", now()));
     snapshot.run = crate::controller::Run::default();
-    let Step::Record(record) = room::decide(&snapshot, now()) else { panic!() };
+    let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     assert_eq!(written_order(&record).name, "web-1-2");
 }
 
@@ -174,7 +174,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
         snapshot.order = Some(written_order(&record).clone());
     }
     snapshot.run.note_hit(&challenge_url(0), now() + millis(3));
-    let until = |snapshot: &Snapshot| match room::decide(snapshot, now()) {
+    let until = |snapshot: &Snapshot| match controller::decide(snapshot, now()) {
         Step::Wait { until, wake: Wake::ChallengeHit, why: Deferral::Progress(_) } => {
             until.unwrap()
         }
@@ -225,7 +225,7 @@ fn a_ca_that_asks_for_patience_gets_a_minute_of_it() {
         seen.retry_after = Some(SignedDuration::from_secs(asked));
         let outcome = Outcome::Order(Box::new(seen));
         absorb(&mut snapshot, &Effect::ReadOrder, outcome.clone(), now()).unwrap();
-        let Step::Wait { until, .. } = room::decide(&snapshot, now()) else { panic!() };
+        let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
         assert_eq!(until, Some(now() + SignedDuration::from_secs(waited)), "{asked}");
     }
 }
@@ -239,7 +239,7 @@ fn unread_authorizations_are_read_all_at_once_and_none_is_no_reason_to_wait() {
     assert_eq!(acts(&reading), [read(0), read(1)]);
 
     let empty = ordered("authorizing", OrderState::Pending);
-    let Step::Record(record) = room::decide(&empty, now()) else { panic!() };
+    let Step::Record(record) = controller::decide(&empty, now()) else { panic!() };
     assert_eq!(written_order(&record).phase.word(), "solving");
 }
 
@@ -254,10 +254,10 @@ fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_fail
             absorb(&mut snapshot, &Effect::ReadOrder, outcome.clone(), now()).unwrap();
         }
         let outcome = Outcome::Failed(gone.clone());
-        let record = room::absorb(&mut snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
+        let record = controller::absorb(&mut snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
         assert_eq!(written_order(&record).state, OrderState::Expired);
         snapshot.order = Some(written_order(&record).clone());
-        let step = room::decide(&snapshot, now());
+        let step = controller::decide(&snapshot, now());
         assert_eq!(matches!(step, Step::Fail(_)), watched, "{step:?}");
     }
 }
@@ -279,10 +279,11 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         for state in states.into_iter().skip(usize::from(!watched)) {
             let seen = OrderSeen { expires, ..super::fixture::order_seen(state) };
             let outcome = Outcome::Order(Box::new(seen));
-            let record = room::absorb(&mut snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
+            let record =
+                controller::absorb(&mut snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
             snapshot.order = Some(written_order(&record).clone());
         }
-        let step = room::decide(&snapshot, now());
+        let step = controller::decide(&snapshot, now());
         let Step::Record(record) = &step else {
             assert!(!replaced, "{what}: {step:?}");
             // Else the authorizations are asked why.
@@ -309,17 +310,17 @@ fn an_order_for_something_else_is_retired_with_all_it_put_out() {
     for (what, edit) in cases {
         let mut snapshot = solving(&[Phase::SelfChecking, Phase::Accepted]);
         edit(&mut snapshot);
-        let Step::Record(record) = room::decide(&snapshot, now()) else { panic!("{what}") };
+        let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!("{what}") };
         let retired = written_order(&record);
         assert_eq!(retired.phase.word(), "replaced", "{what}");
         assert!(retired.challenges.iter().all(|c| c.phase == Phase::Final && c.owes_clean_up()));
         snapshot.order = Some(retired.clone());
-        let Step::Record(record) = room::decide(&snapshot, now()) else { panic!("{what}") };
+        let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!("{what}") };
         assert_eq!(written_order(&record).phase.word(), "creating", "{what}");
         // The edit is taken back: what was replaced stays so.
         let order = snapshot.order.take();
         let back = Snapshot { order, ..solving(&[]) };
-        let Step::Record(record) = room::decide(&back, now()) else { panic!("{what}") };
+        let Step::Record(record) = controller::decide(&back, now()) else { panic!("{what}") };
         assert_eq!(written_order(&record).phase.word(), "creating", "{what}");
     }
 }

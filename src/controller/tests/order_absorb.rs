@@ -5,7 +5,7 @@ use super::fixture::{
     problem, solving, unread_authorization, written_order,
 };
 use crate::controller::{
-    Effect, EffectError, Outcome, Record, Snapshot, Step, absorb, order as room,
+    Effect, EffectError, Outcome, Record, Snapshot, Step, absorb, order as controller,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, ChallengeType, DnsName, FailureClass, Identifier, Order,
@@ -81,7 +81,7 @@ fn a_refusal_is_final_unless_the_effect_may_have_taken_place() {
     let after = |phase, effect: &Effect, error: EffectError| {
         let mut snapshot = ordered(phase, OrderState::Ready);
         let outcome = Outcome::Failed(error);
-        let record = room::absorb(&mut snapshot, effect, outcome, now()).unwrap();
+        let record = controller::absorb(&mut snapshot, effect, outcome, now()).unwrap();
         (!record.changes.is_empty()).then(|| {
             let order = written_order(&record);
             (order.phase.word(), order.state.clone())
@@ -236,7 +236,7 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         assert_eq!(found, gone, "{effect:?}");
         assert_eq!(record.events[0].reason, Reason::ErrVerifyACMEAccount);
         assert!(snapshot.run.account_is_lost && !snapshot.run.ordered, "{effect:?}");
-        // The other deeds of the order hear the same, and say nothing new.
+        // The other effects of the order hear the same, and say nothing new.
         snapshot.order = Some(order);
         let again = absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
         assert_eq!(again, Record::default(), "{effect:?}");
@@ -245,7 +245,9 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         snapshot.run.note_account();
         let record = absorb(&mut snapshot, &effect, outcome, now()).unwrap();
         snapshot.order = Some(written_order(&record).clone());
-        let Step::Fail(failure) = room::decide(&snapshot, now()) else { panic!("{effect:?}") };
+        let Step::Fail(failure) = controller::decide(&snapshot, now()) else {
+            panic!("{effect:?}")
+        };
         assert_eq!(failure.class, FailureClass::Ca, "{effect:?}");
         assert!(failure.to_string().contains("registered again in this run"), "{failure:?}");
     }

@@ -3,14 +3,14 @@
 use super::fixture::{error, live, now};
 use crate::controller::revocation::{self, Asked, RevocationError};
 use crate::controller::{
-    Change, Effect, EffectError, Outcome, Record, RevocationWish, Snapshot, Step, Wish, absorb,
+    Change, Effect, EffectError, Outcome, Record, RevocationRequest, Snapshot, Step, Wish, absorb,
 };
 use crate::resource::{CauseKind, RevocationReason};
 
 /// The live certificate is wished to be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
     let mut snapshot = live();
-    snapshot.run.wish = Some(Wish::Revoke(RevocationWish {
+    snapshot.run.wish = Some(Wish::Revoke(RevocationRequest {
         reason,
         at_once,
         without_replacement: false,
@@ -32,7 +32,7 @@ fn apply(snapshot: &mut Snapshot, record: Record) {
 /// The same, written down.
 fn asked(reason: RevocationReason, at_once: bool) -> Snapshot {
     let mut snapshot = wishing(reason, at_once);
-    let Step::Record(record) = revocation::decide_wish(&snapshot, now()) else { panic!() };
+    let Step::Record(record) = revocation::decide_request(&snapshot, now()) else { panic!() };
     apply(&mut snapshot, record);
     snapshot
 }
@@ -42,13 +42,13 @@ fn a_wish_is_written_down_once_and_a_compromised_key_is_banned_before() {
     for (reason, banned) in
         [(RevocationReason::Superseded, 0), (RevocationReason::KeyCompromise, 1)]
     {
-        let step = revocation::decide_wish(&wishing(reason, false), now());
+        let step = revocation::decide_request(&wishing(reason, false), now());
         let Step::Record(record) = step else { panic!("{step:?}") };
         let bans_first = matches!(record.changes.first(), Some(Change::Ban(_)));
         assert_eq!((bans_first, record.changes.len()), (banned == 1, banned + 1));
         let snapshot = asked(reason, false);
         assert_eq!(snapshot.banned_keys.keys.len(), banned);
-        assert_eq!(revocation::decide_wish(&snapshot, now()), Step::Settled);
+        assert_eq!(revocation::decide_request(&snapshot, now()), Step::Settled);
         let owed = snapshot.record.revocations[0].clone();
         assert_eq!(revocation::wished(&snapshot, now()), Ok(Asked::Owed(owed)));
         // The live one is replaced first.
@@ -63,7 +63,7 @@ fn nothing_is_revoked_where_nothing_is_issued() {
     let certificate = snapshot.certificate.metadata.key();
     let error = RevocationError::Nothing { certificate };
     assert_eq!(revocation::wished(&snapshot, now()), Err(error));
-    assert!(matches!(revocation::decide_wish(&snapshot, now()), Step::Fail(_)));
+    assert!(matches!(revocation::decide_request(&snapshot, now()), Step::Fail(_)));
     assert_eq!(revocation::decide(&snapshot, now()), Step::Settled);
 }
 

@@ -7,7 +7,7 @@ use super::state::Drive;
 use crate::controller::{Change, Effect, Step, account};
 use crate::engine::goal::Pass;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
-use crate::resource::AccountDeed;
+use crate::resource::AccountStep;
 
 /// The account is this certificate's until this is dropped.
 pub(super) struct AccountTurn<L> {
@@ -51,7 +51,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.session.load_account().await?;
         let account = self.session.snapshot.account.as_ref();
         let before = account.and_then(|account| account.url.clone());
-        let is_second = account.is_some_and(|account| account.deed == AccountDeed::Deactivate);
+        let is_second = account.is_some_and(|account| account.next_step == AccountStep::Deactivate);
         self.session.snapshot.run.may_be_deactivated = is_second;
         Ok(Some(AccountTurn { _gate: gate, _lease: lease, before, was_lost: false }))
     }

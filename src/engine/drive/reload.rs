@@ -3,13 +3,13 @@
 
 use jiff::Timestamp;
 
-use super::leave::state_failure;
 use super::shared::Reloads;
 use super::state::Drive;
+use super::stop::state_failure;
 use crate::controller::{Change, EffectError, Outcome, Record, deploy};
 use crate::engine::ending::{Ended, Ending, Undeployed};
 use crate::engine::goal::Goal;
-use crate::engine::news;
+use crate::engine::notice;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::{Session, Task};
@@ -82,11 +82,11 @@ fn told<S: Store>(
 ) -> Option<Undeployed> {
     let failure = deploy::failure(&session.snapshot)?;
     let mut record = session.snapshot.record.clone();
-    let is_news = !limited || news::note_failure(&mut record, &failure, now);
+    let is_new = !limited || notice::note_failure(&mut record, &failure, now);
     if record != session.snapshot.record {
         session.apply(Record::of(Change::Certificate(Box::new(record))));
     }
-    Some(Undeployed { failure, is_news })
+    Some(Undeployed { failure, is_new })
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {

@@ -1,4 +1,4 @@
-//! Deeds at the CA.
+//! Effects at the CA.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use zeroize::Zeroizing;
 
+use super::error;
 use super::issuer::IssuerAccess;
-use super::trouble;
 use super::world::World;
 use crate::acme::{
     AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, NewOrder,
@@ -22,7 +22,7 @@ use crate::engine::ports::{Clock, Store};
 use crate::manifest::SecretError;
 use crate::pki;
 use crate::resource::{
-    AccountDeed, Cause, OfferedChallenge, Order, PublicKeyDigest, RevocationReason,
+    AccountStep, Cause, OfferedChallenge, Order, PublicKeyDigest, RevocationReason,
     SecretKeySelector,
 };
 use crate::store::Records;
@@ -41,7 +41,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, key) = self.session(snapshot, &order.spec.account_url).await?;
-        let seen = session.authorization(url).await.map_err(|e| trouble::ca(&e))?;
+        let seen = session.authorization(url).await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Authorization(Box::new(authorization_seen(seen, &key))))
     }
 
@@ -52,7 +52,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
-        let seen = session.accept(url).await.map_err(|e| trouble::ca(&e))?;
+        let seen = session.accept(url).await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Accepted(challenge_seen(seen)))
     }
 
@@ -81,14 +81,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         })?;
         let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
         let done = if let Some(key) = key {
-            let key = pki::PrivateKey::from_pem(&key.0).map_err(trouble::precondition)?;
+            let key = pki::PrivateKey::from_pem(&key.0).map_err(error::precondition)?;
             self.client(snapshot)?.revoke_by_key(&key, der, reason.code()).await
         } else {
             let key = self.account_key(snapshot).await?;
             let url = registered(snapshot)?;
             self.client(snapshot)?.revoke(&key, url, der, reason.code()).await
         };
-        done.map(|()| Outcome::Done).map_err(|error| trouble::ca(&error))
+        done.map(|()| Outcome::Done).map_err(|error| error::ca(&error))
     }
 
     /// Gives the account of the snapshot's issuer up for good.
@@ -99,7 +99,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let key = self.account_key(snapshot).await?;
         let url = registered(snapshot)?;
         let done = self.client(snapshot)?.deactivate(&key, url).await;
-        done.map(|_| Outcome::Done).map_err(|error| trouble::ca(&error))
+        done.map(|_| Outcome::Done).map_err(|error| error::ca(&error))
     }
 
     pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, EffectError> {
@@ -111,7 +111,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let client = self
             .access(snapshot)
             .client(&self.options.user_agent, self.options.limits.clone())
-            .map_err(|e| trouble::ca(&e))?;
+            .map_err(|e| error::ca(&e))?;
         self.clients.borrow_mut().insert(key, Arc::clone(&client));
         Ok(client)
     }
@@ -135,14 +135,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             return Ok(Rc::clone(key));
         }
         let pem = Records::new(self.store).account_key(&id).await;
-        let pem = pem.map_err(|e| trouble::state(&e))?.ok_or_else(|| {
-            trouble::precondition(format!(
+        let pem = pem.map_err(|e| error::state(&e))?.ok_or_else(|| {
+            error::precondition(format!(
                 "the account key of {} is gone from the state; put it back from a backup",
                 snapshot.issuer.acme.server
             ))
         })?;
-        let text = std::str::from_utf8(&pem).map_err(trouble::precondition)?;
-        let key = Rc::new(AccountKey::from_pem(text).map_err(|e| trouble::ca(&e))?);
+        let text = std::str::from_utf8(&pem).map_err(error::precondition)?;
+        let key = Rc::new(AccountKey::from_pem(text).map_err(|e| error::ca(&e))?);
         self.account_keys.borrow_mut().insert(id, Rc::clone(&key));
         Ok(key)
     }
@@ -157,9 +157,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&account::identity(snapshot));
         let records = Records::new(self.store);
-        let kept = records.account_key(&id).await.map_err(|e| trouble::state(&e))?;
-        let known = records.account(&id).await.map_err(|e| trouble::state(&e))?;
-        let gone = known.map(|known| known.value).filter(|a| a.deed == AccountDeed::Deactivated);
+        let kept = records.account_key(&id).await.map_err(|e| error::state(&e))?;
+        let known = records.account(&id).await.map_err(|e| error::state(&e))?;
+        let gone =
+            known.map(|known| known.value).filter(|a| a.next_step == AccountStep::Deactivated);
         // A run that was killed right after a deactivation has left the key.
         let kept = kept.filter(|bytes| {
             let key =
@@ -171,26 +172,26 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             Err(SecretError::Missing { .. }) => {
                 kept.map(|bytes| (bytes, "the key in the state".to_owned()))
             }
-            Err(error) => return Err(trouble::precondition(error)),
+            Err(error) => return Err(error::precondition(error)),
         };
         let fresh = found.is_none();
         // Whatever it is, it must be usable before it is kept.
         let (key, pem) = match found {
             Some((bytes, place)) => {
-                let unusable = |error| trouble::precondition(format!("{place}: {error}"));
+                let unusable = |error| error::precondition(format!("{place}: {error}"));
                 let text = std::str::from_utf8(&bytes).map_err(|e| unusable(e.to_string()))?;
                 let key = AccountKey::from_pem(text).map_err(|e| unusable(e.to_string()))?;
                 (key, Zeroizing::new(text.to_owned()))
             }
             None if acme.disable_account_key_generation => {
-                return Err(trouble::precondition(format!(
+                return Err(error::precondition(format!(
                     "the account key secret \"{}\" does not exist, and \
                      disableAccountKeyGeneration forbids to make one",
                     reference.name
                 )));
             }
             None => {
-                let key = AccountKey::generate().map_err(|e| trouble::ca(&e))?;
+                let key = AccountKey::generate().map_err(|e| error::ca(&e))?;
                 let pem = key.to_pem();
                 (key, pem)
             }
@@ -218,12 +219,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 client.register(&key, &wanted, eab.as_ref()).await.map(Some)
             }
         };
-        let Some(answer) = answer.map_err(|e| trouble::ca(&e))? else {
+        let Some(answer) = answer.map_err(|e| error::ca(&e))? else {
             return Ok(Outcome::NoAccount);
         };
         usable(&answer)?;
         let told = answer.created || matches!(effect, Effect::UpdateContacts);
-        let directory = client.directory().await.map_err(|e| trouble::ca(&e))?;
+        let directory = client.directory().await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Account {
             url: answer.url,
             contacts: if told { wanted } else { answer.contacts },
@@ -244,7 +245,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let spec = &order_of(snapshot)?.spec;
         if !spec.profile.is_empty() {
             let directory = self.client(snapshot)?.directory().await;
-            let directory = directory.map_err(|e| trouble::ca(&e))?;
+            let directory = directory.map_err(|e| error::ca(&e))?;
             offers_profile(directory.profiles.as_ref(), &spec.profile)?;
         }
         let (session, _) = self.session(snapshot, &spec.account_url).await?;
@@ -261,9 +262,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let order = order_of(snapshot)?;
         let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
         let url = order.phase.certificate_url().unwrap_or_default();
-        let downloaded = session.certificate(url).await.map_err(|e| trouble::ca(&e))?;
+        let downloaded = session.certificate(url).await.map_err(|e| error::ca(&e))?;
         let invalid = |error: &dyn std::fmt::Display| {
-            trouble::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
+            error::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
         };
         let decode = |pem: &str| pki::Chain::from_pem(pem).map_err(|e| invalid(&e));
         let mut chains = vec![decode(&downloaded.pem)?];
@@ -275,7 +276,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 chain::Choice::Take(index) => break index,
                 chain::Choice::Fetch(index) => alternates.get(index).map_or("", String::as_str),
             };
-            let pem = session.alternate(next).await.map_err(|e| trouble::ca(&e))?;
+            let pem = session.alternate(next).await.map_err(|e| error::ca(&e))?;
             chains.push(decode(&pem)?);
         };
         let chain = chains.swap_remove(chosen);
@@ -287,16 +288,16 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             );
         }
         let public_key = snapshot.next_request.as_ref().map(|r| r.spec.public_key.clone());
-        let public_key = public_key.ok_or_else(|| trouble::local("there is no request"))?;
+        let public_key = public_key.ok_or_else(|| error::local("there is no request"))?;
         let now = self.clock.now();
         pki::verify_issued(&chain, &public_key, &order.spec.identifiers, now)
-            .map_err(|error| trouble::unusable(&error))?;
+            .map_err(|error| error::unusable(&error))?;
         Ok(Outcome::Certificate { pem: chain.to_pem(), leaf: Box::new(chain.leaf().clone()) })
     }
 }
 
 fn order_of(snapshot: &Snapshot) -> Result<&Order, EffectError> {
-    snapshot.current_order().ok_or_else(|| trouble::local("there is no order"))
+    snapshot.current_order().ok_or_else(|| error::local("there is no order"))
 }
 
 fn digest_of_key(key: &AccountKey) -> PublicKeyDigest {
@@ -306,7 +307,7 @@ fn digest_of_key(key: &AccountKey) -> PublicKeyDigest {
 fn registered(snapshot: &Snapshot) -> Result<&str, EffectError> {
     let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
     url.ok_or_else(|| {
-        trouble::precondition(format!("no account is known at {}", snapshot.issuer.acme.server))
+        error::precondition(format!("no account is known at {}", snapshot.issuer.acme.server))
     })
 }
 
@@ -320,10 +321,10 @@ fn usable(answer: &AccountAnswer) -> Result<(), EffectError> {
     match &answer.status {
         AccountStatus::Valid | AccountStatus::Other(_) => Ok(()),
         AccountStatus::Deactivated => {
-            Err(trouble::refused(format!("the account {} was deactivated", answer.url)))
+            Err(error::refused(format!("the account {} was deactivated", answer.url)))
         }
         AccountStatus::Revoked => {
-            Err(trouble::refused(format!("the account {} was revoked by the CA", answer.url)))
+            Err(error::refused(format!("the account {} was revoked by the CA", answer.url)))
         }
     }
 }
@@ -333,12 +334,12 @@ fn offers_profile(
     wanted: &str,
 ) -> Result<(), EffectError> {
     match profiles {
-        None => Err(trouble::refused(format!(
+        None => Err(error::refused(format!(
             "the CA has no profiles, and the issuer asks for \"{wanted}\""
         ))),
         Some(profiles) if !profiles.contains_key(wanted) => {
             let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
-            Err(trouble::refused(format!(
+            Err(error::refused(format!(
                 "the CA has no profile \"{wanted}\"; it has: {}",
                 known.join(", ")
             )))
@@ -348,7 +349,7 @@ fn offers_profile(
 }
 
 fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, EffectError> {
-    let view = answer.map_err(|error| trouble::ca(&error))?;
+    let view = answer.map_err(|error| error::ca(&error))?;
     Ok(Outcome::Order(Box::new(OrderSeen {
         url: view.url,
         state: view.state,
@@ -392,8 +393,6 @@ fn csr_der(pem: &str) -> Result<Vec<u8>, EffectError> {
     let body: String =
         pem.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
     base64::prelude::BASE64_STANDARD.decode(body).map_err(|error| {
-        trouble::local(format!(
-            "RequestParsingError: Failed to decode CSR in spec.request: {error}"
-        ))
+        error::local(format!("RequestParsingError: Failed to decode CSR in spec.request: {error}"))
     })
 }

@@ -1,11 +1,11 @@
-//! Deeds of deployment: outputs, hooks, reloads.
+//! Effects of deployment: outputs, hooks, reloads.
 
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::trouble;
+use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome, Snapshot, rollback};
 use crate::engine::gather::files_digest;
@@ -23,8 +23,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         step: DeployStep,
     ) -> Result<Outcome, EffectError> {
         let secret = snapshot.certificate.secret_key();
-        let files = self.store.published(&secret).await.map_err(|e| trouble::state(&e))?;
-        let files = files.ok_or_else(|| trouble::local("nothing is published"))?;
+        let files = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
+        let files = files.ok_or_else(|| error::local("nothing is published"))?;
         match step {
             DeployStep::Output => write_output(snapshot, &files)?,
             DeployStep::Hook => self.deploy_hook(snapshot, &files).await?,
@@ -147,23 +147,23 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         environment: Vec<(&'static str, String)>,
         input: &serde_json::Value,
     ) -> Result<(), EffectError> {
-        let program = Program::find(&self.options.hooks_dir, PLACE, &[name])
-            .map_err(trouble::precondition)?;
+        let program =
+            Program::find(&self.options.hooks_dir, PLACE, &[name]).map_err(error::precondition)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         let run = Run { program: &program, arguments, environment, input };
         // A hook that needs longer starts a service of its own.
         let limits = Limits::within(self.options.hook_timeout);
-        run.to_the_end(&limits).await.map_err(|error| trouble::program(&error))
+        run.to_the_end(&limits).await.map_err(|error| error::program(&error))
     }
 }
 
 /// Whether keys may be put into the output's folder, before there is a key.
 pub(super) fn check_output(snapshot: &Snapshot) -> Result<(), EffectError> {
     let output = output_of(&snapshot.settings);
-    let output = output.map_err(|error| trouble::precondition(error.cause))?;
+    let output = output.map_err(|error| error::precondition(error.cause))?;
     output.map_or(Ok(()), |output| {
-        output.check().map_err(|error| trouble::precondition(with_command(&error)))
+        output.check().map_err(|error| error::precondition(with_command(&error)))
     })
 }
 
@@ -195,8 +195,8 @@ fn user_id(name: &str) -> Result<u32, EffectError> {
     }
     match nix::unistd::User::from_name(name) {
         Ok(Some(user)) => Ok(user.uid.as_raw()),
-        Ok(None) => Err(trouble::local(format!("certctl.io/output-owner: no user {name}"))),
-        Err(error) => Err(trouble::local(format!("certctl.io/output-owner: {name}: {error}"))),
+        Ok(None) => Err(error::local(format!("certctl.io/output-owner: no user {name}"))),
+        Err(error) => Err(error::local(format!("certctl.io/output-owner: {name}: {error}"))),
     }
 }
 
@@ -206,8 +206,8 @@ fn group_id(name: &str) -> Result<u32, EffectError> {
     }
     match nix::unistd::Group::from_name(name) {
         Ok(Some(group)) => Ok(group.gid.as_raw()),
-        Ok(None) => Err(trouble::local(format!("certctl.io/output-group: no group {name}"))),
-        Err(error) => Err(trouble::local(format!("certctl.io/output-group: {name}: {error}"))),
+        Ok(None) => Err(error::local(format!("certctl.io/output-group: no group {name}"))),
+        Err(error) => Err(error::local(format!("certctl.io/output-group: {name}: {error}"))),
     }
 }
 
@@ -226,14 +226,12 @@ fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), EffectEr
         Ok(_) | Err(_) => Ok(()),
     };
     let revision = snapshot.record.status.revision.unwrap_or_default();
-    output
-        .write(revision, files, &may_replace)
-        .map_err(|error| trouble::local(with_command(&error)))
+    output.write(revision, files, &may_replace).map_err(|error| error::local(with_command(&error)))
 }
 
 fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {
-    let bytes = files.0.get("tls.crt").ok_or_else(|| trouble::local("there is no tls.crt"))?;
-    pki::leaf_facts(&String::from_utf8_lossy(bytes)).map_err(trouble::local)
+    let bytes = files.0.get("tls.crt").ok_or_else(|| error::local("there is no tls.crt"))?;
+    pki::leaf_facts(&String::from_utf8_lossy(bytes)).map_err(error::local)
 }
 
 const PLACE: &str = "hooks.d";

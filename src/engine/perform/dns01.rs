@@ -1,12 +1,12 @@
-//! Deeds of DNS-01 challenges: find the place, write there, look, take back.
+//! Effects of DNS-01 challenges: find the place, write there, look, take back.
 
 use std::rc::Rc;
 
 use aws_lc_rs::digest;
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 
+use super::error;
 use super::issuer::ProviderAccess;
-use super::trouble;
 use super::world::World;
 use crate::controller::{EffectError, Outcome, Snapshot};
 use crate::engine::inputs::digest_of;
@@ -38,7 +38,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         };
         let opened = access.provider(settings, &reached);
         let opened: Rc<dyn DnsProvider> =
-            Rc::from(opened.map_err(|error| trouble::provider(&error))?);
+            Rc::from(opened.map_err(|error| error::provider(&error))?);
         let stand_in = self.options.dns01.stand_in.as_ref();
         let provider = stand_in.map_or(opened, |stand_in| Rc::clone(&stand_in.provider));
         self.providers.borrow_mut().insert(key, Rc::clone(&provider));
@@ -64,7 +64,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let strategy = dns01.cname_strategy.unwrap_or(CnameStrategy::None);
         let (name, zone) = if provider.needs_zone() || strategy == CnameStrategy::Follow {
             let found = probe::locate(self.zone_resolver(), &domain, strategy).await;
-            let found = found.map_err(trouble::local)?;
+            let found = found.map_err(error::local)?;
             (found.name, found.zone)
         } else {
             (format!("_acme-challenge.{domain}"), String::new())
@@ -88,11 +88,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         challenge: &Challenge,
     ) -> Result<Outcome, EffectError> {
         let target =
-            challenge.target.as_ref().ok_or_else(|| trouble::local("the zone is not known yet"))?;
+            challenge.target.as_ref().ok_or_else(|| error::local("the zone is not known yet"))?;
         let settings = settings_of(&challenge.spec)?;
         let record = record_of(&challenge.spec, target)?;
         let provider = self.provider(snapshot, &settings.provider)?;
-        provider.present(&record).await.map_err(|error| trouble::provider(&error))?;
+        provider.present(&record).await.map_err(|error| error::provider(&error))?;
         Ok(Outcome::Presented)
     }
 
@@ -128,14 +128,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         });
         let Some(settings) = settings else {
             let issuer = &snapshot.issuer.metadata.name;
-            return Err(trouble::precondition(format!(
+            return Err(error::precondition(format!(
                 "it was written with settings that no solver of issuer \"{issuer}\" has any \
                  more. It is taken back once they are there again"
             )));
         };
         let provider = self.provider(snapshot, settings)?;
         let record = record_of(&challenge.spec, target)?;
-        provider.clean_up(&record).await.map_err(|error| trouble::provider(&error))?;
+        provider.clean_up(&record).await.map_err(|error| error::provider(&error))?;
         Ok(Outcome::CleanedUp)
     }
 }
@@ -152,14 +152,14 @@ fn record_of(spec: &ChallengeSpec, target: &Dns01Target) -> Result<TxtRecord, Ef
 fn settings_of(spec: &ChallengeSpec) -> Result<&Dns01, EffectError> {
     match &spec.solver.kind {
         SolverKind::Dns01(dns01) => Ok(dns01),
-        SolverKind::Http01(_) => Err(trouble::local("the challenge's solver is not dns01")),
+        SolverKind::Http01(_) => Err(error::local("the challenge's solver is not dns01")),
     }
 }
 
 fn domain_of(spec: &ChallengeSpec) -> Result<String, EffectError> {
     match &spec.identifier {
         Identifier::Dns(name) => Ok(name.base().to_owned()),
-        Identifier::Ip(ip) => Err(trouble::local(format!("{ip}: dns-01 is for names"))),
+        Identifier::Ip(ip) => Err(error::local(format!("{ip}: dns-01 is for names"))),
     }
 }
 

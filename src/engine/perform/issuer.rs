@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
 
-use super::trouble;
+use super::error;
 use crate::acme::{AcmeError, Client, Eab, Endpoint, Limits};
 use crate::controller::EffectError;
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -67,11 +67,11 @@ impl<'a> IssuerAccess<'a> {
         let Some(eab) = &self.issuer.acme.external_account_binding else { return Ok(None) };
         let bytes = self.secret(&eab.key_secret_ref).map_err(|error| {
             let (issuer, error) = (&self.issuer.metadata.name, with_the_mend(&error));
-            trouble::precondition(format!("issuer \"{issuer}\", externalAccountBinding: {error}"))
+            error::precondition(format!("issuer \"{issuer}\", externalAccountBinding: {error}"))
         })?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
         let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
-            trouble::precondition(format!(
+            error::precondition(format!(
                 "the secret \"{}\", key \"{}\" is not unpadded base64url: {error}",
                 eab.key_secret_ref.name, eab.key_secret_ref.key
             ))
@@ -121,7 +121,7 @@ impl<'a> IssuerAccess<'a> {
     }
 }
 
-/// What is wrong with a secret, and the command that mends it, if there is one.
+/// What is wrong with a secret, and the command that fixes it, if there is one.
 fn with_the_mend(error: &SecretError) -> String {
     let mend = match error {
         SecretError::Loose(loose) => loose.command(),

@@ -1,11 +1,11 @@
-//! Deeds on this machine: keys, CSRs, challenges, publishing.
+//! Effects on this machine: keys, CSRs, challenges, publishing.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
 use super::deploy::check_output;
-use super::trouble;
+use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome, Secret, Snapshot};
 use crate::engine::inputs::{names_of, solver_for};
@@ -24,7 +24,7 @@ pub(super) async fn generate_key(
     size: u32,
 ) -> Result<Outcome, EffectError> {
     let made = tokio::task::spawn_blocking(move || pki::PrivateKey::generate(algorithm, size));
-    let key = made.await.map_err(trouble::local)?.map_err(trouble::local)?;
+    let key = made.await.map_err(error::local)?.map_err(error::local)?;
     Ok(Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone()))
 }
 
@@ -57,7 +57,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                     })?;
                 }
                 None => {
-                    return Err(trouble::precondition(format!(
+                    return Err(error::precondition(format!(
                         "{name}: no solver of issuer \"{}\" is for this name",
                         snapshot.issuer.metadata.name
                     )));
@@ -67,9 +67,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         if over_http {
             match &snapshot.settings.http01_webroot {
                 Some(webroot) => {
-                    let webroot =
-                        Webroot::open(Path::new(webroot)).map_err(trouble::precondition)?;
-                    webroot.check_writable().map_err(trouble::precondition)?;
+                    let webroot = Webroot::open(Path::new(webroot)).map_err(error::precondition)?;
+                    webroot.check_writable().map_err(error::precondition)?;
                 }
                 None => self.listen(snapshot)?,
             }
@@ -82,21 +81,21 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
         for text in &snapshot.settings.http01_listen {
             addresses.push(text.parse().map_err(|_| {
-                trouble::precondition(format!("certctl.io/http01-listen: {text} is no address"))
+                error::precondition(format!("certctl.io/http01-listen: {text} is no address"))
             })?);
         }
         let mut inherited = Vec::new();
         if addresses.is_empty() {
             addresses.clone_from(&self.options.http01_listen);
             let all = self.options.http01_inherited.iter().map(TcpListener::try_clone);
-            inherited = all.collect::<Result<Vec<_>, _>>().map_err(trouble::local)?;
+            inherited = all.collect::<Result<Vec<_>, _>>().map_err(error::local)?;
         }
         if self.listeners.borrow().contains_key(&addresses) {
             return Ok(());
         }
         let listener =
             Listener::bind(&addresses, inherited, &self.tokens, &self.hits).map_err(|error| {
-                trouble::precondition(format!(
+                error::precondition(format!(
                     "the HTTP-01 listener cannot start: {error}. If a web server has the port, \
                      let it serve a folder and name that in the annotation \
                      certctl.io/http01-webroot, or let it proxy /.well-known/acme-challenge/ to \
@@ -109,17 +108,17 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     pub(super) async fn reuse_key(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let files = self.store.published(&snapshot.certificate.secret_key()).await;
-        let files = files.map_err(|e| trouble::state(&e))?;
+        let files = files.map_err(|e| error::state(&e))?;
         let bytes = files.as_ref().and_then(|files| files.0.get("tls.key"));
-        let bytes = bytes.ok_or_else(|| trouble::local("there is no live key"))?;
-        let text = std::str::from_utf8(bytes).map_err(trouble::local)?;
-        let key = pki::PrivateKey::from_pem(text).map_err(trouble::local)?;
+        let bytes = bytes.ok_or_else(|| error::local("there is no live key"))?;
+        let text = std::str::from_utf8(bytes).map_err(error::local)?;
+        let key = pki::PrivateKey::from_pem(text).map_err(error::local)?;
         Ok(Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone()))
     }
 
     pub(super) async fn build_request(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let key = self.next_key(snapshot).await?;
-        let csr = pki::build_csr(&snapshot.certificate.spec, &key).map_err(trouble::local)?;
+        let csr = pki::build_csr(&snapshot.certificate.spec, &key).map_err(error::local)?;
         Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
     }
 
@@ -129,10 +128,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<pki::PrivateKey, EffectError> {
         let name = snapshot.certificate.metadata.key();
         let bytes = Records::new(self.store).next_key(&name).await;
-        let bytes = bytes.map_err(|e| trouble::state(&e))?;
-        let bytes = bytes.ok_or_else(|| trouble::local("the next private key is gone"))?;
-        let text = std::str::from_utf8(&bytes).map_err(trouble::local)?;
-        pki::PrivateKey::from_pem(text).map_err(trouble::local)
+        let bytes = bytes.map_err(|e| error::state(&e))?;
+        let bytes = bytes.ok_or_else(|| error::local("the next private key is gone"))?;
+        let text = std::str::from_utf8(&bytes).map_err(error::local)?;
+        pki::PrivateKey::from_pem(text).map_err(error::local)
     }
 
     pub(super) async fn present(
@@ -147,11 +146,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let token = token_of(challenge)?;
         let key = &challenge.spec.key;
         if let Some(webroot) = &snapshot.settings.http01_webroot {
-            let webroot = Webroot::open(Path::new(webroot)).map_err(trouble::local)?;
-            webroot.put(&token, key).map_err(trouble::local)?;
+            let webroot = Webroot::open(Path::new(webroot)).map_err(error::local)?;
+            webroot.put(&token, key).map_err(error::local)?;
         } else {
             let name = challenge.spec.identifier.to_string();
-            self.tokens.put(&token, key, &name).map_err(trouble::local)?;
+            self.tokens.put(&token, key, &name).map_err(error::local)?;
         }
         Ok(Outcome::Presented)
     }
@@ -186,15 +185,15 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut challenges = orders.filter(|o| o.name == order).flat_map(|o| &o.challenges);
         let challenge = challenges
             .find(|c| c.spec.url == url)
-            .ok_or_else(|| trouble::local(format!("there is no challenge {url}")))?;
+            .ok_or_else(|| error::local(format!("there is no challenge {url}")))?;
         if challenge.spec.kind == ChallengeType::Dns01 {
             return self.take_record_back(snapshot, challenge).await;
         }
         let token = token_of(challenge)?;
-        self.tokens.remove(&token).map_err(trouble::local)?;
+        self.tokens.remove(&token).map_err(error::local)?;
         if let Some(webroot) = &snapshot.settings.http01_webroot {
-            let webroot = Webroot::open(Path::new(webroot)).map_err(trouble::local)?;
-            webroot.remove(&token, &challenge.spec.key).map_err(trouble::local)?;
+            let webroot = Webroot::open(Path::new(webroot)).map_err(error::local)?;
+            webroot.remove(&token, &challenge.spec.key).map_err(error::local)?;
         }
         self.hits.forget(&token);
         Ok(Outcome::CleanedUp)
@@ -208,11 +207,11 @@ pub(super) fn challenge_of<'a>(
     let order = snapshot.current_order();
     order
         .and_then(|order| order.challenges.iter().find(|c| c.spec.url == url))
-        .ok_or_else(|| trouble::local(format!("there is no challenge {url}")))
+        .ok_or_else(|| error::local(format!("there is no challenge {url}")))
 }
 
 fn token_of(challenge: &Challenge) -> Result<Token, EffectError> {
-    challenge.spec.token.parse().map_err(trouble::local)
+    challenge.spec.token.parse().map_err(error::local)
 }
 
 /// How long a self-check waits for those that were begun before it.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use zeroize::Zeroizing;
 
-use super::trouble;
+use super::error;
 use crate::controller::{EffectError, Snapshot, formats};
 use crate::engine::gather::salted_digest;
 use crate::manifest::{SecretError, SecretSource};
@@ -50,8 +50,8 @@ pub(super) fn password(
     match (literal, reference) {
         (Some(literal), _) => Ok(Zeroizing::new(literal)),
         (None, Some(reference)) => referenced_password(secrets, snapshot, &reference)
-            .map_err(|why| trouble::precondition(format!("{field}.passwordSecretRef: {why}"))),
-        (None, None) => Err(trouble::precondition(format!("{field} has no password"))),
+            .map_err(|why| error::precondition(format!("{field}.passwordSecretRef: {why}"))),
+        (None, None) => Err(error::precondition(format!("{field} has no password"))),
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use super::error;
 use super::password::password;
-use super::trouble;
 use super::world::World;
 use crate::controller::{EffectError, Outcome, Snapshot, formats, links};
 use crate::engine::gather::salted_digest;
@@ -23,15 +23,15 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = snapshot.current_order();
         let pem = order.and_then(|order| order.certificate());
-        let pem = pem.ok_or_else(|| trouble::local("there is no certificate to publish"))?;
-        let chain = pki::Chain::from_pem(pem).map_err(trouble::local)?;
+        let pem = pem.ok_or_else(|| error::local("there is no certificate to publish"))?;
+        let chain = pki::Chain::from_pem(pem).map_err(error::local)?;
         let key = self.next_key(snapshot).await?;
         let files = self.secret_files(snapshot, &key, &chain)?;
         let revision = snapshot.next_revision();
         let secret = snapshot.certificate.secret_key();
         self.put_live(&secret, revision, &files, chain.leaf()).await?;
         let line = self.issuance(snapshot, chain.leaf());
-        self.store.log_issuance(&line).await.map_err(|e| trouble::state(&e))?;
+        self.store.log_issuance(&line).await.map_err(|e| error::state(&e))?;
         Ok(Outcome::Published(Box::new(chain.leaf().clone())))
     }
 
@@ -44,7 +44,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let key = self.next_key(snapshot).await?;
         let spec = &snapshot.certificate.spec;
         let pem = pki::temporary_certificate(spec, &key, self.clock.now());
-        let chain = pki::Chain::from_pem(&pem.map_err(trouble::local)?).map_err(trouble::local)?;
+        let chain = pki::Chain::from_pem(&pem.map_err(error::local)?).map_err(error::local)?;
         let files = self.secret_files(snapshot, &key, &chain)?;
         let revision = snapshot.record.status.revision.unwrap_or(0);
         let secret = snapshot.certificate.secret_key();
@@ -55,21 +55,18 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// Puts the live key and chain live again, in the forms that the spec asks for now.
     pub(super) async fn rewrite(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let secret = snapshot.certificate.secret_key();
-        let live = self.store.published(&secret).await.map_err(|e| trouble::state(&e))?;
+        let live = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
         let live = live.unwrap_or_default();
         let text = |name: &str| {
             let bytes = live.0.get(name).map(|bytes| String::from_utf8(bytes.to_vec()));
             let text = bytes.and_then(Result::ok).map(Zeroizing::new);
-            text.ok_or_else(|| trouble::precondition(format!("there is no live {name}")))
+            text.ok_or_else(|| error::precondition(format!("there is no live {name}")))
         };
-        let key = pki::PrivateKey::from_pem(&text("tls.key")?).map_err(trouble::precondition)?;
-        let chain = pki::Chain::from_pem(&text("tls.crt")?).map_err(trouble::precondition)?;
+        let key = pki::PrivateKey::from_pem(&text("tls.key")?).map_err(error::precondition)?;
+        let chain = pki::Chain::from_pem(&text("tls.crt")?).map_err(error::precondition)?;
         let files = self.secret_files(snapshot, &key, &chain)?;
         let revision = snapshot.record.status.revision.unwrap_or(0);
-        self.store
-            .publish(&secret, revision, &files, None)
-            .await
-            .map_err(|e| trouble::state(&e))?;
+        self.store.publish(&secret, revision, &files, None).await.map_err(|e| error::state(&e))?;
         Ok(Outcome::Rewritten)
     }
 
@@ -81,11 +78,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         files: &SecretFiles,
         leaf: &LeafFacts,
     ) -> Result<(), EffectError> {
-        let sets = self.store.sets(secret).await.map_err(|e| trouble::state(&e))?;
+        let sets = self.store.sets(secret).await.map_err(|e| error::state(&e))?;
         let sets: Vec<KeptPair> = sets.iter().map(decoded).collect();
         let last_good = links::last_good(&sets, &leaf.fingerprint);
         let done = self.store.publish(secret, revision, files, last_good).await;
-        done.map_err(|e| trouble::state(&e))
+        done.map_err(|e| error::state(&e))
     }
 
     /// What the formats need is there, found out before anything is asked of a CA.
@@ -124,7 +121,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             annotations.insert(key, formats::csv(&values));
         }
         let metadata = SecretMetadata { annotations, labels: formats::labels(snapshot), keystores };
-        let json = envelope::seal(&metadata).map_err(trouble::local)?;
+        let json = envelope::seal(&metadata).map_err(error::local)?;
         files.0.insert(SecretMetadata::FILE.to_owned(), Zeroizing::new(json));
         Ok(files)
     }
@@ -176,7 +173,7 @@ fn keystore(
         formats::TRUSTSTORE_P12 => contents.pkcs12_truststore(profile, password),
         _ => contents.pkcs12(profile, password),
     };
-    store.map_err(|error| trouble::precondition(format!("{name}: {error}")))
+    store.map_err(|error| error::precondition(format!("{name}: {error}")))
 }
 
 /// The certificates of ca.crt, when there is to be one.
@@ -185,9 +182,9 @@ fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, EffectError> {
     match formats::wanted_authorities(snapshot) {
         Some(pem) => {
             let chain = pki::Chain::from_pem(pem);
-            chain.map(Some).map_err(|error| trouble::precondition(format!("caBundle: {error}")))
+            chain.map(Some).map_err(|error| error::precondition(format!("caBundle: {error}")))
         }
-        None if asked => Err(trouble::precondition(format!(
+        None if asked => Err(error::precondition(format!(
             "certctl.io/ca-crt: from-ca-bundle: issuer \"{}\" has no caBundle",
             snapshot.issuer.metadata.name
         ))),
@@ -198,7 +195,7 @@ fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, EffectError> {
 fn fresh_salt() -> Result<String, EffectError> {
     let mut bytes = [0; 32];
     let drawn = aws_lc_rs::rand::fill(&mut bytes);
-    drawn.map_err(|_| trouble::precondition("no random bytes to be had"))?;
+    drawn.map_err(|_| error::precondition("no random bytes to be had"))?;
     // Half of a digest over random bytes is as random, and is hexadecimal already.
     Ok(digest_of(&bytes).chars().take(32).collect())
 }

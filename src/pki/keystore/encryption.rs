@@ -73,7 +73,7 @@ fn old_scheme<C: KeyIvInit + BlockModeEncrypt>(
     let algorithm = &digest::SHA1_FOR_LEGACY_USE_ONLY;
     let key = derive(algorithm, Purpose::Encryption, password, &salt, key_length);
     let start = derive(algorithm, Purpose::InitialVector, password, &salt, 8);
-    let failed = |_| KeystoreError::Library { deed: "set up a cipher" };
+    let failed = |_| KeystoreError::Library { action: "set up a cipher" };
     let cipher = C::new_from_slices(&key, &start).map_err(failed)?;
     let parameters = sequence(&[&octets(&salt), &integer(ITERATIONS.get())]);
     let identifier = sequence(&[&oid(scheme), &parameters]);
@@ -81,7 +81,7 @@ fn old_scheme<C: KeyIvInit + BlockModeEncrypt>(
 }
 
 fn aes256(password: &str, plain: &[u8]) -> Result<(Bytes, Vec<u8>), KeystoreError> {
-    let failed = |_| KeystoreError::Library { deed: "encrypt with AES-256" };
+    let failed = |_| KeystoreError::Library { action: "encrypt with AES-256" };
     let salt = random::<16>()?;
     let key = pbkdf2_key(password, &salt);
     let key = UnboundCipherKey::new(&AES_256, &*key).map_err(failed)?;

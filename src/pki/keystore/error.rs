@@ -12,17 +12,17 @@ pub enum KeystoreError {
         bytes: usize,
     },
     /// The library refused.
-    #[error("the cryptographic library could not {deed}")]
+    #[error("the cryptographic library could not {action}")]
     Library {
         /// What it was asked to do.
-        deed: &'static str,
+        action: &'static str,
     },
 }
 
 /// Fills an array with random bytes.
 pub(super) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], KeystoreError> {
     let mut bytes = [0; LENGTH];
-    let deed = "draw random bytes";
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| KeystoreError::Library { deed })?;
+    let action = "draw random bytes";
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| KeystoreError::Library { action })?;
     Ok(bytes)
 }

@@ -73,7 +73,7 @@ impl Body for Answer {
     }
 }
 
-/// The answer that a fault gives instead of the deed.
+/// The answer that a fault gives instead of the effect.
 pub(super) fn instead(fault: &Fault) -> Option<Reply> {
     if *fault == Fault::BadNonce {
         let detail = "the nonce is refused on purpose";

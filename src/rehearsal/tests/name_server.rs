@@ -71,7 +71,7 @@ async fn it_answers_as_its_records_say() {
         Ok(Addresses {
             v4: v4.iter().map(|ip| ip.parse().unwrap()).collect(),
             v6: v6.iter().map(|ip| ip.parse().unwrap()).collect(),
-            trouble: None,
+            error: None,
         })
     };
     let unknown = |name: &str| Err(DnsError::NxDomain { name: name.to_owned(), server: address });

@@ -406,5 +406,5 @@ fn cells(said: &ServerAnswer) -> (String, String, String) {
 }
 
 const HEAD: [&str; 5] = ["NAME SERVER", "ADDRESS", "ANSWER", "TTL", "ERROR"];
-/// Above it, answers grow so long that CAs have trouble with them.
+/// Above it, answers grow so long that CAs have error with them.
 const MANY_OTHERS: usize = 20;

@@ -100,7 +100,7 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
-    /// Whether nothing but another manifest, secret or folder can mend it.
+    /// Whether nothing but another manifest, secret or folder can fix it.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Settings { .. } | Self::Credential { .. } => true,

@@ -1,4 +1,4 @@
-//! A provider's HTTP API for tests, on a loopback port, and a context that leads to it.
+//! A provider's HTTP API for tests, on a loopback port, and a context that points to it.
 //!
 //! What it answers is a function of the requests, so that a test can write the service from its
 //! documentation: with zones, pages and rate limits of its own.

@@ -9,19 +9,19 @@ mod api;
 mod aws;
 mod config;
 mod context;
+#[cfg(feature = "more-dns-providers")]
+mod dns_update;
 mod error;
 mod exec;
 #[cfg(test)]
 mod fake;
-mod kept;
-#[cfg(feature = "more-dns-providers")]
-mod more;
 mod oauth;
 mod payload;
 mod percent;
 mod provider;
 mod redact;
 mod sets;
+mod token_cache;
 mod token_file;
 mod txt;
 mod zones;
@@ -76,6 +76,6 @@ pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = Dns01Provider::TABLES.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();
     #[cfg(feature = "more-dns-providers")]
-    names.extend(more::names());
+    names.extend(dns_update::names());
     names
 }

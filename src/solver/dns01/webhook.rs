@@ -15,7 +15,7 @@ mod tests;
 use self::http::{NAME, fault};
 use super::error::shown;
 #[cfg(feature = "more-dns-providers")]
-use super::more;
+use super::dns_update;
 use super::{Context, Opened, ProviderError, exec, names};
 use crate::resource::dns01::{OWN_GROUP, Webhook};
 
@@ -25,7 +25,7 @@ pub(super) fn open(settings: &Webhook, context: &Context<'_>) -> Opened {
         (OWN_GROUP, "exec") => exec::open_command(config, context),
         (OWN_GROUP, "http") => http::open(config, context),
         #[cfg(feature = "more-dns-providers")]
-        (OWN_GROUP, name) if let Some(row) = more::row(name) => more::open(row, config, context),
+        (OWN_GROUP, name) if let Some(row) = dns_update::row(name) => dns_update::open(row, config, context),
         (OWN_GROUP, name) => Err(unknown(name)),
         (group, solver) => exec::open_solver(group, solver, config, context),
     }

@@ -64,9 +64,9 @@ struct Inner {
 impl TokenFolder {
     /// Opens the folder, and makes it (0700) when it is missing; its parent must exist.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
-        let failed = |deed| {
+        let failed = |action| {
             move |errno: Errno| FolderError::Io {
-                deed,
+                action,
                 path: path.to_owned(),
                 source: errno.into(),
             }
@@ -100,11 +100,11 @@ impl TokenFolder {
         if self.get(token)?.as_ref() != Some(&presented) {
             let file = file_name(token);
             let failed =
-                |source| FolderError::Io { deed: "write", path: self.0.path.join(&file), source };
+                |source| FolderError::Io { action: "write", path: self.0.path.join(&file), source };
             let text = envelope::seal(&presented).map_err(|e| failed(e.into()))?;
             self.unlink(&file)?;
             if let Err(source) = self.create(&file, &text) {
-                // What is half written is of no use to anybody; the first error is the one to tell.
+                // What is half written does not help to anybody; the first error is the one to tell.
                 drop(self.unlink(&file));
                 return Err(failed(source));
             }
@@ -139,7 +139,7 @@ impl TokenFolder {
 
     fn read(&self, file: &str) -> Result<Option<PresentedToken>, FolderError> {
         let failed = |source: io::Error| FolderError::Io {
-            deed: "read",
+            action: "read",
             path: self.0.path.join(file),
             source,
         };
@@ -176,7 +176,7 @@ impl TokenFolder {
         match unlinkat(&self.0.directory, file, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(FolderError::Io {
-                deed: "remove",
+                action: "remove",
                 path: self.0.path.join(file),
                 source: errno.into(),
             }),
@@ -200,10 +200,10 @@ fn file_name(token: &Token) -> String {
 #[derive(Debug, Error)]
 pub enum FolderError {
     /// The system refused.
-    #[error("cannot {deed} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// What was tried.
-        deed: &'static str,
+        action: &'static str,
         /// On which path.
         path: PathBuf,
         /// What the system said.
@@ -224,7 +224,7 @@ pub enum FolderError {
     },
 }
 
-/// File systems take 255 bytes; this leaves room for what a backup tool adds.
+/// File systems take 255 bytes; this leaves controller for what a backup tool adds.
 const MAX_NAME_BYTES: usize = 200;
 /// Far above what token, name and key authorization can fill.
 const MAX_FILE_BYTES: u64 = 16 * 1024;

@@ -86,7 +86,7 @@ async fn take_in(
                 connections.admit(peer.ip(), task.abort_handle());
             }
             Err(error) => {
-                // Mostly the limit of open files: make room, and do not spin when that is no help.
+                // Mostly the limit of open files: make controller, and do not spin when that is no help.
                 tracing::debug!(%error, "cannot take in a visitor of the HTTP-01 listener");
                 connections.lock().unwrap_or_else(PoisonError::into_inner).drop_one();
                 tokio::time::sleep(PAUSE_AFTER_ERROR).await;

@@ -57,9 +57,9 @@ impl Webroot {
             if source.kind() == io::ErrorKind::AlreadyExists {
                 return Err(WebrootError::Foreign { path });
             }
-            // What is half written is of no use to anybody; the first error is the one to tell.
+            // What is half written does not help to anybody; the first error is the one to tell.
             drop(unlink(&folder, token));
-            return Err(WebrootError::Io { deed: "write", path, source });
+            return Err(WebrootError::Io { action: "write", path, source });
         }
         Ok(())
     }
@@ -197,18 +197,18 @@ fn unlink(folder: &OwnedFd, token: &Token) -> io::Result<()> {
     }
 }
 
-fn io_error(deed: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WebrootError {
-    move |source| WebrootError::Io { deed, path: path.to_owned(), source }
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WebrootError {
+    move |source| WebrootError::Io { action, path: path.to_owned(), source }
 }
 
 /// Why a webroot cannot be used.
 #[derive(Debug, Error)]
 pub enum WebrootError {
     /// The system refused.
-    #[error("cannot {deed} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// What was tried.
-        deed: &'static str,
+        action: &'static str,
         /// On which path.
         path: PathBuf,
         /// What the system said.

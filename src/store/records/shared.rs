@@ -2,7 +2,7 @@
 
 use super::{Kept, Records};
 use crate::resource::{BannedKeys, Queue};
-use crate::store::port::{Key, Revision, Store, StoreError};
+use crate::store::port::{Etag, Key, Store, StoreError};
 
 impl<S: Store> Records<'_, S> {
     /// The keys that are never used again.
@@ -14,8 +14,8 @@ impl<S: Store> Records<'_, S> {
     pub async fn put_banned_keys(
         &self,
         banned: &BannedKeys,
-        expected: Option<&Revision>,
-    ) -> Result<Revision, StoreError> {
+        expected: Option<&Etag>,
+    ) -> Result<Etag, StoreError> {
         self.write(&Key::BannedKeys, banned, expected, |_, _| None).await
     }
 
@@ -28,8 +28,8 @@ impl<S: Store> Records<'_, S> {
     pub async fn put_queue(
         &self,
         queue: &Queue,
-        expected: Option<&Revision>,
-    ) -> Result<Revision, StoreError> {
+        expected: Option<&Etag>,
+    ) -> Result<Etag, StoreError> {
         let bytes = self.seal(&Key::Scheduler, queue)?;
         match expected {
             Some(expected) => self.store.put_if(&Key::Scheduler, &bytes, expected).await,

@@ -48,7 +48,7 @@ pub(super) fn issuer() -> IssuerView {
             "directoryURL": "https://acme.example/directory", "kind": "Issuer",
             "namespace": "default", "secretName": "account",
         },
-        "deed": "nothing",
+        "nextStep": "nothing",
         "publicKey": "aa",
         "url": "https://acme.example/acct/7",
         "contacts": ["mailto:ops@example.com"],

@@ -20,7 +20,7 @@ const SET: &str =
     "/config-dns/v2/zones/example.com/names/_acme-challenge.www.example.com/types/TXT";
 
 /// Zone example.com. What happens once, before a write is looked at or after it was done, is
-/// another writer's deed.
+/// another writer's effect.
 #[derive(Default)]
 struct Service {
     sets: BTreeMap<String, Value>,

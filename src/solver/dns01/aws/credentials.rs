@@ -10,9 +10,9 @@ use zeroize::Zeroizing;
 use super::failure::Failure;
 use super::machine::Machine;
 use super::{Element, Keys, Region, Signer};
-use crate::solver::dns01::kept::Kept;
 use crate::solver::dns01::percent::pairs;
 use crate::solver::dns01::redact::without;
+use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, ProviderError, Reply};
 
@@ -25,7 +25,7 @@ pub(in super::super) struct Credentials {
     /// The base URL of the Security Token Service.
     pub(in super::super) sts: String,
     session: String,
-    keys: Kept<Keys>,
+    keys: Cached<Keys>,
 }
 
 enum Source {
@@ -72,7 +72,7 @@ impl Credentials {
     }
 
     fn new(source: Source, role: &str, region: Region, session: String) -> Self {
-        let (role, sts, keys) = (role.to_owned(), region.sts(), Kept::nothing());
+        let (role, sts, keys) = (role.to_owned(), region.sts(), Cached::nothing());
         Self { source, role, region, sts, session, keys }
     }
 

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::cloud::Cloud;
 use crate::resource::dns01::AzureDns as Settings;
-use crate::solver::dns01::kept::Kept;
+use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::oauth;
 use crate::solver::dns01::percent::{pairs, percent};
 use crate::solver::dns01::redact::without;
@@ -23,7 +23,7 @@ pub(super) struct Credentials {
     pub(super) source: Source,
     /// What a token is for: the management API of the cloud.
     audience: &'static str,
-    token: Kept<Zeroizing<String>>,
+    token: Cached<Zeroizing<String>>,
 }
 
 pub(super) enum Source {
@@ -62,7 +62,7 @@ impl Credentials {
         context: &Context<'_>,
     ) -> Result<Self, ProviderError> {
         let source = source(settings, cloud, context)?;
-        Ok(Self { source, audience: cloud.audience, token: Kept::nothing() })
+        Ok(Self { source, audience: cloud.audience, token: Cached::nothing() })
     }
 
     /// A token that can be used for another minute.

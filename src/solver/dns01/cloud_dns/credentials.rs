@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::pki::PrivateKey;
 use crate::resource::{KeyAlgorithm, SecretKeySelector, SignatureAlgorithm};
-use crate::solver::dns01::kept::Kept;
+use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::oauth::{self, Token};
 use crate::solver::dns01::percent::pairs;
 use crate::solver::dns01::redact::without;
@@ -24,7 +24,7 @@ use crate::solver::dns01::{Api, Call, Context, ProviderError};
 /// Where tokens come from, and the one in use.
 pub(super) struct Credentials {
     pub(super) source: Source,
-    token: Kept<Zeroizing<String>>,
+    token: Cached<Zeroizing<String>>,
 }
 
 pub(super) enum Source {
@@ -61,7 +61,7 @@ impl Credentials {
             }
             None => ambient(context)?,
         };
-        Ok(Self { source, token: Kept::nothing() })
+        Ok(Self { source, token: Cached::nothing() })
     }
 
     /// A token that can be used for another minute.

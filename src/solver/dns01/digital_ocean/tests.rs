@@ -82,7 +82,7 @@ fn page(asked: &Asked, all: &[Value]) -> Answer {
     let shown: Vec<&Value> = all.iter().skip((page - 1) * 2).take(2).collect();
     let mut pages = json!({});
     if page * 2 < all.len() {
-        // Where it leads to is not followed.
+        // Where it points to is not followed.
         pages["next"] = json!("https://elsewhere.test/v2/domains/x/records?page=2");
     }
     let body = json!({

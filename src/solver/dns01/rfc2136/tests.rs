@@ -184,7 +184,7 @@ async fn what_else_the_server_says_is_said_in_words() {
 async fn the_values_at_a_name_keep_their_ttl() {
     for (owner, kind_of_error, ttl) in [
         ("_acme-challenge.www.example.test", ResponseCode::NoError, 3600),
-        // Where a CNAME leads to is another name.
+        // Where a CNAME points to is another name.
         ("elsewhere.example.test", ResponseCode::NoError, 60),
         ("", ResponseCode::NXDomain, 60),
         ("", ResponseCode::Refused, 60),

@@ -102,7 +102,7 @@ fn zones(state: &Service, asked: &Asked) -> Answer {
         Some(id) => zone == id,
         None => *dns == name,
     });
-    // Without such a name the list goes on with what follows it.
+    // Without such a name the list continues what follows it.
     let from = from.unwrap_or(state.zones.len() - 1);
     let (id, dns, private) = state.zones[from];
     let next = state.zones.get(from + 1).map_or(String::new(), |(id, dns, _)| {

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ending;
 use super::inputs::digest_of;
-use crate::resource::{CertificateRecord, Failure, Said};
+use crate::resource::{CertificateRecord, Failure, Notice};
 
 /// How long the same is not told again.
 const SILENCE: SignedDuration = SignedDuration::from_hours(24);
@@ -19,18 +19,18 @@ const SILENCE: SignedDuration = SignedDuration::from_hours(24);
 const KEPT: usize = 8;
 
 /// Whether this is to be told now. What is neither a failure nor a deferral always is.
-pub(super) fn is_news(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
+pub(super) fn is_new(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
     let waits = matches!(ending, Ending::Deferred { .. });
     digest(ending).is_none_or(|digest| is_to_be_told(record, &digest, waits, now))
 }
 
 /// Whether this is to be told now; then the record says so.
 pub(super) fn note(record: &mut CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
-    let is_news = is_news(record, ending, now);
-    if let Some(digest) = digest(ending).filter(|_| is_news) {
+    let is_new = is_new(record, ending, now);
+    if let Some(digest) = digest(ending).filter(|_| is_new) {
         remember(record, digest, now);
     }
-    is_news
+    is_new
 }
 
 /// The same for what is issued and not deployed.
@@ -40,24 +40,24 @@ pub(super) fn note_failure(
     now: Timestamp,
 ) -> bool {
     let digest = of_failure(failure);
-    let is_news = is_to_be_told(record, &digest, false, now);
-    if is_news {
+    let is_new = is_to_be_told(record, &digest, false, now);
+    if is_new {
         remember(record, digest, now);
     }
-    is_news
+    is_new
 }
 
 fn is_to_be_told(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
-    let is_known = record.said.iter().any(|said| said.digest == digest);
-    let was_silent = !record.said.iter().any(|said| is_recent(said, now));
+    let is_known = record.notices.iter().any(|said| said.digest == digest);
+    let was_silent = !record.notices.iter().any(|said| is_recent(said, now));
     was_silent || !(is_known || waits)
 }
 
 fn remember(record: &mut CertificateRecord, digest: String, now: Timestamp) {
-    record.said.retain(|said| said.digest != digest);
-    let surplus = (record.said.len() + 1).saturating_sub(KEPT);
-    record.said.drain(..surplus);
-    record.said.push(Said { digest, at: now });
+    record.notices.retain(|said| said.digest != digest);
+    let surplus = (record.notices.len() + 1).saturating_sub(KEPT);
+    record.notices.drain(..surplus);
+    record.notices.push(Notice { digest, at: now });
 }
 
 fn of_failure(failure: &Failure) -> String {
@@ -65,7 +65,7 @@ fn of_failure(failure: &Failure) -> String {
 }
 
 /// A time yet to come is that of a clock that was wrong; it keeps nobody silent for longer.
-fn is_recent(said: &Said, now: Timestamp) -> bool {
+fn is_recent(said: &Notice, now: Timestamp) -> bool {
     said.at.duration_until(now).abs() < SILENCE
 }
 
@@ -118,7 +118,7 @@ mod tests {
             retry_after: None,
             last_failure: None,
             attempted_inputs: Vec::new(),
-            said: Vec::new(),
+            notices: Vec::new(),
             revocations: Vec::new(),
             rollback: None,
             deployments: Vec::new(),
@@ -149,7 +149,7 @@ mod tests {
         let mut record = record();
         for (hour, ending, told) in story {
             let before = record.clone();
-            assert_eq!(is_news(&record, &ending, at(hour)), told, "{hour}");
+            assert_eq!(is_new(&record, &ending, at(hour)), told, "{hour}");
             assert_eq!(note(&mut record, &ending, at(hour)), told, "{hour}");
             assert_eq!(record == before, !told, "{hour}");
         }
@@ -159,15 +159,15 @@ mod tests {
     fn what_is_kept_is_bounded_and_a_wrong_clock_silences_nobody() {
         let mut record = record();
         let unchanged = Ending::Unchanged { not_after: None, renewal_time: None };
-        assert!(note(&mut record, &unchanged, at(0)) && record.said.is_empty());
+        assert!(note(&mut record, &unchanged, at(0)) && record.notices.is_empty());
         for number in 0..20 {
             assert!(note(&mut record, &failed(&number.to_string(), 1), at(1000)));
         }
-        assert_eq!(record.said.len(), KEPT);
-        assert!(!is_news(&record, &failed("19", 1), at(1000)));
-        assert!(is_news(&record, &failed("19", 1), at(0)));
+        assert_eq!(record.notices.len(), KEPT);
+        assert!(!is_new(&record, &failed("19", 1), at(1000)));
+        assert!(is_new(&record, &failed("19", 1), at(0)));
         assert!(note(&mut record, &failed("19", 1), at(0)));
-        assert_eq!(record.said.len(), KEPT);
-        assert!(!is_news(&record, &failed("19", 1), at(1)));
+        assert_eq!(record.notices.len(), KEPT);
+        assert!(!is_new(&record, &failed("19", 1), at(1)));
     }
 }

@@ -9,7 +9,7 @@ use super::state::Drive;
 use crate::controller::{Change, Deferral, Record, Step, backoff, challenge, deploy, next_step};
 use crate::engine::ending::{Ending, Issued};
 use crate::engine::goal::Goal;
-use crate::engine::news;
+use crate::engine::notice;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::{Engine, OVERDUE};
 use crate::engine::session::{Session, Task};
@@ -24,7 +24,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
         if !failure.counts() {
             self.park().await;
-            // What the failure says stays with it; the order is gone on with.
+            // What the failure says stays with it; the order is continued.
             record.events.clear();
         }
         self.session.apply(record);
@@ -75,7 +75,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             })
     }
 
-    /// Who keeps the DNS does not let an answer be put out, and waiting mends nothing.
+    /// Who keeps the DNS does not let an answer be put out, and waiting fixes nothing.
     pub(super) fn is_refused_for_good(&self) -> bool {
         let snapshot = &self.session.snapshot;
         let gives_up = |c: &Challenge| {
@@ -144,7 +144,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.session.apply(record);
     }
 
-    /// Leaves the order so that the next run goes on with it.
+    /// Leaves the order so that the next run continues it.
     pub(super) async fn park(&mut self) {
         self.leave_order(challenge::parked).await;
     }
@@ -229,8 +229,8 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
             },
         ) if owed.is_empty() => {
             let ending = deferred(session, until, &why, now);
-            let is_news = news::is_news(&snapshot.record, &ending, now);
-            (!engine.options.unattended || !is_news).then_some(ending)
+            let is_new = notice::is_new(&snapshot.record, &ending, now);
+            (!engine.options.unattended || !is_new).then_some(ending)
         }
         (_, Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_)) => {
             None

@@ -84,10 +84,10 @@
 //! changes there in the same second is lost.
 //!
 //! Requests go to the service's own address, or to the one that `config` names, and trust the
-//! roots of the system. A deed ends after [`LIMIT`], whatever the crate waits for.
+//! roots of the system. A effect ends after [`LIMIT`], whatever the crate waits for.
 
+mod error;
 mod fields;
-mod said;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -99,7 +99,7 @@ use dns_update::{DnsRecord, DnsRecordType, DnsUpdater};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use self::said::Hidden;
+use self::error::Hidden;
 use self::table::ROWS;
 pub(super) use self::table::Row;
 use super::{Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
@@ -125,7 +125,7 @@ struct More {
     client: DnsUpdater,
     hidden: Hidden,
     limit: Duration,
-    /// One deed at a time: most providers read the values at a name and write them back with one
+    /// One effect at a time: most providers read the values at a name and write them back with one
     /// more, and a name and its wildcard have their values at the same name.
     turn: Mutex<()>,
 }
@@ -205,6 +205,6 @@ impl DnsProvider for More {
 /// Of a record, in seconds: no service wants more of its customers but those for which the crate
 /// raises it.
 const TTL: u32 = 600;
-/// How long one deed may take. The crate waits up to a minute, three times, when a service limits
+/// How long one effect may take. The crate waits up to a minute, three times, when a service limits
 /// the rate of requests.
 const LIMIT: Duration = Duration::from_secs(90);

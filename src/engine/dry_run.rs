@@ -18,7 +18,7 @@ use crate::resource::{DeployStep, Rollback};
 
 /// What a run would begin with, and how far that leads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Foreseen {
+pub struct DryRun {
     /// What is known, with a pair to take over as if it were live.
     pub snapshot: Snapshot,
     /// Whether a pair that was there before certctl would be taken over.
@@ -38,12 +38,12 @@ pub struct Foreseen {
 }
 
 /// Looks at a certificate as a run at `now` would, before its first effect.
-pub async fn foresee<S: Store>(
+pub async fn dry_run<S: Store>(
     store: &S,
     task: &Task,
     secrets: &SecretSource,
     now: Timestamp,
-) -> Result<Foreseen, StoreError> {
+) -> Result<DryRun, StoreError> {
     let intervals = Intervals { self_check: SignedDuration::ZERO };
     let mut session = Session::load(store, task, intervals, now).await?;
     let is_known = session.is_known();
@@ -85,5 +85,5 @@ pub async fn foresee<S: Store>(
     };
     let then = session.snapshot;
     deploys.extend(deploy::reload(&then, now).map(|_| DeployStep::Reload));
-    Ok(Foreseen { snapshot, adopts, goes_back, clean_ups, rewrites, deploys, then, step })
+    Ok(DryRun { snapshot, adopts, goes_back, clean_ups, rewrites, deploys, then, step })
 }

@@ -8,7 +8,7 @@ use crate::cli::time;
 
 /// Who reads, and when.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct Style {
     /// The time of telling.
     pub(crate) now: Timestamp,
     /// The reader's zone; `None` for a log.
@@ -17,7 +17,7 @@ pub(crate) struct Look {
     pub(crate) utf8: bool,
 }
 
-impl Look {
+impl Style {
     /// For the reader of this process's stderr.
     pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
         let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();

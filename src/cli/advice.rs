@@ -340,7 +340,7 @@ const ROWS: &[Row] = &[
         "serverInternal",
         Of::Anything,
         Check::Acme,
-        "the CA has trouble of its own",
+        "the CA has error of its own",
         "nothing: the next run tries again; its status page may know more",
     ),
     row(

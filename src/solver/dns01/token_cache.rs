@@ -6,9 +6,9 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 
 /// See the module. Empty at first.
-pub(super) struct Kept<T>(RefCell<Option<(Rc<T>, Timestamp)>>);
+pub(super) struct Cached<T>(RefCell<Option<(Rc<T>, Timestamp)>>);
 
-impl<T> Kept<T> {
+impl<T> Cached<T> {
     /// Nothing yet.
     pub(super) fn nothing() -> Self {
         Self(RefCell::new(None))
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn it_is_kept_until_a_minute_before_its_end() {
-        let kept = Kept::nothing();
+        let kept = Cached::nothing();
         let start = Timestamp::UNIX_EPOCH;
         let later = |seconds| start + SignedDuration::from_secs(seconds);
         assert_eq!(kept.at(start), None);

@@ -385,5 +385,5 @@ fn joker(key: &str, user: &str, password: &str) -> Result<JokerAuth> {
     }
 }
 
-/// How long one request may take; a deed, which is several, has a limit of its own.
+/// How long one request may take; a effect, which is several, has a limit of its own.
 const EACH: Option<Duration> = Some(Duration::from_secs(20));

@@ -43,18 +43,18 @@ impl Level {
 
 /// Something that is said.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Remark {
+pub struct Message {
     /// As people read it; may have several lines.
     pub text: String,
     pub(super) level: Level,
-    message: String,
+    line: String,
     fields: Map<String, Value>,
 }
 
-impl Remark {
+impl Message {
     /// A remark without parts.
     pub fn new(level: Level, text: impl Into<String>, message: impl Display) -> Self {
-        Self { text: text.into(), level, message: message.to_string(), fields: Map::new() }
+        Self { text: text.into(), level, line: message.to_string(), fields: Map::new() }
     }
 
     /// A remark whose text says its level and its message.
@@ -78,7 +78,7 @@ impl Remark {
             Ok(_) | Err(_) => Map::new(),
         };
         let message = diagnostic.headline();
-        Self { text: diagnostic.render(), level, message, fields }
+        Self { text: diagnostic.render(), level, line: message, fields }
     }
 
     /// With a part.
@@ -102,7 +102,7 @@ impl Remark {
         let mut object = self.fields.clone();
         object.insert("timestamp".to_owned(), rfc3339(now).into());
         object.insert("level".to_owned(), self.level.word().into());
-        object.insert("message".to_owned(), self.message.clone().into());
+        object.insert("message".to_owned(), self.line.clone().into());
         Value::Object(object).to_string()
     }
 }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::cli::config::Config;
 
-    fn object(remark: &Remark) -> Value {
+    fn object(remark: &Message) -> Value {
         let now = "2026-11-21T03:12:09.5Z".parse().unwrap();
         let line = remark.json(now);
         assert!(!line.contains('\n'), "{line}");
@@ -165,10 +165,10 @@ mod tests {
             let wanted = json!({
                 "timestamp": "2026-11-21T03:12:09Z", "level": word, "message": said.trim_end(),
             });
-            let remark = Remark::plain(level, said);
+            let remark = Message::plain(level, said);
             assert_eq!((object(&remark), remark.text.as_str()), (wanted, text));
         }
-        let remark = Remark::new(Level::Info, "x", "y").with("n", 3).with_some("none", None::<u8>);
+        let remark = Message::new(Level::Info, "x", "y").with("n", 3).with_some("none", None::<u8>);
         let wanted = json!({
             "timestamp": "2026-11-21T03:12:09Z", "level": "INFO", "message": "y", "n": 3,
         });
