@@ -47,6 +47,7 @@ pub(crate) struct Went {
 
 /// Everything that must be the same however often the runs were killed.
 #[derive(Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "what is compared, fact by fact")]
 pub(crate) struct State {
     pub(crate) live: Option<u32>,
     pub(crate) revision: Option<u32>,

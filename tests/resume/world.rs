@@ -79,7 +79,6 @@ impl World {
 
     async fn do_it(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, EffectError> {
         let name = snapshot.certificate.metadata.key();
-        let records = Records::new(&self.disk);
         match effect {
             Effect::Prepare { solving } => {
                 self.listens.set(*solving || self.listens.get());
@@ -99,20 +98,7 @@ impl World {
                 Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
             }
             Effect::ObtainAccountKey => {
-                let id = account_id(&account::identity(snapshot));
-                let kept = records.account_key(&id).await.unwrap();
-                let gone = |bytes: &Zeroizing<Vec<u8>>| {
-                    let key = pki::key_facts(std::str::from_utf8(bytes).unwrap()).unwrap();
-                    self.ca.borrow().deactivated.contains(&key.public_key.0)
-                };
-                let kept = kept.filter(|bytes| !gone(bytes));
-                let fresh = kept.is_none();
-                let pem = match kept {
-                    Some(bytes) => Zeroizing::new(String::from_utf8(bytes.to_vec()).unwrap()),
-                    None => PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap().to_pkcs8_pem(),
-                };
-                let public_key = pki::key_facts(&pem).unwrap().public_key;
-                Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
+                Ok(self.account_key(&account_id(&account::identity(snapshot))).await)
             }
             Effect::Locate { url } => Ok(Outcome::Located(place(&challenge(snapshot, url)))),
             Effect::Present { url } => {
@@ -166,6 +152,23 @@ impl World {
                 if self.error.lost == Some(number) { Err(lost()) } else { answer }
             }
         }
+    }
+
+    /// The account's key, unless its account was deactivated; else a new one.
+    async fn account_key(&self, id: &str) -> Outcome {
+        let kept = Records::new(&self.disk).account_key(id).await.unwrap();
+        let gone = |bytes: &Zeroizing<Vec<u8>>| {
+            let key = pki::key_facts(std::str::from_utf8(bytes).unwrap()).unwrap();
+            self.ca.borrow().deactivated.contains(&key.public_key.0)
+        };
+        let kept = kept.filter(|bytes| !gone(bytes));
+        let fresh = kept.is_none();
+        let pem = match kept {
+            Some(bytes) => Zeroizing::new(String::from_utf8(bytes.to_vec()).unwrap()),
+            None => PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap().to_pkcs8_pem(),
+        };
+        let public_key = pki::key_facts(&pem).unwrap().public_key;
+        Outcome::AccountKey { pem: Secret(pem), public_key, fresh }
     }
 
     async fn publish(&self, snapshot: &Snapshot, pem: &str, revision: u32) -> LeafFacts {
@@ -269,7 +272,7 @@ impl World {
         let records = Records::new(&self.disk);
         let record = records.certificate(&snapshot.certificate.metadata.key()).await.unwrap();
         let account = records.account(&account_id(&account::identity(snapshot))).await.unwrap();
-        let effect = account.map(|account| account.value.effect);
+        let next_step = account.map(|account| account.value.next_step);
         match effect {
             Effect::Revoke { fingerprint, .. } => {
                 let owed = record.unwrap().value.revocations;

@@ -63,7 +63,7 @@ fn every_provider_opens_with_what_its_row_says_and_shows_no_credential() {
 
 #[test]
 fn the_table_of_the_documentation_is_that_of_the_code() {
-    let text = include_str!("../more.rs");
+    let text = include_str!("../dns_update.rs");
     let documented: Vec<&str> = text.lines().filter(|line| line.starts_with("//! | `")).collect();
     let rows = ROWS.iter().map(|row| {
         let fields = row.fields.iter().map(|field| {
