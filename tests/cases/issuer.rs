@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::input::{Case, keys, noon, text};
 use super::material::key_pem;
 use super::stage::{self, End};
-use super::{manifest, stage::error};
+use super::{manifest, stage::effect_error};
 
 pub(crate) fn solver(case: &Case) -> Value {
     let input = &case.input;

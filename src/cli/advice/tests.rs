@@ -38,7 +38,7 @@ fn each_kind_of_refusal_has_its_cause_and_what_to_do() {
     let mut kinds: Vec<&str> = ROWS.iter().map(|row| row.kind).collect();
     kinds.dedup();
     let text: String = kinds.iter().map(|kind| told(kind)).collect();
-    golden("cause/causes.txt", &text);
+    golden("advice/causes.txt", &text);
 }
 
 #[test]
