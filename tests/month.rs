@@ -222,7 +222,7 @@ fn page(scene: &Scene) -> String {
         zone: TimeZone::UTC,
         color: false,
         format: Format::Text,
-        room: None,
+        width: None,
     };
     status::certificates(&[view], true, &look).unwrap()
 }

@@ -186,6 +186,9 @@ impl<'a, S: Store> Session<'a, S> {
         self.snapshot.account = None;
         if let Some(kept) = self.records().account(&id).await? {
             self.stored.insert(Key::Account(id), kept.revision);
+            if kept.is_outdated {
+                self.outdated.push(Change::Account(Box::new(kept.value.clone())));
+            }
             let is_gone = kept.value.next_step == AccountStep::Deactivated;
             self.snapshot.account = (!is_gone).then_some(kept.value);
         }
@@ -263,7 +266,12 @@ impl<'a, S: Store> Session<'a, S> {
     /// is replaced in one rename: the old one is there until the new one is durable.
     pub(crate) async fn bring_up_to_date(&mut self) -> Result<(), StoreError> {
         for change in std::mem::take(&mut self.outdated) {
-            self.write(change).await?;
+            let is_shared = matches!(change, Change::Account(_));
+            match self.write(change).await {
+                // Another certificate of the same account was first.
+                Err(StoreError::Conflict { .. }) if is_shared => self.load_account().await?,
+                written => written?,
+            }
         }
         Ok(())
     }

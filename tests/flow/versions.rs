@@ -4,6 +4,8 @@ use std::fs;
 
 use certctl::rehearsal::RequestKind;
 
+use serde_json::Value;
+
 use crate::support::{CertificateYaml, World};
 
 const ORDER: &str = "certificates/default/web/orders/1-1.json";
@@ -20,9 +22,27 @@ fn order_of_version(world: &World, version: u32) -> Vec<u8> {
     let path = world.state().path(ORDER);
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.starts_with("{\n  \"version\": 2,"), "{text}");
-    let other = text.replacen("\"version\": 2", &format!("\"version\": {version}"), 1);
+    let other = match version {
+        1 => of_format_1(&text),
+        _ => text.replacen("\"version\": 2", &format!("\"version\": {version}"), 1),
+    };
     world.write(&format!("state/{ORDER}"), &other);
     other.into_bytes()
+}
+
+/// An issued order as format 1 had it: the URLs and the chain beside the next step.
+fn of_format_1(text: &str) -> String {
+    let mut order: Value = serde_json::from_str(text).unwrap();
+    order["version"] = 1.into();
+    let document = order["document"].as_object_mut().unwrap();
+    let mut phase = document.remove("phase").unwrap();
+    let issued = phase["issued"].as_object_mut().unwrap();
+    let mut urls = issued.remove("urls").unwrap();
+    document.append(urls.as_object_mut().unwrap());
+    document.append(issued);
+    document.remove("number");
+    document.insert("deed".to_owned(), "nothing".into());
+    serde_json::to_string_pretty(&order).unwrap()
 }
 
 #[test]

@@ -59,18 +59,29 @@ impl State {
 
     /// The orders of a certificate, oldest first.
     pub(crate) fn orders(&self, name: &str) -> Vec<Order> {
+        self.order_files(name).iter().map(|file| read(file)).collect()
+    }
+
+    fn order_files(&self, name: &str) -> Vec<PathBuf> {
         let folder = self.path(&format!("certificates/default/{name}/orders"));
         let mut files: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
         // A run that is at work, or was killed, may have a temporary file beside them.
         files.retain(|file| !file.file_name().unwrap().as_encoded_bytes().starts_with(b"."));
         files.sort();
-        files.iter().map(|file| read(file)).collect()
+        files
     }
 
-    /// The URLs of those orders at the CA.
+    /// The URLs of those orders at the CA, of format 1 too.
     pub(crate) fn order_urls(&self, name: &str) -> Vec<String> {
-        self.orders(name).iter().filter_map(|order| order.url().map(str::to_owned)).collect()
+        let url = |file: &PathBuf| {
+            let document: serde_json::Value = read(file);
+            match document["url"].as_str() {
+                Some(of_format_1) => Some(of_format_1.to_owned()),
+                None => read::<Order>(file).url().map(str::to_owned),
+            }
+        };
+        self.order_files(name).iter().filter_map(url).collect()
     }
 
     /// The live leaf of a certificate of the default namespace, after a look at whether the key

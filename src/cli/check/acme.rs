@@ -133,7 +133,7 @@ impl Findings {
         let mut lines = vec![("issuer", format!("{} {name}", self.issuer.kind))];
         match &self.directory {
             Ok(_) => lines.push(("directory", server.clone())),
-            Err(why) => lines.push(("directory", format!("{server}\ntrouble: {why}"))),
+            Err(why) => lines.push(("directory", format!("{server}\nerror: {why}"))),
         }
         lines.push(("TLS", self.trust().to_owned()));
         lines.extend(self.clock.map(|(theirs, ours)| ("clock", clock_line(theirs, ours))));

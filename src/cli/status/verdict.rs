@@ -22,7 +22,7 @@ use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
 use crate::engine::Evidence;
-use crate::resource::{ConditionType, Order, Revocation};
+use crate::resource::{Cause, ConditionType, Order, Revocation};
 use crate::workspace::view::{CertificateView, Mistake};
 
 /// The word.
@@ -268,7 +268,10 @@ fn failed_order(view: &CertificateView) -> Option<&Order> {
 /// The kind of the CA's problem that the last attempt failed by, such as `dns`.
 pub(super) fn problem_kind(view: &CertificateView) -> Option<&str> {
     let cause = &view.record.as_ref()?.last_failure.as_ref()?.cause;
-    let of_order = || failed_order(view).and_then(problem_of);
+    // A failure of format 1 is a sentence: its order knows more.
+    let is_sentence = matches!(cause, Cause::Recorded { .. });
+    let last = || view.order().filter(|order| is_sentence && order.failure_time().is_some());
+    let of_order = || failed_order(view).or_else(last).and_then(problem_of);
     let problem = cause.problem().or_else(of_order)?;
     Some(problem.short_kind()).filter(|kind| !kind.is_empty())
 }
