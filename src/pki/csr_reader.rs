@@ -22,15 +22,12 @@ pub enum ReadError {
     /// The text is not PEM.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The block is no request.
+    /// The block is not a request.
     #[error("certificate request is damaged: {reason}")]
-    Damaged {
-        /// What is wrong with it.
-        reason: String,
-    },
+    Damaged { reason: String },
 }
 
-/// What is known of a request.
+/// The facts of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsrFacts {
     /// Digest of the public key it asks to certify.

@@ -1,6 +1,6 @@
-//! A certificate for people: every field that `inspect` shows.
+//! A certificate for display: every field that `inspect` shows.
 //!
-//! Contract: read from the DER alone; the words for algorithms and usages are those of cmctl.
+//! Contract: read from the DER alone; algorithms and usages are named as in cmctl.
 
 use std::net::IpAddr;
 

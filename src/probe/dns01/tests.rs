@@ -27,7 +27,7 @@ struct Scenario {
     /// `None` when it passes; `PORT` stands for the port of all, `DOH` for the URL.
     reason: Option<String>,
     warnings: Vec<String>,
-    /// Who was asked for the TXT record: the last part of the address, and how.
+    /// The servers queried for the TXT record: the last part of the address, and the protocol.
     asked: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ fn has(values: &[&str]) -> (Manner, Vec<String>) {
     (Manner::Honest, values.iter().map(line).collect())
 }
 
-/// The same, in another manner.
+/// The same, with another behavior.
 fn but(manner: Manner) -> (Manner, Vec<String>) {
     (manner, has(&[VALUE]).1)
 }
@@ -119,7 +119,7 @@ impl Scenario {
         .unwrap()
     }
 
-    /// What is not as it should be, if anything.
+    /// The mismatch, if any.
     async fn run(&self) -> Option<String> {
         let mut lab = self.lab().await;
         let mut request = Dns01Request::new(self.domain, VALUE);

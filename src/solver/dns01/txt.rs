@@ -25,7 +25,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_cannot_lead_to_another_path() {
+    fn an_id_cannot_reach_another_path() {
         let long = "a".repeat(101);
         let cases =
             [("023e-1_f", true), ("", false), ("../x", false), ("a?b", false), (&long, false)];

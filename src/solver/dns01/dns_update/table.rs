@@ -1,4 +1,5 @@
-//! The providers, a row each: what `config` holds, and how the crate makes a client of it.
+//! The providers, one row each: the fields of `config`, and how to create the crate's client from
+//! them.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub(in crate::solver::dns01) struct Row {
     pub(super) name: &'static str,
     /// What its `config` may hold.
     pub(super) fields: &'static [Field],
-    /// Makes the client of the values of all fields, in their order; one that is absent is empty.
+    /// Creates the client from the values of all fields, in their order; an absent one is empty.
     pub(super) make: fn(&[&str]) -> Result<DnsUpdater>,
 }
 
@@ -385,5 +386,5 @@ fn joker(key: &str, user: &str, password: &str) -> Result<JokerAuth> {
     }
 }
 
-/// How long one request may take; a effect, which is several, has a limit of its own.
+/// How long one request may take; an operation of several requests has its own limit.
 const EACH: Option<Duration> = Some(Duration::from_secs(20));
