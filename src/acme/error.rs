@@ -39,7 +39,7 @@ pub enum AcmeError {
     /// The CA's TLS certificate is not trusted: no request was sent.
     #[error("{}: the server's certificate is not trusted: {}", escape(url), escape(message))]
     Untrusted {
-        /// The URL that was to be asked.
+        /// The URL of the request.
         url: String,
         /// What is wrong with the certificate.
         message: String,

@@ -92,7 +92,7 @@ impl AccountKey {
     /// Reads the first private key in `pem`: PKCS#8, PKCS#1 or SEC 1.
     ///
     /// # Errors
-    /// `UnsupportedAccountKey` for a key of a kind or size that few CAs take, `AccountKey` for
+    /// `UnsupportedAccountKey` for a key of a kind or size that few CAs accept, `AccountKey` for
     /// anything else.
     pub fn from_pem(pem: &str) -> Result<Self, AcmeError> {
         Self::new(PrivateKey::from_pem(pem).map_err(|error| refused(&error))?)

@@ -75,7 +75,7 @@ fn bundle(pem: &str) -> Result<RootCertStore, AcmeError> {
 fn system() -> Result<RootCertStore, AcmeError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Systems carry odd certificates; an unreadable one must not block the others.
+    // System trust stores may contain invalid certificates; one must not block the others.
     let (usable, _unusable) = roots.add_parsable_certificates(found.certs);
     if usable == 0 {
         let causes: Vec<String> = found.errors.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Signing requests read back, for tests.
+//! Decodes signing requests, for tests.
 
 use std::net::IpAddr;
 
@@ -30,7 +30,7 @@ pub enum ReadError {
 /// The facts of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsrFacts {
-    /// Digest of the public key it asks to certify.
+    /// Digest of the public key to certify.
     pub public_key: PublicKeyDigest,
     /// Subject CN, empty when there is none.
     pub common_name: String,

@@ -182,7 +182,7 @@ pub fn key_facts(pem: &str) -> Result<KeyFacts, KeyError> {
     PrivateKey::from_pem(pem).map(|key| key.facts)
 }
 
-/// The digest that stands for a public key, over the DER of its `SubjectPublicKeyInfo`.
+/// The digest that identifies a public key, over the DER of its `SubjectPublicKeyInfo`.
 pub(super) fn public_key_digest(spki: &[u8]) -> PublicKeyDigest {
     PublicKeyDigest(hex(digest::digest(&digest::SHA256, spki).as_ref()))
 }

@@ -80,7 +80,7 @@ pub(super) fn check_dates(
     }
 }
 
-/// The word for a CRLReason (RFC 5280 section 5.3.1); none for "unspecified".
+/// The name of a CRLReason (RFC 5280 section 5.3.1); none for "unspecified".
 pub(super) fn reason_word(code: u8) -> Option<&'static str> {
     let word = REASONS.iter().find(|(known, _)| *known == code);
     word.map(|(_, word)| *word)

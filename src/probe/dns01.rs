@@ -4,8 +4,8 @@
 //! | a name server | effect |
 //! | --- | --- |
 //! | has the value, maybe among others | right |
-//! | has not, or says that there is no such name | blocks: not yet propagated |
-//! | says an error code, or knows nothing of the zone | blocks |
+//! | lacks the value, or answers NXDOMAIN | blocks: not yet propagated |
+//! | answers an error code, or does not serve the zone | blocks |
 //! | does not answer from any of its addresses | blocks |
 //! | is in an address family that this host lacks, or has no address | is skipped with a warning |
 //!
@@ -166,7 +166,7 @@ async fn plan(
     if let Aliases { is_wildcard: true, chain } = &aliases {
         let target = chain.first().map_or("", String::as_str);
         report.notes.push(format!(
-            "the CNAME to {target} comes from *.{}: it ends to count when the value is written",
+            "the CNAME to {target} comes from *.{}: it no longer applies once the value is written",
             report.domain
         ));
     }

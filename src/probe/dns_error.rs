@@ -26,7 +26,7 @@ pub enum DnsError {
     #[error("{name} does not exist (NXDOMAIN from {server})")]
     NxDomain { name: String, server: SocketAddr },
     /// The name exists, without an address.
-    #[error("{name} has neither an A nor an AAAA record (says {server})")]
+    #[error("{name} has neither an A nor an AAAA record (according to {server})")]
     NoAddress { name: String, server: SocketAddr },
     /// No server gave an answer.
     #[error("cannot look up {name}: {}", list(faults))]
@@ -104,7 +104,7 @@ impl fmt::Display for ServerFault {
         let Self { server, record, fault } = self;
         match fault {
             Fault::Timeout => write!(f, "{server} did not answer in time ({record})"),
-            Fault::Code(code) => write!(f, "{server} said {code} ({record})"),
+            Fault::Code(code) => write!(f, "{server} answered {code} ({record})"),
             Fault::NoRoute(why) | Fault::Unusable(why) => write!(f, "{server}: {why} ({record})"),
         }
     }
@@ -113,7 +113,7 @@ impl fmt::Display for ServerFault {
 /// The kinds of failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing came within the timeout.
+    /// No answer within the timeout.
     Timeout,
     /// An error code such as SERVFAIL or REFUSED.
     Code(String),

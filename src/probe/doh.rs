@@ -83,7 +83,7 @@ async fn client(resolver: &Resolver, url: &Url) -> Result<reqwest::Client, Strin
 fn tls() -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
-    // Systems carry odd certificates; an unreadable one must not block the others.
+    // System trust stores may contain invalid certificates; one must not block the others.
     let (_usable, _unusable) = roots.add_parsable_certificates(found.certs);
     let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()

@@ -25,7 +25,7 @@ use crate::resource::{
 pub struct CheckOptions {
     /// The port of the first request. A real CA uses 80; test CAs differ.
     pub port: u16,
-    /// How long one address may take, redirects included.
+    /// The timeout of one address, redirects included.
     pub timeout: Duration,
 }
 

@@ -74,7 +74,7 @@ impl Lab {
     }
 
     /// Answers over HTTP too, with the records of the server at this address and this status;
-    /// gives the URL.
+    /// returns the URL.
     pub(crate) async fn serve_http(&mut self, ip: &str, status: u16) -> String {
         let ip: IpAddr = ip.parse().unwrap();
         let host = self.hosts.iter().find(|host| host.ip == ip).unwrap().clone();

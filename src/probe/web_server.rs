@@ -18,7 +18,7 @@ pub(crate) struct WebServer {
 type Say = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl WebServer {
-    /// Listens on `address`, or says that it cannot.
+    /// Listens on `address`, or returns the error.
     pub(crate) async fn on(
         address: SocketAddr,
         say: impl Fn(&str) -> Option<String> + Send + Sync + 'static,

@@ -192,7 +192,7 @@ impl Fake {
         })
     }
 
-    /// A nonce that will be taken once.
+    /// A nonce that is accepted once.
     pub(super) fn new_nonce(&self) -> String {
         let nonce = format!("nonce-{}", self.given.fetch_add(1, Ordering::SeqCst));
         self.nonces.lock().unwrap().insert(nonce.clone());

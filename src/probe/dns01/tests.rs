@@ -24,7 +24,7 @@ struct Scenario {
     /// The status of a server for DNS over HTTPS, which has the records of the resolver.
     https: Option<u16>,
     ask: fn(&mut Dns01Request),
-    /// `None` when it passes; `PORT` stands for the port of all, `DOH` for the URL.
+    /// `None` when it passes; `PORT` is the port of all, `DOH` the URL.
     reason: Option<String>,
     warnings: Vec<String>,
     /// The servers queried for the TXT record: the last part of the address, and the protocol.

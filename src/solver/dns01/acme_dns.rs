@@ -147,7 +147,7 @@ impl AcmeDns {
     }
 }
 
-/// In cert-manager's words.
+/// cert-manager's message.
 fn missing(domain: &str) -> ProviderError {
     ProviderError::Credential {
         provider: NAME,

@@ -300,7 +300,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const TRIES: u32 = 3;
-/// Shorter ones are parts of other words.
+/// Shorter ones may be parts of ordinary words.
 const SHORTEST_HIDDEN: usize = 6;
 const MAX_BODY: usize = 4 << 20;
 

@@ -158,7 +158,7 @@ impl DigitalOcean {
     }
 }
 
-/// A name as it stands in its zone.
+/// A name relative to its zone.
 fn relative<'a>(name: &'a str, zone: &str) -> &'a str {
     match name.strip_suffix(zone) {
         Some("") => "@",

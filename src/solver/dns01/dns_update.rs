@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A field that ends in `SecretRef` names a Secret and a key in it, as everywhere in cert-manager;
-//! a credential never stands in a manifest. Fields in parentheses may be left out.
+//! a manifest never contains a credential. Fields in parentheses are optional.
 //!
 //! | `solverName` | `config` |
 //! | --- | --- |
@@ -204,6 +204,6 @@ impl DnsProvider for More {
 
 /// TTL in seconds: no service requires more, except those for which the crate raises it.
 const TTL: u32 = 600;
-/// How long one operation may take. The crate waits up to a minute, three times, when a service
+/// The time limit of one operation. The crate waits up to a minute, three times, when a service
 /// limits the rate of requests.
 const LIMIT: Duration = Duration::from_secs(90);

@@ -1,6 +1,6 @@
 //! A solver that is a program of the operator's, in `solvers.d`.
 //!
-//! A manifest names it and nothing more. With `groupName: certctl.io`, `solverName: exec` its
+//! A manifest only names it. With `groupName: certctl.io`, `solverName: exec` its
 //! `config` is `command`, a file in `solvers.d/certctl.io` or `solvers.d`; `mode`; and `config`,
 //! for the program. Any other pair is the program `solvers.d/<groupName>/<solverName>`, which gets
 //! the webhook's `config`, so that a manifest for a cluster works unchanged.
@@ -10,7 +10,7 @@
 //! | `payload` (the default) | `present` or `cleanup` | cert-manager's ChallengePayload, JSON |
 //! | `lego` | `present` or `cleanup`, the name with a trailing dot, the value | nothing |
 //!
-//! lego's RAW mode is not there: it wants the challenge's token. In both modes the environment is
+//! lego's RAW mode is not supported: it needs the challenge's token. In both modes the environment is
 //! `PATH`, `HOME`, `LANG`, `TZ` and `CERTCTL_ACTION`, `CERTCTL_DOMAIN`, `CERTCTL_FQDN` and
 //! `CERTCTL_ZONE` (with a trailing dot), `CERTCTL_VALUE`; the working directory is that of the
 //! program. Exit code 0 is success; otherwise the last line of standard error is the reason. Exit

@@ -36,7 +36,7 @@ pub(super) fn open(settings: &Rfc2136, context: &Context<'_>) -> Opened {
     Ok(Box::new(Updates::open(settings, context)?))
 }
 
-/// A server that takes updates.
+/// A server that receives updates.
 struct Updates {
     server: Server,
     key: Option<Key>,

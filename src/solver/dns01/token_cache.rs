@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// See the module. Empty at first.
+/// A cached credential.
 pub(super) struct Cached<T>(RefCell<Option<(Rc<T>, Timestamp)>>);
 
 impl<T> Cached<T> {
-    /// Nothing yet.
+    /// An empty cache.
     pub(super) fn nothing() -> Self {
         Self(RefCell::new(None))
     }

@@ -100,8 +100,8 @@ fn faults() -> Vec<Scenario> {
             .asks(&["11 udp"]),
         Scenario {
             resolver: (Manner::Code(ResponseCode::ServFail), vec![]),
-            ..scenario("the resolver says SERVFAIL", vec![good()])
-                .fails(&format!("cannot look up {NAME}: 127.0.0.1:PORT said SERVFAIL (CNAME)"))
+            ..scenario("the resolver answers SERVFAIL", vec![good()])
+                .fails(&format!("cannot look up {NAME}: 127.0.0.1:PORT answered SERVFAIL (CNAME)"))
                 .asks(&[])
         },
     ]
@@ -114,7 +114,7 @@ fn families() -> Vec<Scenario> {
                 127.0.0.1:PORT)";
     let first_gone = gone.replace("ns2", "ns1");
     let looked_up = "NS ns2.example.net did not answer: cannot look up ns2.example.net: \
-                     127.0.0.1:PORT said SERVFAIL (A), 127.0.0.1:PORT said SERVFAIL (AAAA) (1 of \
+                     127.0.0.1:PORT answered SERVFAIL (A), 127.0.0.1:PORT answered SERVFAIL (AAAA) (1 of \
                      2 name servers)";
     vec![
         scenario("over IPv6", two()).common(&[IPV6_ONLY]).asks(&["11 udp", "::1 udp"]),
@@ -194,8 +194,8 @@ fn aliases() -> Vec<Scenario> {
         Scenario {
             resolver: (Manner::Recursive, vec!["*.example.com CNAME target.other.test".into()]),
             ..scenario("a CNAME of the wildcard", vec![good()]).common(&["other.test SOA"]).warns(
-                &["the CNAME to target.other.test comes from *.example.com: it ends to count \
-                     when the value is written"],
+                &["the CNAME to target.other.test comes from *.example.com: it no longer applies \
+                     once the value is written"],
             )
         },
         Scenario {

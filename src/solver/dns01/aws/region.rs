@@ -1,6 +1,6 @@
-//! Regions, and the hosts that belong to them.
+//! Regions and their hosts.
 
-/// A region's name, fit to stand in a host's name.
+/// A region's name, valid as part of a host name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Region(String);
 

@@ -9,7 +9,7 @@ use quick_xml::events::Event;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Element {
     pub(in super::super) name: String,
-    /// The text that stands directly in it, without the white space around it.
+    /// Its own text, without surrounding white space.
     pub(in super::super) text: String,
     /// What is in it.
     pub(in super::super) children: Vec<Element>,
@@ -92,7 +92,7 @@ impl Element {
     }
 }
 
-/// The text as it stands in an element.
+/// Escapes a text for an element.
 pub(in super::super) fn escaped(text: &str) -> String {
     escape(text).into_owned()
 }

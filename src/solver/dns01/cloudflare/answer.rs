@@ -36,7 +36,7 @@ pub(super) enum Answer<T> {
     No(No),
 }
 
-/// What was asked for.
+/// The requested data.
 pub(super) struct Found<T> {
     pub(super) result: T,
     /// How many pages the list has.

@@ -20,15 +20,15 @@ pub(super) struct Field {
 pub(super) enum Kind {
     /// A reference to an entry of a Secret that is one line.
     Secret,
-    /// The same, or nothing.
+    /// The same, optional.
     SecretIfAny,
     /// A reference to an entry of a Secret that is a file: PEM or JSON.
     Document,
     /// A text or number that is no secret.
     Text,
-    /// The same, or nothing.
+    /// The same, optional.
     TextIfAny,
-    /// `true`, `false`, or nothing.
+    /// `true` or `false`, optional.
     Flag,
 }
 

@@ -39,21 +39,21 @@ macro_rules! row {
     };
 }
 
-/// A client that takes one token.
+/// A client with one token.
 macro_rules! token {
     ($name:literal, $new:ident) => {
         row!($name, [Secret token "apiTokenSecretRef"], DnsUpdater::$new(token, EACH))
     };
 }
 
-/// A client that takes one key.
+/// A client with one key.
 macro_rules! key {
     ($name:literal, $new:ident) => {
         row!($name, [Secret key "apiKeySecretRef"], DnsUpdater::$new(key, EACH))
     };
 }
 
-/// A client that takes a key and a secret.
+/// A client with a key and a secret.
 macro_rules! key_and_secret {
     ($name:literal, $new:ident) => {
         row!(
@@ -64,7 +64,7 @@ macro_rules! key_and_secret {
     };
 }
 
-/// A client that takes the keys of a cloud's user.
+/// A client with the keys of a cloud user.
 macro_rules! access_keys {
     ($name:literal, $new:ident) => {
         row!(
@@ -75,7 +75,7 @@ macro_rules! access_keys {
     };
 }
 
-/// A client that takes a user's name and something secret.
+/// A client with a user name and a secret.
 macro_rules! user_and {
     ($field:literal, $name:literal, $new:ident) => {
         row!(

@@ -16,7 +16,7 @@ fn opened(name: &str, config: &Value) -> Result<More, ProviderError> {
     in_context(&secrets, &[], |context| More::new(row(name).unwrap(), Some(config), context))
 }
 
-/// A key that Oracle Cloud would take.
+/// A key that Oracle Cloud would accept.
 fn pem() -> String {
     static KEY: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
         rcgen::KeyPair::generate_for(&rcgen::PKCS_RSA_SHA256).unwrap().serialize_pem()

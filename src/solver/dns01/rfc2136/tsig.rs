@@ -32,7 +32,7 @@ impl Algorithm {
         ALGORITHMS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(word)).map(|(_, it, _)| *it)
     }
 
-    /// As it stands in messages, in lower case and without a trailing dot.
+    /// As in messages, in lower case and without a trailing dot.
     pub(super) fn name(self) -> &'static str {
         ALGORITHMS.iter().find(|(_, it, _)| *it == self).map_or("", |(.., name)| name)
     }

@@ -1,7 +1,7 @@
 //! A webhook over HTTP: cert-manager's ChallengePayload, posted to a URL.
 //!
 //! `config`: `url`; `caBundle` (base64 of PEM); `headers`, from a header's name to the `name` and
-//! `key` of a Secret's entry that is its value; `timeout` (30s unless said); `config`, which goes
+//! `key` of a Secret's entry that is its value; `timeout` (default 30s); `config`, which goes
 //! with every request. The answer is a ChallengePayload with a `response`; a success without a body
 //! is one too.
 
