@@ -219,7 +219,7 @@ async fn a_name_that_does_not_exist_yet_passes_as_soon_as_it_does() {
 }
 
 #[tokio::test]
-async fn the_table_shows_what_each_server_said() {
+async fn the_table_shows_the_answer_of_each_server() {
     let alias = "_acme-challenge.example.com CNAME target.example.com";
     let target = |values: &[&str]| {
         let line = |value: &&str| format!("target.example.com TXT {value}");

@@ -239,7 +239,7 @@ async fn a_wrong_answer_behind_a_redirect_names_who_gave_it() {
 }
 
 #[tokio::test]
-async fn a_name_without_addresses_fails_with_what_the_server_said() {
+async fn a_name_without_addresses_fails_with_the_answer_of_the_server() {
     let (server, resolver) = resolver(&[]).await;
     let name = Identifier::Dns("gone.example.com".parse().unwrap());
     let token: Token = "tok".parse().unwrap();
@@ -254,7 +254,7 @@ async fn a_name_without_addresses_fails_with_what_the_server_said() {
 }
 
 #[tokio::test]
-async fn an_address_is_asked_by_its_literal() {
+async fn an_address_is_requested_by_its_literal() {
     let asked = Arc::new(Mutex::new(String::new()));
     let seen = Arc::clone(&asked);
     let address = "[::1]:0".parse().unwrap();

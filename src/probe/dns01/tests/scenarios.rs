@@ -114,7 +114,8 @@ fn families() -> Vec<Scenario> {
                 127.0.0.1:PORT)";
     let first_gone = gone.replace("ns2", "ns1");
     let looked_up = "NS ns2.example.net did not answer: cannot look up ns2.example.net: \
-                     127.0.0.1:PORT answered SERVFAIL (A), 127.0.0.1:PORT answered SERVFAIL (AAAA) (1 of \
+                     127.0.0.1:PORT answered SERVFAIL (A), 127.0.0.1:PORT answered SERVFAIL \
+                     (AAAA) (1 of \
                      2 name servers)";
     vec![
         scenario("over IPv6", two()).common(&[IPV6_ONLY]).asks(&["11 udp", "::1 udp"]),

@@ -99,7 +99,7 @@ async fn the_two_newest_values_are_served_and_nothing_is_removed() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_said_without_the_account() {
+async fn errors_are_reported_without_the_account() {
     let forbidden = "{} refuses the credentials: forbidden; username and password must be those of \
                      the account for example.com, and its allowfrom must hold this machine";
     let cases: [(u16, &str, &str); 9] = [

@@ -184,7 +184,7 @@ async fn what_others_write_stays() {
 }
 
 #[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
+async fn each_error_has_advice_and_no_credential() {
     let cases: [(Says, &str); 9] = [
         (
             |_| problem(401, "Not authorized", "Invalid timestamp"),

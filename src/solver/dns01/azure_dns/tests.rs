@@ -297,7 +297,7 @@ fn failures() -> [(Says, Says, String); 11] {
 }
 
 #[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
+async fn each_error_has_advice_and_no_credential() {
     for (token, service, expected) in failures() {
         let fake = Fake::start(move |asked| match asked.path() {
             "/tenant-1/oauth2/v2.0/token" => token(asked),

@@ -237,7 +237,7 @@ async fn what_others_write_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn zones_that_cannot_be_chosen_are_said() {
+async fn ambiguous_and_missing_zones_are_reported() {
     let private = "{} has no zone for _acme-challenge.www.example.com: project my:project has no \
                    public zone for it, only private ones (inside)";
     let several = "cloudDNS: project my:project has several public zones for example.com (one, \
@@ -262,7 +262,7 @@ async fn zones_that_cannot_be_chosen_are_said() {
 }
 
 #[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
+async fn each_error_has_advice_and_no_credential() {
     let good = |_: &Asked| {
         Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": 3599 }))
     };

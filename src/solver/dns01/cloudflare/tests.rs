@@ -221,7 +221,7 @@ async fn of_zones_with_one_name_the_active_one_is_meant() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_said_without_the_token() {
+async fn errors_are_reported_without_the_token() {
     for (end, status, body, expected) in refusals() {
         let (world, fake, cloudflare) = start(example()).await;
         world.lock().unwrap().instead = Some((end, status, body));

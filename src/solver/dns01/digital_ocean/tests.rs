@@ -178,7 +178,7 @@ async fn the_domain_of_the_account_is_found_from_the_name_up() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_said_without_the_token() {
+async fn errors_are_reported_without_the_token() {
     let endless = r#"{"domain_records":[],"links":{"pages":{"next":"x"}}}"#;
     let scopes = "; the token must not be expired and needs the scopes domain:read, domain:create \
                   and domain:delete";
@@ -276,7 +276,7 @@ async fn a_check_reads_the_domain_and_writes_nothing() {
 }
 
 #[test]
-fn a_token_that_is_not_there_is_said() {
+fn a_missing_token_is_reported() {
     let cases = [
         ("good", None),
         ("none", Some("digitalocean: tokenSecretRef: secret default/none has no `k`")),

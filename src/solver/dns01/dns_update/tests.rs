@@ -50,7 +50,7 @@ fn config_of(row: &Row, all: bool) -> Value {
 }
 
 #[test]
-fn every_provider_opens_with_what_its_row_says_and_shows_no_credential() {
+fn every_provider_opens_with_the_fields_of_its_row_and_shows_no_credential() {
     for row in ROWS {
         for all in [true, false] {
             let more = opened(row.name, &config_of(row, all));

@@ -183,7 +183,7 @@ fn folder_of_cases(script: &str) -> TempDir {
 }
 
 #[tokio::test]
-async fn why_a_program_failed_is_said_in_its_own_words() {
+async fn an_error_quotes_the_output_of_the_program() {
     let long = format!("echo {} >&2; exit 1", "x".repeat(400));
     let flood = "yes first | head -c 1000000 >&2; echo >&2; echo last >&2
         yes out | head -c 1000000; exit 4";

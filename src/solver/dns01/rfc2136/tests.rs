@@ -259,7 +259,7 @@ async fn a_lost_request_is_sent_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn tcp_is_used_where_udp_is_too_small_and_where_the_manifest_says_so() {
+async fn tcp_is_used_where_udp_is_too_small_or_the_manifest_requires_it() {
     let transports = |server: &Responder| -> Vec<bool> {
         server.asked().iter().map(|asked| asked.tcp).collect()
     };
@@ -368,7 +368,7 @@ async fn checked(code: ResponseCode, holds: &'static str, authoritative: bool) -
 }
 
 #[tokio::test]
-async fn a_check_says_what_the_server_is_to_the_zone() {
+async fn a_check_reports_whether_the_server_serves_the_zone() {
     let cases = [
         (
             (ResponseCode::NoError, "example.test", true),

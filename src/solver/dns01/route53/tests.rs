@@ -247,7 +247,7 @@ async fn values_come_and_go_one_by_one() {
 }
 
 #[tokio::test]
-async fn zones_that_cannot_be_chosen_are_said() {
+async fn ambiguous_and_missing_zones_are_reported() {
     let cases = [
         (
             vec![("Z1", "example.com.", true)],

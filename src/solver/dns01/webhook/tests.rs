@@ -135,7 +135,7 @@ async fn the_request_is_cert_manager_s_payload() {
 }
 
 #[tokio::test]
-async fn an_answer_says_whether_it_worked() {
+async fn the_answer_determines_success() {
     let cases = [
         (200, String::new(), None),
         (204, String::new(), None),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
+async fn each_error_has_advice_and_no_credential() {
     let name = "_acme-challenge.www.example.com";
     let cases: [(Says, String); 11] = [
         (
