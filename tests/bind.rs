@@ -82,8 +82,8 @@ fn what_bind_says_of_a_signature_is_said() {
             Settings { secret: "d3Jvbmc=", ..fine },
             "example.test",
             format!(
-                "{at} refuses the credentials: BADSIG: its secret for the key {key} is another \
-                 one; asked about {place}"
+                "{at} refuses the credentials: BADSIG: wrong TSIG secret for the key {key}; \
+                 record {place}"
             ),
         ),
         (
@@ -91,7 +91,7 @@ fn what_bind_says_of_a_signature_is_said() {
             "example.test",
             format!(
                 "{at} refuses the credentials: BADKEY: it has no key `nobody` (hmac-sha256); \
-                 asked about {place}"
+                 record {place}"
             ),
         ),
         (
@@ -99,7 +99,7 @@ fn what_bind_says_of_a_signature_is_said() {
             "example.test",
             format!(
                 "{at} refuses the credentials: BADKEY: it has no key `certctl-hmacsha256.test` \
-                 (hmac-sha512); asked about {place}"
+                 (hmac-sha512); record {place}"
             ),
         ),
         (
@@ -107,7 +107,7 @@ fn what_bind_says_of_a_signature_is_said() {
             "example.test",
             format!(
                 "{at} answered BADTIME: its clock is 1000 s ahead of this machine's, and \
-                 signatures hold for 300 s; asked about {place}"
+                 signatures hold for 300 s; record {place}"
             ),
         ),
         (
@@ -115,7 +115,7 @@ fn what_bind_says_of_a_signature_is_said() {
             "example.test",
             format!(
                 "{at} answered BADTIME: its clock is 1000 s behind this machine's, and \
-                 signatures hold for 300 s; asked about {place}"
+                 signatures hold for 300 s; record {place}"
             ),
         ),
     ];
@@ -148,14 +148,14 @@ fn what_bind_does_not_let_happen_is_said() {
             fine,
             "alias.test",
             format!(
-                "{at} answered REFUSED: it lets nobody with the key {key} change {NAME} in the \
+                "{at} answered REFUSED: the key {key} may not change {NAME} in the \
                  zone alias.test"
             ),
         ),
         (
             Settings { key: "", ..fine },
             "example.test",
-            format!("{at} answered REFUSED: it lets nobody without a key change {place}"),
+            format!("{at} answered REFUSED: requests without a key may not change {place}"),
         ),
     ];
     refused(&bind, &cases);
@@ -207,8 +207,8 @@ fn a_check_tells_an_authoritative_server_that_knows_the_key() {
     assert_eq!(
         check(Settings { secret: "d3Jvbmc=", ..known }, "example.test"),
         format!(
-            "{at} refuses the credentials: BADSIG: its secret for the key \
-             `certctl-hmacmd5.test` (hmac-md5.sig-alg.reg.int) is another one; asked about \
+            "{at} refuses the credentials: BADSIG: wrong TSIG secret for the key \
+             `certctl-hmacmd5.test` (hmac-md5.sig-alg.reg.int); record \
              _acme-challenge.example.test in the zone example.test"
         )
     );

@@ -13,26 +13,25 @@ use super::key::AccountKey;
 /// An account as the CA described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountAnswer {
-    /// Its URL.
     pub url: String,
     /// Whether it can be used.
     pub status: AccountStatus,
-    /// Its contacts, as URIs; empty also when the CA does not tell.
+    /// Its contacts, as URIs; empty also when the CA omits them.
     pub contacts: Vec<String>,
-    /// Whether this request made it (status 201).
+    /// Whether this request created it (status 201).
     pub created: bool,
 }
 
 /// The status of an account (RFC 8555 section 7.1.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountStatus {
-    /// It can be used. Also when the CA does not tell.
+    /// It can be used. The default when the CA omits the status.
     Valid,
-    /// Given up by its owner.
+    /// Deactivated by its owner.
     Deactivated,
-    /// Taken back by the CA.
+    /// Revoked by the CA.
     Revoked,
-    /// A word this version does not know.
+    /// A status that this version does not know.
     Other(String),
 }
 
@@ -48,7 +47,7 @@ impl AccountStatus {
 }
 
 impl Client {
-    /// The account of `key`, if the CA has one (`onlyReturnExisting`); it is never made here.
+    /// The account of `key`, if the CA has one (`onlyReturnExisting`); never creates one.
     pub async fn find_account(&self, key: &AccountKey) -> Result<Option<AccountAnswer>, AcmeError> {
         let payload = json!({"onlyReturnExisting": true});
         let signer = Signer::Key(key.signing());
@@ -65,9 +64,9 @@ impl Client {
         }
     }
 
-    /// Makes an account for `key`, agreeing to the CA's terms; the CA returns the one it has when
-    /// there is one already. `contacts` are URIs such as `mailto:ops@example.com`. The key must be
-    /// on disk before: when the answer is lost, [`Client::find_account`] finds what was made.
+    /// Creates an account for `key`, agreeing to the CA's terms; the CA returns the existing one,
+    /// if any. `contacts` are URIs such as `mailto:ops@example.com`. The key must be stored before:
+    /// when the answer is lost, [`Client::find_account`] finds the account.
     pub async fn register(
         &self,
         key: &AccountKey,
@@ -100,7 +99,7 @@ impl Client {
         read(&answer, Some(account_url))
     }
 
-    /// Gives an account up for good (RFC 8555 section 7.3.6).
+    /// Deactivates an account permanently (RFC 8555 section 7.3.6).
     pub async fn deactivate(
         &self,
         key: &AccountKey,

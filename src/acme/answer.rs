@@ -1,4 +1,4 @@
-//! Answer: what came back for one request, before it means anything.
+//! Answer: the HTTP answer to one request, before it is interpreted.
 
 use bytes::Bytes;
 use http::header::{DATE, HeaderMap, LINK, LOCATION, RETRY_AFTER};
@@ -11,24 +11,20 @@ use super::{link, problem, retry_after};
 /// One answer of the CA.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// The URL asked.
     pub(super) url: String,
-    /// The HTTP status.
     pub(super) status: u16,
-    /// The Location header, as it came.
+    /// The Location header, verbatim.
     pub(super) location: Option<String>,
-    /// The targets of `Link: …; rel="alternate"`, as they came.
+    /// The targets of `Link: …; rel="alternate"`, verbatim.
     pub(super) alternates: Vec<String>,
-    /// The Retry-After header.
     pub(super) retry_after: Option<SignedDuration>,
     /// The Replay-Nonce header, when it holds a nonce (RFC 8555 section 6.5.1).
     pub(super) nonce: Option<String>,
-    /// The whole body.
     pub(super) body: Bytes,
 }
 
 impl Answer {
-    /// Notes everything that is ever looked at.
+    /// Extracts all headers that the client uses.
     pub(super) fn new(url: &str, status: u16, headers: &HeaderMap, body: Bytes) -> Self {
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
         Self {
@@ -51,12 +47,12 @@ impl Answer {
         }
     }
 
-    /// Whether the CA did what was asked.
+    /// Whether the request succeeded.
     pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// The answer itself when it is a success, else the problem it holds, else what is known.
+    /// The answer itself when it is a success, else the problem it holds, else its status and body.
     pub(super) fn success(self) -> Result<Self, AcmeError> {
         if self.is_success() {
             return Ok(self);

@@ -11,34 +11,29 @@ use crate::resource::{AuthorizationState, ChallengeType, Identifier, Problem};
 /// An authorization as the CA described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationView {
-    /// Its URL.
     pub url: String,
-    /// What it is about, without `*.`.
+    /// The identifier, without `*.`.
     pub identifier: Identifier,
     /// Whether it is for `*.` identifier.
     pub wildcard: bool,
-    /// Its state.
     pub state: AuthorizationState,
-    /// When the CA forgets it.
+    /// When the CA deletes the authorization.
     pub expires: Option<Timestamp>,
     /// The challenges offered, in the CA's order.
     pub challenges: Vec<ChallengeView>,
-    /// When to look again, from now.
+    /// Retry-After, from now.
     pub retry_after: Option<SignedDuration>,
 }
 
 /// A challenge as the CA described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeView {
-    /// Its type.
     pub kind: ChallengeType,
-    /// Where "accept" is posted.
+    /// The URL that "ready" is posted to.
     pub url: String,
     /// Its token; empty for types that have none.
     pub token: String,
-    /// Its state.
     pub state: AuthorizationState,
-    /// Why it is invalid.
     pub problem: Option<Problem>,
 }
 
@@ -95,7 +90,7 @@ pub(super) fn read_challenge(answer: &Answer, value: &Value) -> Result<Challenge
     })
 }
 
-/// Some CAs leave `*.` in the identifier, where RFC 8555 section 7.1.4 wants `wildcard` instead.
+/// Some CAs leave `*.` in the identifier, where RFC 8555 section 7.1.4 requires `wildcard` instead.
 fn without_star(identifier: Identifier) -> (Identifier, bool) {
     if let Identifier::Dns(name) = &identifier
         && name.is_wildcard()
@@ -106,7 +101,7 @@ fn without_star(identifier: Identifier) -> (Identifier, bool) {
     (identifier, false)
 }
 
-/// What may become a file name, a path of a URL and a part of a TXT record.
+/// A token that is safe as a file name, in a URL's path and in a TXT record.
 fn is_token(token: &str) -> bool {
     (1..=512).contains(&token.len())
         && token.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')

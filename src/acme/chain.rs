@@ -1,4 +1,4 @@
-//! The issued chain (RFC 8555 section 7.4.2), and where its alternates are.
+//! The issued chain (RFC 8555 section 7.4.2) and the URLs of its alternates.
 
 use super::answer::Answer;
 use super::error::AcmeError;
@@ -9,11 +9,12 @@ use super::field;
 pub struct Downloaded {
     /// The chain in PEM, leaf first, as the CA sent it; not verified.
     pub pem: String,
-    /// The URLs of other chains for the same leaf, in the CA's order; https all of them.
+    /// The URLs of other chains for the same leaf, in the CA's order; all are https.
     pub alternates: Vec<String>,
 }
 
-/// Reads a chain and the alternates that are https; the others are left out, nobody needs them.
+/// Reads a chain and its https alternates; it ignores alternates with other schemes, because they
+/// are optional.
 pub(super) fn read(answer: &Answer) -> Result<Downloaded, AcmeError> {
     let pem = std::str::from_utf8(&answer.body)
         .map_err(|_| answer.malformed("the certificate chain is not text"))?;

@@ -18,14 +18,14 @@ use super::nonce::{Held, NoncePool};
 use super::tls::Trust;
 use super::transport::{Expect, Transport};
 
-/// Which CA, and how it is reached.
+/// The CA and its TLS settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The directory URL; https.
     pub directory_url: String,
     /// PEM certificates that replace the system's roots.
     pub ca_bundle: Option<String>,
-    /// Whether the CA's TLS certificate is not verified at all.
+    /// Whether verification of the CA's TLS certificate is disabled.
     pub skip_tls_verify: bool,
     /// The User-Agent header (RFC 8555 section 6.1 demands one).
     pub user_agent: String,
@@ -43,12 +43,12 @@ pub struct Client {
     limits: Limits,
 }
 
-/// Whether the same request may be sent again when nobody knows what became of the first.
+/// Whether a request may be repeated when the result of the first is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// It reads only.
     None,
-    /// It changes something: the caller looks at the server before it tries again.
+    /// It changes something: the caller queries the CA before it tries again.
     Some,
 }
 
@@ -78,12 +78,12 @@ impl Client {
         self.directory_but(None).await
     }
 
-    /// How many HTTP requests were sent so far.
+    /// How many HTTP requests were sent.
     pub fn requests(&self) -> u64 {
         self.transport.requests()
     }
 
-    /// The CA's time, as its last answer told it (to the second); shown, and never decided by.
+    /// The time in the CA's last answer (in seconds); only displayed, never used for decisions.
     pub fn server_time(&self) -> Option<Timestamp> {
         self.transport.date()
     }
@@ -106,13 +106,14 @@ impl Client {
         url: &str,
         expect: Expect,
     ) -> Result<Answer, AcmeError> {
-        // A run may begin with a read: some CAs send a nonce with the directory, which saves newNonce.
+        // A run may start with a read: some CAs send a nonce with the directory, which saves
+        // newNonce.
         self.directory().await?;
         self.request(signer, url, None, expect, Effect::None).await
     }
 
-    /// Makes a signed request. It is repeated a number of times while the CA refuses the nonce,
-    /// and a few times more while the CA cannot be reached and nothing can have happened.
+    /// Sends a signed request. It is repeated while the CA rejects the nonce, and a few times while
+    /// the CA cannot be reached and cannot have processed it.
     async fn request(
         &self,
         signer: Signer<'_>,
@@ -134,7 +135,8 @@ impl Client {
                 }
                 continue;
             }
-            // An error at another URL is of the nonce or the directory: repeated there already.
+            // An error at another URL belongs to the nonce or the directory, which have been
+            // retried already.
             let may = effect == Effect::None && error.url() == Some(url);
             if !may || !self.wait_to_repeat(&error, repeated).await {
                 return Err(about_key(error, signer.key()));
@@ -143,7 +145,7 @@ impl Client {
         }
     }
 
-    /// Spends one nonce on a request, and keeps the one that comes back.
+    /// Spends one nonce on a request, and keeps the one in the answer.
     async fn request_once(
         &self,
         signer: Signer<'_>,
@@ -177,8 +179,8 @@ impl Client {
         }
     }
 
-    /// Makes a request at a URL of the directory; when the URL is gone and the directory has
-    /// another one by now, makes it there.
+    /// Sends a request to a URL of the directory; when the URL is gone and the refreshed directory
+    /// has another, sends it there.
     pub(super) async fn at_directory(
         &self,
         pick: fn(&Directory) -> &String,
@@ -196,7 +198,7 @@ impl Client {
         }
     }
 
-    /// The directory as it is now, when it has moved what `pick` picks.
+    /// The refreshed directory, if the URL that `pick` selects has changed.
     async fn moved(
         &self,
         old: &Arc<Directory>,
@@ -235,8 +237,7 @@ impl Client {
         }
     }
 
-    /// A request without a signature: it reads only, and is repeated while the CA cannot be
-    /// reached.
+    /// An unsigned request: it only reads, and is repeated while the CA cannot be reached.
     async fn unsigned(&self, method: Method, url: &str) -> Result<Answer, AcmeError> {
         let mut repeated = 0;
         loop {
@@ -252,7 +253,7 @@ impl Client {
         }
     }
 
-    /// Waits until a request that failed with `error` may be repeated; false when it may not.
+    /// Waits until a request that failed with `error` may be repeated; false when it must not.
     async fn wait_to_repeat(&self, error: &AcmeError, repeated: usize) -> bool {
         let Some(wait) = self.limits.retry_waits.get(repeated) else { return false };
         let asked = error.retry_after().map(SignedDuration::unsigned_abs).unwrap_or_default();
@@ -264,7 +265,7 @@ impl Client {
     }
 }
 
-/// Says which key it was whose signature the CA does not accept.
+/// Adds the kind of key whose signature the CA rejects.
 fn about_key(error: AcmeError, key: &SigningKey) -> AcmeError {
     if !error.is_problem("badSignatureAlgorithm") {
         return error;

@@ -1,4 +1,4 @@
-//! The directory (RFC 8555 section 7.1.1): where everything else is, and what the CA says of itself.
+//! The directory (RFC 8555 section 7.1.1): the CA's URLs and metadata.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::answer::Answer;
 use super::error::AcmeError;
 use super::field;
 
-/// What the directory says. All URLs of the protocol are https; those for people are as they came.
+/// The content of the directory. All URLs of the protocol are https; those for humans are verbatim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Directory {
@@ -73,7 +73,7 @@ impl Directory {
     }
 }
 
-/// The directory in memory: fetched once, however many ask for it at the same time.
+/// The cached directory: fetched once, also for concurrent requests.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     kept: Mutex<Kept>,
@@ -87,8 +87,8 @@ struct Kept {
 }
 
 impl Cache {
-    /// The directory kept, when it is younger than `age` and not the one called `stale`; else the
-    /// one that `fetch` brings. Those who waited while it failed get its error, and do not try
+    /// The cached directory, when it is younger than `age` and not the one called `stale`; else the
+    /// one that `fetch` returns. Those who waited for a failed fetch get its error, and do not try
     /// again one after the other.
     pub(super) async fn get<F>(
         &self,

@@ -1,5 +1,5 @@
-//! External account bindings (RFC 8555 section 7.3.4): a CA's customer and an account key, tied by
-//! an HMAC.
+//! External account bindings (RFC 8555 section 7.3.4): an HMAC binds an account key to a customer
+//! of the CA.
 
 use aws_lc_rs::hmac;
 use serde_json::{Value, json};
@@ -11,9 +11,9 @@ use super::key::SigningKey;
 /// An external account binding (RFC 8555 section 7.3.4).
 #[derive(Clone)]
 pub struct Eab {
-    /// The key identifier that the CA gave out.
+    /// The key identifier that the CA issued.
     pub key_id: String,
-    /// The HMAC key that the CA gave out, decoded.
+    /// The HMAC key that the CA issued, decoded.
     pub hmac_key: Zeroizing<Vec<u8>>,
 }
 

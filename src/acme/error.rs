@@ -1,63 +1,55 @@
-//! What can go wrong on the wire, with the URL it happened at.
+//! Errors of requests to the CA, with their URLs.
 
 use jiff::SignedDuration;
 use thiserror::Error;
 
 use crate::resource::{Problem, escape};
 
-/// Why a effect at the CA did not come to a usable answer.
+/// Why an operation at the CA has no usable answer.
 ///
-/// `Display` escapes every text that came from the CA; the fields hold it as it came.
+/// `Display` escapes every text of the CA; the fields hold it verbatim.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AcmeError {
     /// The CA answered with a problem document (RFC 8555 section 6.7).
     #[error("{}: {}", escape(url), escape(&problem.to_string()))]
     Problem {
-        /// The URL asked.
         url: String,
-        /// What the CA said; boxed, for it is long and seldom.
+        /// The CA's problem document; boxed, because it is long and rare.
         problem: Box<Problem>,
-        /// When to come back, from now.
+        /// Retry-After, from now.
         retry_after: Option<SignedDuration>,
     },
-    /// The CA, or something before it, answered a failure without a problem document.
+    /// The CA, or a proxy in front of it, answered a failure without a problem document.
     #[error("{}: HTTP status {status}{}", escape(url), after_colon(snippet))]
     Http {
-        /// The URL asked.
         url: String,
-        /// The HTTP status.
         status: u16,
         /// The first 200 characters of the body, escaped.
         snippet: String,
-        /// When to come back, from now.
+        /// Retry-After, from now.
         retry_after: Option<SignedDuration>,
     },
     /// No answer: name resolution, connection, TLS, or a connection that broke.
     #[error("{}: {}", escape(url), escape(message))]
     Transport {
-        /// The URL asked.
         url: String,
         /// The whole chain of causes.
         message: String,
     },
-    /// The CA's TLS certificate is not trusted: nothing was asked.
+    /// The CA's TLS certificate is not trusted: no request was sent.
     #[error("{}: the server's certificate is not trusted: {}", escape(url), escape(message))]
     Untrusted {
-        /// The URL that was to be asked.
+        /// The URL of the request.
         url: String,
         /// What is wrong with the certificate.
         message: String,
     },
-    /// No whole answer in time.
+    /// No complete answer in time.
     #[error("{}: no answer in time", escape(url))]
-    Timeout {
-        /// The URL asked.
-        url: String,
-    },
-    /// The body is longer than is allowed.
+    Timeout { url: String },
+    /// The body exceeds the limit.
     #[error("{}: the answer is longer than {limit} bytes", escape(url))]
     TooLarge {
-        /// The URL asked.
         url: String,
         /// The limit, in bytes.
         limit: usize,
@@ -65,69 +57,58 @@ pub enum AcmeError {
     /// A URL that is not https.
     #[error("{what} is not an https URL: {}", escape(url))]
     InsecureUrl {
-        /// The URL refused.
         url: String,
         /// What it was for: `directory`, `newNonce`, `finalize`, ….
         what: String,
     },
-    /// An answer that cannot be used.
+    /// An unusable answer.
     #[error("{}: {}", escape(url), escape(why))]
     Malformed {
-        /// The URL asked.
         url: String,
-        /// The field and what is wrong with it.
+        /// The field and its error.
         why: String,
     },
     /// A challenge token outside `^[A-Za-z0-9_-]{1,512}$` (RFC 8555 section 8.1).
     #[error("{}: the challenge token `{token}` is not base64url", escape(url))]
     BadToken {
-        /// The URL asked.
         url: String,
         /// The token, escaped, at most 200 characters of it.
         token: String,
     },
-    /// The CA, or this client, does not do that.
+    /// The CA, or this client, does not support it.
     #[error("not supported: {}", escape(what))]
     Unsupported {
-        /// What was wanted.
+        /// The missing feature.
         what: String,
     },
-    /// The CA does not accept signatures of such a key (RFC 8555 section 6.2).
+    /// The CA rejects signatures of such a key (RFC 8555 section 6.2).
     #[error(
         "the CA does not accept {algorithm} signatures, which the {key} key makes{}: {}: {}",
         accepted(problem), escape(url), escape(&problem.to_string())
     )]
     SignatureAlgorithm {
-        /// The URL asked.
         url: String,
-        /// What kind of key signed, such as `RSA 2048`.
+        /// The kind of key, such as `RSA 2048`.
         key: String,
-        /// How it signed, as JWS calls it.
+        /// The `alg` of the JWS.
         algorithm: &'static str,
-        /// What the CA said.
         problem: Box<Problem>,
     },
-    /// An account key of a kind or size that few CAs take.
+    /// An account key of a kind or size that few CAs accept.
     #[error(
         "the account key is {key}; account keys that work are RSA of 2048 to 4096 bits, \
          ECDSA P-256, ECDSA P-384 and Ed25519"
     )]
     UnsupportedAccountKey {
-        /// What kind of key it is.
+        /// The kind of key.
         key: String,
     },
     /// An account key that cannot be read.
     #[error("the account key cannot be used: {why}")]
-    AccountKey {
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The caBundle, the system's roots, or the TLS set-up.
+    AccountKey { why: String },
+    /// The caBundle, the system's roots, or the TLS setup.
     #[error("cannot set up TLS: {why}")]
-    Tls {
-        /// What is wrong.
-        why: String,
-    },
+    Tls { why: String },
 }
 
 impl AcmeError {
@@ -151,7 +132,7 @@ impl AcmeError {
         }
     }
 
-    /// The HTTP status, when there was an answer that failed.
+    /// The HTTP status of a failed answer.
     pub fn status(&self) -> Option<u16> {
         if let Self::Http { status, .. } = self {
             return Some(*status);
@@ -159,7 +140,7 @@ impl AcmeError {
         self.problem().and_then(|problem| problem.status)
     }
 
-    /// How long the CA asked to stay away; at most 7 days.
+    /// Retry-After; at most 7 days.
     pub fn retry_after(&self) -> Option<SignedDuration> {
         if let Self::Problem { retry_after, .. } | Self::Http { retry_after, .. } = self {
             *retry_after
@@ -202,7 +183,7 @@ impl AcmeError {
         }
     }
 
-    /// What happened, without the URL and the problem document, as it came.
+    /// The error without the URL and the problem document, verbatim.
     pub fn what(&self) -> String {
         match self {
             Self::Problem { .. } => String::new(),
@@ -231,13 +212,13 @@ impl AcmeError {
         }
     }
 
-    /// Whether the URL itself seems to be gone: the directory may have moved it.
+    /// Whether the URL seems to be gone: the directory may have a new one.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self.status(), Some(404 | 405 | 410))
     }
 
-    /// Whether the same request may help a few seconds later. A timeout has already taken a
-    /// minute and is left to the next run.
+    /// Whether a retry in a few seconds may help. A timeout has already taken a minute and is left
+    /// to the next run.
     pub(super) fn is_worth_repeating(&self) -> bool {
         matches!(self, Self::Transport { .. }) || matches!(self.status(), Some(502..=504))
     }
@@ -252,7 +233,7 @@ pub(super) fn excerpt(text: &str, characters: usize) -> String {
     }
 }
 
-/// What the CA accepts, when it says so.
+/// The algorithms that the CA accepts, if it lists them.
 fn accepted(problem: &Problem) -> String {
     match problem.algorithms.as_slice() {
         [] => String::new(),

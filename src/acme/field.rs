@@ -1,4 +1,4 @@
-//! Fields of the CA's JSON: what must be there is checked, what may be odd is let go.
+//! Fields of the CA's JSON: required ones are checked, invalid optional ones are ignored.
 
 use instant_acme as wire;
 use jiff::Timestamp;
@@ -9,28 +9,28 @@ use super::answer::Answer;
 use super::error::{AcmeError, excerpt};
 use crate::resource::Identifier;
 
-/// A text field; empty when it is missing or no text.
+/// A text field; empty when it is missing or not a string.
 pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A short word, such as a state; what is longer is no word and is cut.
+/// A short word, such as a state; a longer one is cut.
 pub(super) fn word(value: &Value, field: &str) -> String {
     text(value, field).chars().take(LONGEST_WORD).collect()
 }
 
-/// A list of texts; others are left out.
+/// A list of strings; other elements are ignored.
 pub(super) fn texts(value: &Value, field: &str) -> Vec<String> {
     let all = value.get(field).and_then(Value::as_array);
     all.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// A time (RFC 3339); `None` when it is missing or odd.
+/// A time (RFC 3339); `None` when it is missing or invalid.
 pub(super) fn time(value: &Value, field: &str) -> Option<Timestamp> {
     text(value, field).parse().ok()
 }
 
-/// A URL that must be there.
+/// A required URL.
 pub(super) fn url(answer: &Answer, value: &Value, field: &str) -> Result<String, AcmeError> {
     match optional_url(value, field)? {
         Some(url) => Ok(url),
@@ -38,7 +38,7 @@ pub(super) fn url(answer: &Answer, value: &Value, field: &str) -> Result<String,
     }
 }
 
-/// A URL that may be missing, but must be https when it is there.
+/// An optional URL, which must be https.
 pub(super) fn optional_url(value: &Value, field: &str) -> Result<Option<String>, AcmeError> {
     match text(value, field) {
         "" => Ok(None),
@@ -51,7 +51,7 @@ pub(super) fn urls(value: &Value, field: &str) -> Result<Vec<String>, AcmeError>
     texts(value, field).iter().map(|found| https(found, field)).collect()
 }
 
-/// Refuses what is not an https URL with a host. `what` names it in the error.
+/// Rejects anything but an https URL with a host. `what` names it in the error.
 pub(super) fn https(found: &str, what: &str) -> Result<String, AcmeError> {
     let parsed = reqwest::Url::parse(found).ok();
     let fine = found.len() <= LONGEST_URL
@@ -65,7 +65,7 @@ pub(super) fn https(found: &str, what: &str) -> Result<String, AcmeError> {
     }
 }
 
-/// The URL of a header, which may be relative to the URL asked (RFC 9110 section 10.2.2).
+/// The URL of a header, which may be relative to the request's URL (RFC 9110 section 10.2.2).
 pub(super) fn https_from(answer: &Answer, found: &str, what: &str) -> Result<String, AcmeError> {
     let relative = reqwest::Url::parse(found).is_err();
     let base = reqwest::Url::parse(&answer.url).ok();

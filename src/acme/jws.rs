@@ -1,5 +1,5 @@
-//! Flattened JSON JWS (RFC 7515 section 7.2.2, RFC 8555 section 6.2): the one signer of every
-//! request, whatever the key is.
+//! Flattened JSON JWS (RFC 7515 section 7.2.2, RFC 8555 section 6.2): every request with any kind
+//! of key is signed here.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use serde_json::{Value, json};
@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use super::error::AcmeError;
 use super::key::SigningKey;
 
-/// Who signs, and how the CA finds the public key.
+/// The signing key, and how the CA finds the public key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Signer<'a> {
-    /// By the key in the request itself: newAccount, and revocation by the certificate's key.
+    /// By the public key in the request itself: newAccount, and revocation by the certificate's
+    /// key.
     Key(&'a SigningKey),
-    /// By the URL of the account whose key it is.
+    /// By the URL of the account that the key belongs to.
     Account(&'a SigningKey, &'a str),
 }
 
@@ -47,7 +48,7 @@ pub(super) fn encode(value: &Value) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(value.to_string())
 }
 
-/// The parts of a JWS put together.
+/// Joins the parts of a JWS.
 pub(super) fn flattened(protected: &str, payload: &str, signature: &[u8]) -> Value {
     let signature = BASE64_URL_SAFE_NO_PAD.encode(signature);
     json!({"protected": protected, "payload": payload, "signature": signature})

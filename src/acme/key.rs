@@ -21,14 +21,14 @@ use crate::resource::{KeyAlgorithm, SignatureAlgorithm};
 pub(super) struct SigningKey {
     private: PrivateKey,
     kind: Kind,
-    /// The members that RFC 7638 section 3.2 asks for, in the order that it asks for.
+    /// The members that RFC 7638 section 3.2 requires, in its order.
     jwk: BTreeMap<&'static str, String>,
     thumbprint: String,
 }
 
-/// How keys of one kind sign.
+/// The signature algorithm of a kind of key.
 struct Kind {
-    /// The word of `alg` (RFC 7518 section 3.1, RFC 8037 section 3.1).
+    /// The value of `alg` (RFC 7518 section 3.1, RFC 8037 section 3.1).
     alg: &'static str,
     /// For `crv`, where the kind of key has one.
     curve: &'static str,
@@ -46,7 +46,7 @@ impl SigningKey {
         Ok(Self { private, kind, jwk, thumbprint })
     }
 
-    /// The word of `alg`.
+    /// The value of `alg`.
     pub(super) fn alg(&self) -> &'static str {
         self.kind.alg
     }
@@ -56,13 +56,13 @@ impl SigningKey {
         json!(self.jwk)
     }
 
-    /// The signature of `message` as JWS has it.
+    /// The signature of `message` in the form of JWS.
     pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, AcmeError> {
         let signature = self.private.sign_jws(self.kind.signature, message);
         signature.map_err(|error| AcmeError::Unsupported { what: error.to_string() })
     }
 
-    /// What kind of key it is, such as `RSA 2048` and `ECDSA P-256`.
+    /// The kind of key, such as `RSA 2048` and `ECDSA P-256`.
     pub(super) fn name(&self) -> String {
         let facts = self.private.facts();
         match facts.algorithm {
@@ -92,7 +92,7 @@ impl AccountKey {
     /// Reads the first private key in `pem`: PKCS#8, PKCS#1 or SEC 1.
     ///
     /// # Errors
-    /// `UnsupportedAccountKey` for a key of a kind or size that few CAs take, `AccountKey` for
+    /// `UnsupportedAccountKey` for a key of a kind or size that few CAs accept, `AccountKey` for
     /// anything else.
     pub fn from_pem(pem: &str) -> Result<Self, AcmeError> {
         Self::new(PrivateKey::from_pem(pem).map_err(|error| refused(&error))?)
@@ -101,7 +101,7 @@ impl AccountKey {
     fn new(private: PrivateKey) -> Result<Self, AcmeError> {
         let key = SigningKey::new(private)?;
         let facts = key.private.facts();
-        // Let's Encrypt takes RSA up to 4096 bits and no P-521.
+        // Let's Encrypt accepts RSA up to 4096 bits and no P-521.
         let is_usable = match facts.algorithm {
             KeyAlgorithm::Rsa => facts.size <= 4096,
             KeyAlgorithm::Ecdsa => facts.size <= 384,
@@ -119,7 +119,7 @@ impl AccountKey {
         self.0.private.to_pkcs8_pem()
     }
 
-    /// What kind of key it is, such as `RSA 2048` and `ECDSA P-256`.
+    /// The kind of key, such as `RSA 2048` and `ECDSA P-256`.
     pub fn name(&self) -> String {
         self.0.name()
     }
@@ -139,7 +139,7 @@ impl AccountKey {
     }
 }
 
-/// Why a key cannot be an account's: of a kind that does not work, or no key at all.
+/// Why a key cannot be an account key: an unsupported kind, or no key at all.
 fn refused(error: &KeyError) -> AcmeError {
     let key = match error {
         KeyError::Size { algorithm, bits } => format!("{algorithm} {bits}"),
@@ -201,7 +201,8 @@ fn thumbprint(jwk: &BTreeMap<&'static str, String>) -> String {
     encode(digest(&SHA256, json!(jwk).to_string().as_bytes()).as_ref())
 }
 
-/// DER puts a zero before a number whose first bit is set; JWK does not (RFC 7518 section 6.3.1).
+/// DER prefixes a zero byte to a number whose first bit is set; JWK does not (RFC 7518 section
+/// 6.3.1).
 fn without_zeros(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.get(zeros..).unwrap_or_default()
@@ -257,7 +258,7 @@ mod tests {
             assert_eq!((key.signing().jwk(), key.signing().alg()), (jwk, alg));
             let point = [vec![4], decode(x), decode(y)].concat();
             let public = UnparsedPublicKey::new(verification, point);
-            // Many, for r and s begin with a zero byte now and then.
+            // Many, because r and s sometimes start with a zero byte.
             for number in 0..300 {
                 let input = format!("{number}.{PAYLOAD}");
                 let signature = key.signing().sign(input.as_bytes()).unwrap();

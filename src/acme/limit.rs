@@ -1,4 +1,4 @@
-//! How long, how much and how often: every bound of the ACME client in one place.
+//! Every bound of the ACME client: timeouts, sizes and counts.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ pub struct Limits {
     pub chain_bytes: usize,
     /// Requests at the same time.
     pub requests_at_once: usize,
-    /// How many nonces are brought into circulation before a request waits for the answer of
-    /// another one, which brings the next nonce, instead of asking newNonce. It is also how many
-    /// signed requests can be under way at the same time.
+    /// How many nonces may circulate before a request waits for the answer to another one, which
+    /// brings the next nonce, instead of calling newNonce. It also limits the number of signed
+    /// requests in flight.
     pub nonces: usize,
-    /// Tries of one request whose nonce the CA refuses. Half of all nonces refused: one request in
-    /// two millions fails.
+    /// Tries of one request whose nonce the CA rejects. If it rejects half of all nonces, one
+    /// request in two million fails.
     pub bad_nonce_tries: u32,
-    /// The waits before each repetition of a request that is safe to repeat.
+    /// The delays before each retry of an idempotent request.
     pub retry_waits: Vec<Duration>,
-    /// The longest Retry-After that is waited for before such a repetition; a longer one is
+    /// The longest Retry-After that is waited for before such a retry; the error of a longer one is
     /// returned at once.
     pub longest_wait: Duration,
-    /// How long a directory is used.
+    /// How long a directory is cached.
     pub directory_age: Duration,
 }
 

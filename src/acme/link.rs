@@ -1,4 +1,4 @@
-//! The Link header (RFC 8288 section 3), as far as ACME needs it: where alternate chains are.
+//! The Link header (RFC 8288 section 3), as far as ACME needs it: the URLs of alternate chains.
 
 /// The targets with `rel="alternate"` of one Link header (RFC 8288 section 3).
 pub(super) fn alternates(header: &str) -> Vec<String> {

@@ -1,17 +1,17 @@
-//! RFC 8555 on the wire: one effect becomes requests, and their answer a typed result.
+//! RFC 8555 on the wire: one operation becomes requests, and their answer a typed result.
 //!
-//! Nothing here decides. [`Client`] is one CA for one run, shared by all its orders: it owns the
-//! connection, the directory and the nonces. [`Session`] is an account at that CA; each of its
-//! methods is exactly one request (besides a nonce, and besides what is repeated because the CA
-//! refused a nonce or could not be reached), and works from stored URLs alone.
+//! This module makes no decisions. [`Client`] is one CA for one run, shared by all its orders: it
+//! owns the connection, the directory and the nonces. [`Session`] is an account at that CA; each of
+//! its methods is exactly one request (besides newNonce, and besides retries because the CA
+//! rejected a nonce or could not be reached), and uses only stored URLs.
 //!
-//! Every request is signed in one place, `jws`, by one type of key, which is made of any
+//! Every request is signed in one place, `jws`, by one type of key, which is made from any
 //! [`PrivateKey`](crate::pki::PrivateKey): an account's, or a certificate's own for its revocation.
-//! All go over one transport and one pool of nonces. Problem documents and identifiers are decoded
-//! as `instant-acme` has them. The other objects are read here, for the crate's types know neither
-//! `expires` nor states and challenges that come later, and its calls hide Retry-After and Link.
-//! Every text of the CA is data: whoever shows it calls [`crate::resource::escape`] first, as the `Display` of
-//! [`AcmeError`] does.
+//! All requests share one transport and one pool of nonces. Problem documents and identifiers are
+//! decoded by `instant-acme`. The other objects are read here, because the crate's types know
+//! neither `expires` nor future states and challenges, and its functions hide Retry-After and Link.
+//! Texts of the CA are untrusted: code that displays them calls [`crate::resource::escape`] first,
+//! as the `Display` of [`AcmeError`] does.
 
 mod account;
 mod answer;

@@ -1,12 +1,12 @@
 //! The nonces of one CA (RFC 8555 section 6.5), shared by all requests.
 //!
 //! Each signed request spends a nonce and its answer brings the next, so the nonces circulate. A
-//! request that finds the pool empty brings a new one into circulation with newNonce, unless
-//! `most` of them (`Limits::nonces`) circulate already: then it waits, first come first served,
-//! for the answer of another request. A nonce that gets lost leaves circulation when its [`Held`]
-//! is dropped, and the first waiter is sent to newNonce in its place. When newNonce fails and no
-//! nonce circulates, all who wait fail with it. So nobody waits for nothing, and a dead CA is not
-//! asked by one waiter after the other. Nonces are never stored.
+//! request that finds the pool empty adds a new one with newNonce, unless `most` of them
+//! (`Limits::nonces`) circulate already: then it waits, first come first served, for the answer to
+//! another request. A nonce that gets lost leaves circulation when its [`Held`] is dropped, and the
+//! first waiter calls newNonce in its place. When newNonce fails and no nonce circulates, all
+//! waiters fail with it. So no request waits forever, and the waiters do not query a dead CA one
+//! after the other. Nonces are never stored.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,17 +23,17 @@ pub(super) struct NoncePool {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Nonces nobody holds; the freshest is taken first.
+    /// Free nonces; the freshest is taken first.
     ready: Vec<String>,
     /// Nonces held, or being fetched.
     out: usize,
-    /// Those of them that are being fetched.
+    /// The number of them that are being fetched.
     fetching: usize,
     most: usize,
     waiters: VecDeque<oneshot::Sender<Result<Held, AcmeError>>>,
 }
 
-/// A place in circulation: a nonce to be spent, or the duty to fetch one.
+/// A place in circulation: a nonce to spend, or the obligation to fetch one.
 #[derive(Debug)]
 pub(super) struct Held {
     pool: NoncePool,
@@ -41,7 +41,7 @@ pub(super) struct Held {
     place: Place,
 }
 
-/// What a [`Held`] counts as.
+/// The counter that a [`Held`] belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Nonce,
@@ -56,10 +56,10 @@ impl NoncePool {
         Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
-    /// A nonce, or the duty to fetch one when [`Held::nonce`] is `None`.
+    /// A nonce; when [`Held::nonce`] is `None`, the caller must fetch one.
     ///
     /// # Errors
-    /// The error of the newNonce request that everybody waited for.
+    /// The error of the newNonce request that all waiters share.
     pub(super) async fn take(&self) -> Result<Held, AcmeError> {
         loop {
             let waiting = {
@@ -91,7 +91,7 @@ impl NoncePool {
             (waiter, inner.hold(self, Some(nonce)))
         };
         if let Err(Ok(mut held)) = waiter.send(Ok(held)) {
-            // The waiter has gone away: the nonce is still good.
+            // The waiter was dropped: the nonce is still valid.
             if let Some(nonce) = held.nonce.take() {
                 self.put(nonce);
             }
@@ -142,7 +142,7 @@ impl Held {
         }
     }
 
-    /// The nonce was spent, and this came back.
+    /// The request spent the nonce, and its answer brought this one.
     pub(super) fn spent(mut self, next: Option<String>) {
         self.nonce = None;
         if let Some(next) = next {
@@ -150,8 +150,8 @@ impl Held {
         }
     }
 
-    /// The nonce could not be fetched. When no other circulates, all who wait learn why; else they
-    /// go on waiting for that one.
+    /// The nonce could not be fetched. When no other circulates, all waiters receive the error;
+    /// else they continue to wait for that one.
     pub(super) fn failed(mut self, error: &AcmeError) {
         let waiters = {
             let mut inner = self.pool.lock();
@@ -180,7 +180,7 @@ impl Drop for Held {
             let Some(waiter) = inner.waiters.pop_front() else { return };
             (waiter, inner.hold(&self.pool, None))
         };
-        // When this waiter has gone away, dropping what comes back serves the next one.
+        // If this waiter was dropped, dropping the result serves the next one.
         drop(waiter.send(Ok(held)));
     }
 }

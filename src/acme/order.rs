@@ -10,41 +10,39 @@ use super::error::{AcmeError, excerpt};
 use super::{field, problem};
 use crate::resource::{Identifier, OrderState, Problem};
 
-/// What newOrder asks for.
+/// The content of newOrder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewOrder {
-    /// What is to be certified.
+    /// The names to certify.
     pub identifiers: Vec<Identifier>,
-    /// The profile wished for.
+    /// The requested profile.
     pub profile: Option<String>,
-    /// The end of validity wished for.
+    /// The requested end of validity.
     pub not_after: Option<Timestamp>,
 }
 
 /// An order as the CA described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderView {
-    /// Its URL.
     pub url: String,
-    /// Its state.
     pub state: OrderState,
-    /// What it is for.
+    /// The identifiers of the order.
     pub identifiers: Vec<Identifier>,
     /// The URLs of its authorizations, in the CA's order.
     pub authorizations: Vec<String>,
-    /// Where the CSR goes. A new order always has it.
+    /// The finalize URL. A new order always has it.
     pub finalize_url: Option<String>,
-    /// Where the certificate is.
+    /// The certificate URL.
     pub certificate_url: Option<String>,
-    /// When the CA forgets it.
+    /// When the CA deletes the order.
     pub expires: Option<Timestamp>,
-    /// Why it is invalid.
     pub problem: Option<Problem>,
-    /// When to look again, from now.
+    /// Retry-After, from now.
     pub retry_after: Option<SignedDuration>,
 }
 
-/// Reads the answer to newOrder: the order must be for what was asked, and have its URLs.
+/// Reads the answer to newOrder: the order must be for the requested identifiers, and have its
+/// URLs.
 pub(super) fn read_new(answer: &Answer, asked: &[Identifier]) -> Result<OrderView, AcmeError> {
     let Some(location) = &answer.location else {
         return Err(answer.malformed("the answer has no Location"));
@@ -58,7 +56,7 @@ pub(super) fn read_new(answer: &Answer, asked: &[Identifier]) -> Result<OrderVie
         view.identifiers = asked.to_vec();
     } else if set(&view.identifiers) != set(asked) {
         let (found, asked) = (names(&view.identifiers), names(asked));
-        return Err(answer.malformed(format!("the order is for {found}, asked was {asked}")));
+        return Err(answer.malformed(format!("the order is for {found}, not for {asked}")));
     }
     Ok(view)
 }

@@ -1,4 +1,4 @@
-//! Problem documents (RFC 7807, RFC 8555 section 6.7) as they come: any field may be missing or odd.
+//! Problem documents (RFC 7807, RFC 8555 section 6.7): any field may be missing or invalid.
 
 use instant_acme as wire;
 use serde::Deserialize as _;
@@ -33,8 +33,8 @@ fn part(found: wire::Subproblem) -> Subproblem {
     Subproblem { identifier: cut(identifier), kind: cut(found.r#type), detail: cut(found.detail) }
 }
 
-/// The crate's type takes a document only when all of it is as it should be. What is odd is left
-/// out, and the rest is kept.
+/// The crate's type accepts only completely valid documents. Invalid fields are removed, and the
+/// rest is kept.
 fn leniently(value: &Value) -> wire::Problem {
     let subproblems = list(value, "subproblems").map(|found| {
         wire::Subproblem::deserialize(found).unwrap_or_else(|_| wire::Subproblem {
@@ -59,7 +59,7 @@ fn text(value: &Value, field: &str) -> Option<String> {
     value.get(field).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// At most so much that a hostile CA cannot fill the state and the terminal.
+/// A limit, so that a hostile CA cannot flood the state and the terminal.
 fn cut(text: Option<String>) -> String {
     let mut text = text.unwrap_or_default();
     if let Some((end, _)) = text.char_indices().nth(LONGEST_TEXT) {

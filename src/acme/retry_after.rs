@@ -1,17 +1,17 @@
-//! Retry-After (RFC 9110 section 10.2.3): how long the CA asks to stay away.
+//! Retry-After (RFC 9110 section 10.2.3).
 
 use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::{SignedDuration, Timestamp};
 
-/// The wait that `value` asks for, from now; `None` when it says nothing usable or nothing at all:
-/// garbage, zero, negative, past. Seven days are the most that is kept.
+/// The delay in `value`, from now; `None` when it is absent or unusable: garbage, zero, negative,
+/// past. It is capped at seven days.
 ///
-/// A date is taken relative to the answer's own `Date` header, so that a wrong clock on this
-/// machine changes nothing; without that header a date is not usable.
+/// A date is relative to the answer's own `Date` header, so a wrong clock on this machine has no
+/// effect; without that header a date is unusable.
 pub(super) fn parse(value: &str, date: Option<&str>) -> Option<SignedDuration> {
     let value = value.trim();
     let wait = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        // More digits than fit are more than seven days as well.
+        // A number too long to parse exceeds seven days as well.
         SignedDuration::from_secs(value.parse().unwrap_or(i64::MAX))
     } else {
         timestamp(value)?.duration_since(timestamp(date?)?)

@@ -1,4 +1,4 @@
-//! Revocation (RFC 8555 section 7.6), by the account that ordered or by the certificate's own key.
+//! Revocation (RFC 8555 section 7.6), by the ordering account or by the certificate's own key.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::pki::PrivateKey;
 
 impl Client {
     /// Revokes a certificate for the account that ordered it, or that may issue for its names.
-    /// `reason` is a CRLReason code. One that is revoked already is no error.
+    /// `reason` is a CRLReason code. An already revoked certificate is no error.
     pub async fn revoke(
         &self,
         key: &AccountKey,
@@ -22,7 +22,7 @@ impl Client {
         self.revoke_as(Signer::Account(key.signing(), account_url), der, reason).await
     }
 
-    /// Revokes a certificate for whoever has its private key. The CA needs to know no account.
+    /// Revokes a certificate with its private key. The CA needs no account.
     pub async fn revoke_by_key(
         &self,
         key: &PrivateKey,
@@ -50,7 +50,7 @@ impl Client {
 
 fn payload(der: &[u8], reason: u8) -> Value {
     let certificate = BASE64_URL_SAFE_NO_PAD.encode(der);
-    // Without a reason, no reasonCode extension goes into the CRL, as RFC 5280 wishes for 0.
+    // Without a reason, no reasonCode extension goes into the CRL, as RFC 5280 recommends for 0.
     if reason == 0 {
         json!({"certificate": certificate})
     } else {

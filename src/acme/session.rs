@@ -1,4 +1,4 @@
-//! Session: an account at a CA. Each method is one request and works from URLs alone.
+//! Session: an account at a CA. Each method is one request and uses only stored URLs.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::key::AccountKey;
 use super::order::{self, NewOrder, OrderView};
 use super::transport::Expect;
 
-/// An account at a CA, known by its key and URL.
+/// An account at a CA, identified by its key and URL.
 #[derive(Clone, Debug)]
 pub struct Session {
     client: Arc<Client>,
@@ -34,7 +34,7 @@ impl Session {
         &self.url
     }
 
-    /// Makes an order (RFC 8555 section 7.4). Never repeated here: when the answer is lost, an
+    /// Creates an order (RFC 8555 section 7.4). Never repeated here: when the answer is lost, an
     /// order may exist.
     pub async fn new_order(&self, new: &NewOrder) -> Result<OrderView, AcmeError> {
         let payload = order::payload(new);
@@ -58,7 +58,7 @@ impl Session {
         authorization::read(&self.read(url, Expect::Json).await?)
     }
 
-    /// Tells the CA that a challenge is ready to be looked at (RFC 8555 section 7.5.1).
+    /// Informs the CA that a challenge is ready for validation (RFC 8555 section 7.5.1).
     pub async fn accept(&self, challenge_url: &str) -> Result<ChallengeView, AcmeError> {
         let answer = self.post(challenge_url, &json!({})).await?;
         authorization::read_challenge(&answer, &answer.json()?)
@@ -75,7 +75,7 @@ impl Session {
         order::read(&self.post(finalize_url, &payload).await?, order_url)
     }
 
-    /// Downloads the default chain, and learns where the others are.
+    /// Downloads the default chain and the URLs of its alternates.
     pub async fn certificate(&self, url: &str) -> Result<Downloaded, AcmeError> {
         chain::read(&self.read(url, Expect::Chain).await?)
     }

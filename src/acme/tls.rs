@@ -1,4 +1,4 @@
-//! TLS towards one CA: its caBundle, or the system's roots, or no verification at all.
+//! TLS to one CA: its caBundle, or the system's roots, or no verification at all.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use rustls::{ClientConfig, RootCertStore};
 use super::error::AcmeError;
 use crate::pki;
 
-/// Whom to trust.
+/// The trusted certificates.
 #[derive(Clone, Debug)]
 pub(super) enum Trust {
     /// The system's roots, read when the first request is made.
     System,
-    /// These and no others.
+    /// Only these certificates.
     Only(Arc<RootCertStore>),
-    /// Anybody (`skipTLSVerify`).
-    Anybody,
+    /// Any certificate (`skipTLSVerify`).
+    Unverified,
 }
 
 impl Trust {
-    /// What an issuer asks for; `skipTLSVerify` wins over a caBundle.
+    /// The issuer's setting; `skipTLSVerify` overrides a caBundle.
     pub(super) fn new(ca_bundle: Option<&str>, skip_verify: bool) -> Result<Self, AcmeError> {
         match ca_bundle {
-            _ if skip_verify => Ok(Self::Anybody),
+            _ if skip_verify => Ok(Self::Unverified),
             None => Ok(Self::System),
             Some(pem) => bundle(pem).map(|roots| Self::Only(Arc::new(roots))),
         }
@@ -36,14 +36,16 @@ impl Trust {
         let mut config = match self {
             Self::System => verified(system()?)?,
             Self::Only(roots) => verified(Arc::clone(roots))?,
-            Self::Anybody => pki::unverified_client().map_err(|error| failed(error.to_string()))?,
+            Self::Unverified => {
+                pki::unverified_client().map_err(|error| failed(error.to_string()))?
+            }
         };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(config)
     }
 }
 
-/// TLS 1.2 or 1.3 towards a server that the system's roots vouch for. This reads files.
+/// TLS 1.2 or 1.3 to a server with a certificate of the system's roots. This reads files.
 pub fn system_tls() -> Result<ClientConfig, AcmeError> {
     let mut config = verified(system()?)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -73,7 +75,7 @@ fn bundle(pem: &str) -> Result<RootCertStore, AcmeError> {
 fn system() -> Result<RootCertStore, AcmeError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Systems carry odd certificates; one that cannot be read must not stop the others.
+    // System trust stores may contain invalid certificates; one must not block the others.
     let (usable, _unusable) = roots.add_parsable_certificates(found.certs);
     if usable == 0 {
         let causes: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
@@ -103,6 +105,6 @@ mod tests {
         }
         let odd = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         assert!(matches!(Trust::new(Some(odd), false), Err(AcmeError::Tls { .. })));
-        assert!(matches!(Trust::new(Some(""), true), Ok(Trust::Anybody)));
+        assert!(matches!(Trust::new(Some(""), true), Ok(Trust::Unverified)));
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Transport {
     date: Mutex<Option<Timestamp>>,
 }
 
-/// What is expected back: decides the size allowed and the Accept header.
+/// The expected content: it determines the size limit and the Accept header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expect {
     /// A JSON object.
@@ -68,7 +68,7 @@ impl Transport {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// What the `Date` of the last answer that had one says.
+    /// The `Date` of the last answer that had one.
     pub(super) fn date(&self) -> Option<Timestamp> {
         *self.date.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,19 +165,19 @@ fn failure(url: &str, error: reqwest::Error) -> AcmeError {
     let error = error.without_url();
     match distrust(&error) {
         Some(message) => AcmeError::Untrusted { url: url.to_owned(), message },
-        // The outermost words say only that it was a request.
+        // The outermost message is generic.
         None => transport(url, error.source().map_or_else(|| error.to_string(), causes)),
     }
 }
 
-/// What rustls found wrong with the server's certificate, if that was the cause.
+/// rustls's error about the server's certificate, if that was the cause.
 fn distrust(error: &reqwest::Error) -> Option<String> {
     let mut next = error.source();
     while let Some(cause) = next {
         if let Some(rustls::Error::InvalidCertificate(why)) = cause.downcast_ref() {
             return Some(why.to_string());
         }
-        // The source of an io::Error is the source of what it wraps: look at that itself first.
+        // The source of an io::Error is the source of what it wraps: check the wrapped error first.
         let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
         next = match wrapped {
             Some(wrapped) => Some(wrapped),

@@ -1,6 +1,6 @@
-//! A TLS client that accepts any certificate, for three places only: `skipTLSVerify`, where the
-//! issuer asks for it in so many words; and the self-check and the rehearsal's validation behind a
-//! redirect, where a CA looks at the content and not at who serves it (RFC 8555 section 8.3).
+//! A TLS client that accepts any certificate, for three places only: `skipTLSVerify`, which the
+//! issuer sets explicitly; and the self-check and the rehearsal's validation after a redirect,
+//! where a CA validates the content and not the server's identity (RFC 8555 section 8.3).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
-/// A client configuration that accepts every server. What is signed is still checked.
+/// A client configuration that accepts every server. Handshake signatures are still verified.
 pub fn unverified_client() -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier = Arc::new(AnyCertificate { provider: Arc::clone(&provider) });

@@ -1,7 +1,7 @@
-//! What a PEM text holds for somebody who looks at it: certificates as they stand, and the key.
+//! The content of a PEM text for `inspect`: its certificates in order, and the key.
 //!
-//! Contract: unlike [`super::Chain`] this refuses nothing that can be shown; order, linkage and
-//! whether the key fits are findings, not errors.
+//! Contract: unlike [`super::Chain`] this accepts everything that can be shown; order, linkage and
+//! a mismatching key are findings, not errors.
 
 use super::certificate::{self, CertificateError, MAX_CHAIN_BYTES};
 use super::chain::MAX_CERTIFICATES;

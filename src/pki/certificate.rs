@@ -1,4 +1,4 @@
-//! One X.509 certificate (RFC 5280), read.
+//! Reads one X.509 certificate (RFC 5280).
 
 use jiff::Timestamp;
 use thiserror::Error;
@@ -15,7 +15,7 @@ use crate::resource::{LeafFacts, hex};
 /// Why a text cannot be read as certificates.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CertificateError {
-    /// The text is longer than any chain that could be used.
+    /// The text exceeds the limit.
     #[error("certificates have {bytes} bytes, more than {max}")]
     TooLong {
         /// Length of the text.
@@ -23,13 +23,13 @@ pub enum CertificateError {
         /// The longest text that is read.
         max: usize,
     },
-    /// More certificates than any chain has.
+    /// More certificates than the limit.
     #[error("more than {max} certificates")]
     TooMany {
         /// The most that are read.
         max: usize,
     },
-    /// One certificate is longer than any that could be used.
+    /// One certificate exceeds the limit.
     #[error("certificate has {bytes} bytes, more than {max}")]
     TooLarge {
         /// Length of its DER.
@@ -43,21 +43,18 @@ pub enum CertificateError {
     /// A block in a chain that is not a certificate (RFC 8555 section 9.1 allows none).
     #[error("PEM block `{label}` among the certificates")]
     Label {
-        /// What stands after BEGIN.
+        /// The label after BEGIN.
         label: String,
     },
     /// The text is not PEM.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The block is no certificate.
+    /// The block is not a certificate.
     #[error("certificate is damaged: {reason}")]
-    Damaged {
-        /// What is wrong with it.
-        reason: String,
-    },
+    Damaged { reason: String },
 }
 
-/// Reads the first certificate of a PEM text; what else is in the text does not matter.
+/// Reads the first certificate of a PEM text; the rest of the text is ignored.
 pub fn leaf_facts(pem: &str) -> Result<LeafFacts, CertificateError> {
     if pem.len() > MAX_CHAIN_BYTES {
         let max = MAX_CHAIN_BYTES;
@@ -72,7 +69,7 @@ pub fn leaf_facts(pem: &str) -> Result<LeafFacts, CertificateError> {
     Err(CertificateError::NotFound)
 }
 
-/// What is known of one certificate in DER.
+/// The facts of one certificate in DER.
 pub fn facts_of_der(der: &[u8]) -> Result<LeafFacts, CertificateError> {
     facts(&parse(der)?, der)
 }
@@ -91,7 +88,7 @@ pub(super) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateError>
     Ok(certificate)
 }
 
-/// What decisions and displays need of a certificate.
+/// The facts of a certificate that decisions and displays need.
 pub(super) fn facts(
     certificate: &X509Certificate<'_>,
     der: &[u8],
@@ -160,6 +157,6 @@ pub(super) const LABEL: &str = "CERTIFICATE";
 /// The longest PEM text that is read as a chain: 256 KiB.
 pub const MAX_CHAIN_BYTES: usize = 256 * 1024;
 
-/// The longest DER that is read as one certificate: cert-manager's cap for a leaf, which leaves
-/// controller for a hundred names of the greatest length.
+/// The longest DER that is read as one certificate: cert-manager's cap for a leaf, enough for a
+/// hundred names of maximum length.
 pub const MAX_CERTIFICATE_BYTES: usize = 36_500;

@@ -1,4 +1,4 @@
-//! A certificate with those that lead to its root, as a CA hands them out (RFC 8555 section 9.1).
+//! A certificate with its intermediates, as a CA issues them (RFC 8555 section 9.1).
 
 use super::certificate::{self, CertificateError, MAX_CHAIN_BYTES};
 use super::chain_error::ChainError;
@@ -6,8 +6,8 @@ use super::names;
 use super::pem;
 use crate::resource::LeafFacts;
 
-/// One or more certificates that decode, the leaf first. Whether they belong together is
-/// [`super::verify_issued`]'s question.
+/// One or more certificates that decode, the leaf first. [`super::verify_issued`] verifies that
+/// they belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     certificates: Vec<Vec<u8>>,
@@ -23,7 +23,7 @@ impl Chain {
         Self::decode(pem).map_err(ChainError::Undecodable)
     }
 
-    /// What is known of the first certificate.
+    /// The facts of the first certificate.
     pub fn leaf(&self) -> &LeafFacts {
         &self.leaf
     }
@@ -37,7 +37,7 @@ impl Chain {
     }
 
     /// The issuer CN of the last certificate, which `preferredChain` is compared with; empty when
-    /// there is none.
+    /// it has none.
     pub fn topmost_issuer_common_name(&self) -> &str {
         &self.topmost_issuer
     }
@@ -74,8 +74,8 @@ impl Chain {
     }
 }
 
-/// The most certificates that are read as a chain. Public chains have two to four; each link costs
-/// the check of a signature.
+/// The limit of certificates in a chain. Public chains have two to four; each link costs one
+/// verification.
 pub const MAX_CERTIFICATES: usize = 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What can be wrong with a chain that a CA handed out.
+//! Errors of a chain that a CA issued.
 
 use jiff::Timestamp;
 use thiserror::Error;
@@ -6,10 +6,11 @@ use thiserror::Error;
 use super::certificate::CertificateError;
 use crate::resource::PublicKeyDigest;
 
-/// Why an issued chain must not be used. Where cert-manager has a text for it, it is that text.
+/// Why an issued chain must not be used. Where cert-manager has a message for it, certctl uses that
+/// message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
-    /// Not a chain of certificates at all.
+    /// Not a chain of certificates.
     #[error("Issuer returned an invalid certificate: failed to decode: {0}")]
     Undecodable(#[source] CertificateError),
     /// The leaf certifies another key.
@@ -23,7 +24,7 @@ pub enum ChainError {
         /// The key of the leaf.
         found: PublicKeyDigest,
     },
-    /// The leaf is not valid any more.
+    /// The leaf has expired.
     #[error(
         "Issuer returned an already expired certificate (notAfter: {not_after}). This usually \
          indicates an expired CA certificate in the issuer."
@@ -32,7 +33,7 @@ pub enum ChainError {
         /// End of its validity.
         not_after: Timestamp,
     },
-    /// The leaf is not valid for more than [`super::MAX_SKEW`] to come.
+    /// The leaf becomes valid later than [`super::MAX_SKEW`] from now.
     #[error(
         "Issuer returned a certificate that is not valid yet (notBefore: {not_before}, now: \
          {now}). This usually indicates a wrong clock."
@@ -43,24 +44,24 @@ pub enum ChainError {
         /// The time it was compared with.
         now: Timestamp,
     },
-    /// The leaf may sign certificates itself.
+    /// The leaf is a CA certificate.
     #[error("Issuer returned a CA certificate (subject CN `{common_name}`) as the leaf")]
     CertificateAuthority {
         /// Its subject CN.
         common_name: String,
     },
-    /// The leaf has other names than were asked for.
+    /// The names of the leaf differ from the requested ones.
     #[error(
         "Issuer returned a certificate for other names than requested: {}",
         differences(missing, unexpected)
     )]
     Names {
-        /// Asked for and not there.
+        /// Requested, but missing.
         missing: Vec<String>,
-        /// There and not asked for.
+        /// Present, but not requested.
         unexpected: Vec<String>,
     },
-    /// The leaf's CN was not asked for.
+    /// The leaf's CN was not requested.
     #[error(
         "Issuer returned a certificate whose common name `{common_name}` is not among the \
          requested names"
@@ -69,34 +70,34 @@ pub enum ChainError {
         /// Its subject CN.
         common_name: String,
     },
-    /// Two neighbours do not belong together by name.
+    /// The issuer of one certificate is not the subject of the next.
     #[error(
         "Issuer returned a broken chain: certificate {position} was issued by `{issuer}` and is \
          followed by `{next}`"
     )]
     NotLinked {
-        /// The lower one's place, the leaf being 1.
+        /// Position of the lower certificate; the leaf is 1.
         position: usize,
-        /// The lower one's issuer.
+        /// Issuer of the lower certificate.
         issuer: String,
-        /// The upper one's subject.
+        /// Subject of the upper certificate.
         next: String,
     },
-    /// Two neighbours do not belong together by signature.
+    /// The key of the next certificate does not verify the signature.
     #[error(
         "Issuer returned a broken chain: certificate {position} was not signed by the next one"
     )]
     Signature {
-        /// The lower one's place, the leaf being 1.
+        /// Position of the lower certificate; the leaf is 1.
         position: usize,
     },
-    /// A link is signed in a way that cannot be checked.
+    /// The algorithm of a signature is not supported.
     #[error(
         "Issuer returned a chain that cannot be checked: certificate {position} is signed with \
          unsupported algorithm {oid}"
     )]
     SignatureAlgorithm {
-        /// The lower one's place, the leaf being 1.
+        /// Position of the lower certificate; the leaf is 1.
         position: usize,
         /// The algorithm's object identifier.
         oid: String,

@@ -1,4 +1,4 @@
-//! A chain for people: each certificate, who signed it, and what is wrong with its place.
+//! A chain for display: each certificate, its issuer, and its errors.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ fn elsewhere(place: &Option<usize>) -> String {
     place.map(|place| format!("; its issuer is number {place}")).unwrap_or_default()
 }
 
-/// The rows of a chain as it stands, at `now`.
+/// The rows of a chain in the given order, at `now`.
 pub fn chain_entries(
     certificates: &[Vec<u8>],
     now: Timestamp,
@@ -147,7 +147,7 @@ mod tests {
     use crate::resource::KeyAlgorithm;
 
     #[test]
-    fn a_chain_out_of_order_is_told_place_by_place() {
+    fn a_chain_out_of_order_is_reported_place_by_place() {
         let key = PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap();
         let root = Ca::root("Root", KeyAlgorithm::Ecdsa, 256);
         let impostor = Ca::root("Middle", KeyAlgorithm::Ecdsa, 256);

@@ -1,4 +1,4 @@
-//! Certificate revocation lists (RFC 5280 section 5), checked before they are believed.
+//! Certificate revocation lists (RFC 5280 section 5), verified before use.
 
 use jiff::Timestamp;
 use x509_parser::certificate::X509Certificate;
@@ -13,9 +13,9 @@ use super::revocation::{Revocation, RevocationDoubt, check_dates, reason_word};
 use super::signing::{self, Verdict};
 use super::{certificate, verify::MAX_SKEW};
 
-/// What the CRL in `answer`, DER or PEM, fetched from `url`, says about `leaf` at `now`. It must be
-/// signed by `issuer`, be valid at `now`, and be the one that this distribution point is for
-/// (RFC 5280 section 6.3.3).
+/// The status of `leaf` in the CRL in `answer`, DER or PEM, fetched from `url`, at `now`. The CRL
+/// must be signed by `issuer`, be valid at `now`, and cover this distribution point (RFC 5280
+/// section 6.3.3).
 pub fn check_crl(
     answer: &[u8],
     url: &str,
@@ -49,7 +49,7 @@ pub fn check_crl(
     Ok(Revocation::Revoked { at, reason })
 }
 
-/// RFC 5280 section 4.2.1.13 says DER; some servers have it in PEM all the same.
+/// RFC 5280 section 4.2.1.13 requires DER; some servers send PEM.
 fn unwrap(answer: &[u8]) -> Result<Vec<u8>, RevocationDoubt> {
     let text = std::str::from_utf8(answer).ok().filter(|text| text.contains("-----BEGIN X509 CRL"));
     match text.and_then(|text| pem::blocks(text).next()) {
@@ -85,8 +85,8 @@ fn check_signature(
     }
 }
 
-/// Lists may be cut into parts, each with its own address: another part of the same CA says
-/// nothing about this certificate, and neither does one with a rule that is not understood.
+/// A CA may split its CRL into parts, each with its own URL: another part, or one with an unknown
+/// extension, says nothing about this certificate.
 fn check_scope(
     list: &CertificateRevocationList<'_>,
     url: &str,

@@ -15,14 +15,14 @@ use crate::resource::CertificateSpec;
 /// A signed request in both its forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Csr {
-    /// What goes to the CA.
+    /// The DER, sent to the CA.
     pub der: Vec<u8>,
-    /// What is stored: one `CERTIFICATE REQUEST` block.
+    /// The PEM, stored: one `CERTIFICATE REQUEST` block.
     pub pem: String,
 }
 
-/// Builds and signs the request that a spec describes. An extension is there only when it says
-/// something; the names are critical when the subject is empty (RFC 5280 section 4.2.1.6).
+/// Builds and signs the request that a spec describes. An empty extension is omitted; the names are
+/// critical when the subject is empty (RFC 5280 section 4.2.1.6).
 pub fn build_csr(spec: &CertificateSpec, key: &PrivateKey) -> Result<Csr, CsrError> {
     let subject = subject::subject(spec)?;
     let extensions = extensions(spec, subject.is_empty())?;
@@ -45,7 +45,7 @@ pub fn build_csr(spec: &CertificateSpec, key: &PrivateKey) -> Result<Csr, CsrErr
     Ok(Csr { der, pem })
 }
 
-/// The names and usages that a spec asks for.
+/// The names and usages of a spec.
 pub(super) fn extensions(
     spec: &CertificateSpec,
     subject_is_empty: bool,

@@ -1,4 +1,4 @@
-//! What can go wrong with a signing request.
+//! Errors of signing requests.
 
 use thiserror::Error;
 
@@ -8,32 +8,24 @@ use super::subject::SubjectError;
 /// Why a request cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CsrError {
-    /// The subject cannot be written.
+    /// The subject cannot be encoded.
     #[error(transparent)]
     Subject(#[from] SubjectError),
-    /// The key cannot sign as the spec wants it.
+    /// The key cannot sign with the spec's algorithm.
     #[error(transparent)]
     Signing(#[from] SigningError),
-    /// A name that only ASCII can express.
+    /// A name that is not ASCII.
     #[error("{field}: `{text}` is not ASCII")]
-    NotAscii {
-        /// The field of the spec.
-        field: &'static str,
-        /// The name.
-        text: String,
-    },
+    NotAscii { field: &'static str, text: String },
     /// `otherNames[].oid` is not an object identifier.
     #[error("otherNames: `{oid}` is not an object identifier")]
     ObjectIdentifier {
-        /// What stands there.
+        /// The invalid value.
         oid: String,
     },
-    /// The encoder refuses.
+    /// The encoder returned an error.
     #[error("cannot encode the request: {reason}")]
-    Encoding {
-        /// What it says.
-        reason: String,
-    },
+    Encoding { reason: String },
 }
 
 impl From<der::Error> for CsrError {

@@ -1,4 +1,4 @@
-//! Signing requests read back, for tests.
+//! Decodes signing requests, for tests.
 
 use std::net::IpAddr;
 
@@ -22,18 +22,15 @@ pub enum ReadError {
     /// The text is not PEM.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The block is no request.
+    /// The block is not a request.
     #[error("certificate request is damaged: {reason}")]
-    Damaged {
-        /// What is wrong with it.
-        reason: String,
-    },
+    Damaged { reason: String },
 }
 
-/// What is known of a request.
+/// The facts of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsrFacts {
-    /// Digest of the public key it asks to certify.
+    /// Digest of the public key to certify.
     pub public_key: PublicKeyDigest,
     /// Subject CN, empty when there is none.
     pub common_name: String,

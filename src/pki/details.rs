@@ -1,6 +1,6 @@
-//! A certificate for people: every field that `inspect` shows.
+//! A certificate for display: every field that `inspect` shows.
 //!
-//! Contract: read from the DER alone; the words for algorithms and usages are those of cmctl.
+//! Contract: read from the DER alone; algorithms and usages are named as in cmctl.
 
 use std::net::IpAddr;
 
@@ -22,9 +22,9 @@ use crate::resource::hex;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateDetails {
-    /// Whom it is for.
+    /// The subject.
     pub subject: Party,
-    /// Who signed it.
+    /// The issuer.
     pub issuer: Party,
     /// SANs of type dNSName.
     pub dns_names: Vec<String>,
@@ -113,7 +113,7 @@ impl CertificateDetails {
     }
 }
 
-/// What is taken from the extensions.
+/// The fields read from the extensions.
 #[derive(Default)]
 struct Extensions {
     usages: Vec<String>,

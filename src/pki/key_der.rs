@@ -1,7 +1,7 @@
-//! The DER inside private key files: taken apart and put together.
+//! Decodes and encodes the DER of private key files.
 //!
-//! Reading is strict about structure (one value, no bytes after it) and lenient about what other
-//! programs leave out or add: attributes, public keys, parameters, padding of EC scalars.
+//! Decoding is strict about structure (one value, no bytes after it) and lenient about what other
+//! programs omit or add: attributes, public keys, parameters, padding of EC scalars.
 
 use der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, UintRef};
 use der::{Decode, Encode, Reader, Sequence, SliceReader, Tag};
@@ -117,7 +117,7 @@ pub(super) fn write_traditional(pkcs8: &[u8]) -> Zeroizing<Vec<u8>> {
         let curve = algorithm.parameters.map(AnyRef::decode_as::<ObjectIdentifier>).transpose()?;
         EcPrivateKey { curve, ..EcPrivateKey::from_der(private_key)? }.to_der()
     };
-    // Only what `*_pkcs8` wrote comes here, so there is nothing to fail on.
+    // The input comes from `*_pkcs8`, so decoding cannot fail.
     Zeroizing::new(write().unwrap_or_else(|_: der::Error| pkcs8.to_vec()))
 }
 

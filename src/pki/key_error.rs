@@ -1,30 +1,28 @@
-//! What can be wrong with a private key.
+//! Errors of private keys.
 
 use thiserror::Error;
 
 use super::pem::PemError;
 use crate::resource::KeyAlgorithm;
 
-/// Why a private key cannot be made or read.
+/// Why a private key cannot be generated or read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
-    /// No key of this algorithm has, or may have, this size.
+    /// The size is not supported for this algorithm.
     #[error("{algorithm} key of {bits} bits: {} expected", sizes(*algorithm))]
     Size {
-        /// The algorithm.
         algorithm: KeyAlgorithm,
-        /// Bits asked for or found.
+        /// Bits requested or found.
         bits: u32,
     },
     /// The generator failed.
     #[error("cannot generate a {algorithm} key of {bits} bits")]
     Generation {
-        /// The algorithm.
         algorithm: KeyAlgorithm,
-        /// Bits asked for.
+        /// Bits requested.
         bits: u32,
     },
-    /// The text is longer than any key that could be used.
+    /// The text exceeds the limit.
     #[error("private key file has {bytes} bytes, more than {max}")]
     TooLong {
         /// Length of the text.
@@ -38,22 +36,19 @@ pub enum KeyError {
     /// The text is not PEM.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The key needs a password.
+    /// The key is encrypted.
     #[error("private key is encrypted")]
     Encrypted,
-    /// The block is something else than a private key of a known form.
+    /// The block is not a private key of a known form.
     #[error("PEM block `{label}` is not a private key that can be used")]
     Label {
-        /// What stands after BEGIN.
+        /// The label of the block.
         label: String,
     },
-    /// The bytes are not what the label promises.
+    /// The content does not match the label.
     #[error("private key is damaged: {reason}")]
-    Damaged {
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// A key for something else than RSA, ECDSA or Ed25519.
+    Damaged { reason: String },
+    /// A key that is not RSA, ECDSA or Ed25519.
     #[error("private key has unsupported algorithm {oid}")]
     Algorithm {
         /// The algorithm's object identifier.

@@ -1,11 +1,11 @@
-//! Java and PKCS#12 keystores as bytes, for servers that read nothing else.
+//! Java and PKCS#12 keystores as bytes, for servers that read no PEM.
 //!
-//! Contract: the store's password is the key's password; the key is PKCS#8 version 1, with its
-//! whole chain behind it. The same input gives other bytes each time, because each store has
-//! salts of its own. Nothing here reads a store.
+//! Contract: the store's password is the key's password; the key is PKCS#8 version 1, followed by
+//! its whole chain. The same input gives different bytes each time, because each store has its own
+//! salts. This module reads no stores.
 //!
-//! Written here and not by a crate: the PKCS#12 crates at hand know no PBMAC1 and encrypt the
-//! private key of a LegacyRC2 store with 40 bits, where cert-manager and OpenSSL take 3DES.
+//! Implemented here and not by a crate: the available PKCS#12 crates lack PBMAC1 and encrypt the
+//! private key of a LegacyRC2 store with 40 bits, where cert-manager and OpenSSL use 3DES.
 
 mod asn1;
 mod encryption;
@@ -22,7 +22,7 @@ use crate::resource::{KeyEncoding, KeystoreProfile};
 pub use error::KeystoreError;
 use pkcs12::authority_alias;
 
-/// What goes into the stores of one issued Secret.
+/// The content of the stores of one issued Secret.
 #[derive(Clone, Copy, Debug)]
 pub struct KeystoreContents<'a> {
     /// The private key.
@@ -62,7 +62,7 @@ impl KeystoreContents<'_> {
         pkcs12::key_store(self.key, self.chain.certificates(), above, profile, password)
     }
 
-    /// A PKCS#12 store with the CA certificates, marked as Java wants trusted ones marked.
+    /// A PKCS#12 store with the CA certificates, with Java's attribute for trusted ones.
     pub fn pkcs12_truststore(
         &self,
         profile: KeystoreProfile,
@@ -75,7 +75,7 @@ impl KeystoreContents<'_> {
         self.authorities.map_or(&[], Chain::certificates)
     }
 
-    /// When the entries were made, as far as it can be known without a clock.
+    /// The time of the entries, derived without a clock.
     fn milliseconds(&self) -> i64 {
         self.chain.leaf().not_before.as_millisecond()
     }

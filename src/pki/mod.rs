@@ -1,7 +1,7 @@
 //! Keys, signing requests and certificate chains as values.
 //!
-//! What is read is checked while it is read, and what is written is read by OpenSSL 3.0. Nothing
-//! here touches a file, a socket or a clock; making keys and signatures draws random numbers.
+//! Input is validated when it is read, and OpenSSL 3.0 reads the output. This module uses no files,
+//! sockets or clocks; generating keys and signatures uses random numbers.
 
 mod any_certificate;
 mod bundle;

@@ -11,7 +11,7 @@ use x509_parser::x509::X509Name;
 use super::csr_error::CsrError;
 use crate::resource::CertificateSpec;
 
-/// The names a spec asks for, in the order cert-manager writes them.
+/// The names of a spec, in cert-manager's order.
 pub(super) fn requested(spec: &CertificateSpec) -> Result<GeneralNames, CsrError> {
     let mut names = GeneralNames::new();
     for name in &spec.dns_names {
@@ -75,8 +75,8 @@ fn ip_address(octets: &[u8]) -> Option<IpAddr> {
     v4.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
 }
 
-/// The CN of a name, empty when there is none or it is no text; the last, most specific one of
-/// several.
+/// The CN of a name, empty when it has none or it is not text; of several, the last and most
+/// specific one.
 pub(super) fn common_name(name: &X509Name<'_>) -> String {
     let last = name.iter_common_name().last();
     last.and_then(|attribute| attribute.as_str().ok()).unwrap_or_default().to_owned()

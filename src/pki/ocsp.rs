@@ -1,9 +1,9 @@
-//! The online certificate status protocol (RFC 6960), as far as one question about one certificate
-//! goes.
+//! The online certificate status protocol (RFC 6960), for one certificate per request.
 //!
-//! Contract: the question names the real issuer, by SHA-1 as every responder understands it (that
-//! digest names and protects nothing). The answer is believed when it is about this certificate,
-//! of now, and signed by the issuer or by somebody whom the issuer has certified for that.
+//! Contract: the request identifies the real issuer by SHA-1, which every responder supports (the
+//! digest only identifies and protects nothing). The answer counts only when it is about this
+//! certificate, current, and signed by the issuer or by a responder that the issuer has certified
+//! for that.
 
 #[cfg(test)]
 pub(crate) mod answer;
@@ -30,7 +30,7 @@ pub fn ocsp_request(leaf: &[u8], issuer: &[u8]) -> Result<Vec<u8>, RevocationDou
     request.to_der().map_err(RevocationDoubt::damaged)
 }
 
-/// What the responder's `answer` says about `leaf`, which `issuer` signed, at `now`.
+/// The status of `leaf`, issued by `issuer`, in the responder's `answer`, at `now`.
 pub fn check_ocsp(
     answer: &[u8],
     leaf: &[u8],
@@ -218,7 +218,7 @@ struct ResponseBytes {
 
 #[derive(Sequence)]
 struct BasicResponse {
-    /// Kept as it came, because these bytes are what is signed.
+    /// Verbatim, because these bytes are signed.
     tbs_response_data: Any,
     signature_algorithm: AlgorithmIdentifierOwned,
     signature: BitString,
@@ -256,7 +256,7 @@ struct RevokedInfo {
     reason: Option<Any>,
 }
 
-/// The most certificates of an answer that are tried.
+/// The limit of certificates in an answer that are tried.
 const MAX_CERTIFICATES: usize = 5;
 const SHA1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.14.3.2.26");
 /// id-pkix-ocsp-basic.

@@ -1,8 +1,7 @@
 //! PEM: the textual encoding of keys, requests and certificates (RFC 7468).
 //!
-//! Reading takes one pass over the text whatever it holds, skips what stands outside the blocks,
-//! accepts any line ending, and leaves no copy of a body behind. Caps on the size of the whole
-//! text belong to the callers, who know what they read.
+//! Reading takes one pass over the text, skips text outside the blocks, accepts any line ending,
+//! and leaves no copy of a body in memory. The callers limit the size of the whole text.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -16,21 +15,21 @@ pub enum PemError {
     /// A block has a first line and no last one.
     #[error("PEM block `{label}` has no END line")]
     Unterminated {
-        /// What stands after BEGIN.
+        /// The label after BEGIN.
         label: String,
     },
     /// The last line of a block names another label than its first.
     #[error("PEM block `{begin}` ends with `{end}`")]
     LabelMismatch {
-        /// What stands after BEGIN.
+        /// The label after BEGIN.
         begin: String,
-        /// What stands after END.
+        /// The label after END.
         end: String,
     },
     /// The body is not base64.
     #[error("PEM block `{label}` is not base64")]
     Base64 {
-        /// What stands after BEGIN.
+        /// The label after BEGIN.
         label: String,
     },
 }
@@ -42,12 +41,12 @@ pub(super) struct Block<'a> {
     pub(super) der: Zeroizing<Vec<u8>>,
 }
 
-/// The blocks of a text, one after another; the walk ends after the first error.
+/// Iterates over the blocks of a text; ends after the first error.
 pub(super) fn blocks(text: &str) -> Blocks<'_> {
     Blocks { rest: text }
 }
 
-/// The walk that [`blocks`] starts.
+/// The iterator of [`blocks`].
 pub(super) struct Blocks<'a> {
     rest: &'a str,
 }

@@ -1,7 +1,7 @@
-//! A private key as a value: made, read, written and used, never shown.
+//! A private key: generated, read, written and used, never shown.
 //!
-//! Whatever it was read from, it is held as PKCS#8 version 1 (RFC 5208), which every TLS server
-//! reads; PKCS#1 (RFC 8017) and SEC 1 (RFC 5915) forms are derived from that when asked for.
+//! Keys of all forms are held as PKCS#8 version 1 (RFC 5208), which every TLS server reads; PKCS#1
+//! (RFC 8017) and SEC 1 (RFC 5915) forms are derived from it on demand.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::resource::{
     KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm, hex,
 };
 
-/// A private key. Its bytes leave memory when it is dropped; Debug shows its facts only.
+/// A private key. It is zeroized when it is dropped; Debug shows its public facts only.
 #[derive(Clone)]
 pub struct PrivateKey {
     pkcs8: Zeroizing<Vec<u8>>,
@@ -32,8 +32,8 @@ pub struct PrivateKey {
 }
 
 impl PrivateKey {
-    /// Makes a new key: RSA with `bits` 2048 to 8192, ECDSA with 256, 384 or 521, Ed25519 with
-    /// any (the size of that one is fixed). RSA keys take seconds, those of unusual sizes more.
+    /// Generates a key: RSA with `bits` 2048 to 8192, ECDSA with 256, 384 or 521, Ed25519 with any
+    /// (its size is fixed). RSA keys take seconds, those of unusual sizes longer.
     pub fn generate(algorithm: KeyAlgorithm, bits: u32) -> Result<Self, KeyError> {
         let failed = KeyError::Generation { algorithm, bits };
         match algorithm {
@@ -118,7 +118,7 @@ impl PrivateKey {
         signing::sign(&self.pair, &self.pkcs8, &self.facts, algorithm, message)
     }
 
-    /// Signs a message as JWS has it: like [`Self::sign`], but ECDSA signatures are of fixed length
+    /// Signs a message for a JWS: like [`Self::sign`], but ECDSA signatures are of fixed length
     /// (RFC 7518 section 3.4).
     pub fn sign_jws(
         &self,
@@ -137,7 +137,7 @@ impl PrivateKey {
         Self::from_parts(key_der::read_pkcs8(der)?)
     }
 
-    /// Has the key checked by the library that will sign with it, and puts it in order.
+    /// Validates the key with the library that will sign with it, and normalizes it.
     fn from_parts(parts: Parts) -> Result<Self, KeyError> {
         let (algorithm, size, pkcs8, spki, pair) = match parts {
             Parts::Rsa { bits, pkcs1 } => {
@@ -177,17 +177,17 @@ impl fmt::Debug for PrivateKey {
     }
 }
 
-/// What is known of the key in a PEM text.
+/// The facts of the key in a PEM text.
 pub fn key_facts(pem: &str) -> Result<KeyFacts, KeyError> {
     PrivateKey::from_pem(pem).map(|key| key.facts)
 }
 
-/// The digest that stands for a public key, over the DER of its `SubjectPublicKeyInfo`.
+/// The digest that identifies a public key, over the DER of its `SubjectPublicKeyInfo`.
 pub(super) fn public_key_digest(spki: &[u8]) -> PublicKeyDigest {
     PublicKeyDigest(hex(digest::digest(&digest::SHA256, spki).as_ref()))
 }
 
-/// aws-lc makes RSA keys of four sizes; the rest come from a slower generator.
+/// aws-lc generates RSA keys of four sizes; the others come from a slower generator.
 fn generate_rsa(bits: u32) -> Result<PrivateKey, KeyError> {
     let algorithm = KeyAlgorithm::Rsa;
     let failed = KeyError::Generation { algorithm, bits };

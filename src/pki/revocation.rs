@@ -1,7 +1,7 @@
-//! What a CA says about the revocation of a certificate, by CRL or OCSP.
+//! The revocation status of a certificate, by CRL or OCSP.
 //!
-//! Contract: an answer that is not the issuer's, not of now, or not about this certificate says
-//! nothing: it is a [`RevocationDoubt`], never "good".
+//! Contract: an answer that is not from the issuer, not current, or not about this certificate is a
+//! [`RevocationDoubt`], never "good".
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub enum Revocation {
     },
 }
 
-/// Why an answer says nothing.
+/// Why an answer does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RevocationDoubt {
     #[error("the answer is damaged: {reason}")]
@@ -62,7 +62,7 @@ impl RevocationDoubt {
     }
 }
 
-/// Whether an answer is of now.
+/// Whether an answer is current.
 pub(super) fn check_dates(
     this_update: Timestamp,
     next_update: Option<Timestamp>,
@@ -80,7 +80,7 @@ pub(super) fn check_dates(
     }
 }
 
-/// The word for a CRLReason (RFC 5280 section 5.3.1); none for "unspecified".
+/// The name of a CRLReason (RFC 5280 section 5.3.1); none for "unspecified".
 pub(super) fn reason_word(code: u8) -> Option<&'static str> {
     let word = REASONS.iter().find(|(known, _)| *known == code);
     word.map(|(_, word)| *word)
@@ -97,6 +97,6 @@ const REASONS: [(u8, &str); 8] = [
     (10, "aACompromise"),
 ];
 
-/// An answer without an end (RFC 6960 section 2.4 allows it) means that there is always a newer
-/// one, so that an old one is a replay.
+/// An answer without nextUpdate (RFC 6960 section 2.4 allows it) means that a newer one is always
+/// available, so an old one is a replay.
 const MAX_UNDATED: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);

@@ -8,8 +8,8 @@ use super::chain::Chain;
 use super::private_key::PrivateKey;
 use crate::resource::{CertificateSpec, OutputFormat, SecretFiles};
 
-/// tls.key in the encoding the spec asks for, tls.crt with leaf and intermediates, and the
-/// additional formats. There is no ca.crt, because an ACME CA hands out no root.
+/// tls.key in the encoding of the spec, tls.crt with leaf and intermediates, and the additional
+/// formats. There is no ca.crt, because an ACME CA sends no root.
 pub fn secret_files(spec: &CertificateSpec, key: &PrivateKey, chain: &Chain) -> SecretFiles {
     let encoding = spec.private_key.as_ref().and_then(|key| key.encoding).unwrap_or_default();
     let key_pem = key.to_pem(encoding);

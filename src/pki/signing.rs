@@ -1,4 +1,4 @@
-//! Signature algorithms: which one fits a key, how it is written down, making and checking.
+//! Signature algorithms: selection for a key, encoding, signing and verification.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
@@ -15,29 +15,29 @@ use x509_parser::x509::{AlgorithmIdentifier, SubjectPublicKeyInfo};
 
 use crate::resource::{KeyAlgorithm, KeyFacts, SignatureAlgorithm};
 
-/// Why nothing can be signed.
+/// Why signing is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SigningError {
     /// The algorithm is for another kind of key.
     #[error("signature algorithm {} needs an {} key, not {found}", name(*wanted), wanted.key_algorithm())]
     WrongKey {
-        /// The signature algorithm asked for.
+        /// The requested signature algorithm.
         wanted: SignatureAlgorithm,
-        /// The kind of key there is.
+        /// The kind of the key.
         found: KeyAlgorithm,
     },
-    /// The curve is not offered with this hash.
+    /// The library does not support the curve with this hash.
     #[error("signature algorithm {} is not available with an ECDSA key of {bits} bits", name(*wanted))]
     WrongSize {
-        /// The signature algorithm asked for.
+        /// The requested signature algorithm.
         wanted: SignatureAlgorithm,
-        /// Bits of the key there is.
+        /// Bits of the key.
         bits: u32,
     },
-    /// The library refused.
+    /// The library returned an error.
     #[error("cannot sign with {}", name(*wanted))]
     Refused {
-        /// The signature algorithm asked for.
+        /// The requested signature algorithm.
         wanted: SignatureAlgorithm,
     },
 }
@@ -55,8 +55,7 @@ fn name(algorithm: SignatureAlgorithm) -> &'static str {
     }
 }
 
-/// The algorithm cert-manager takes when none is asked for: the stronger the key, the longer the
-/// hash.
+/// cert-manager's default algorithm: the stronger the key, the longer the hash.
 pub(super) fn default_algorithm(key: &KeyFacts) -> SignatureAlgorithm {
     match (key.algorithm, key.size) {
         (KeyAlgorithm::Rsa, 4096..) => SignatureAlgorithm::Sha512WithRsa,
@@ -84,7 +83,7 @@ pub(super) fn identifier(algorithm: SignatureAlgorithm) -> AlgorithmIdentifierOw
     AlgorithmIdentifierOwned { oid: ObjectIdentifier::new_unwrap(oid), parameters }
 }
 
-/// A private key as the library signs with it; taken apart once, for each time checks it anew.
+/// A private key decoded for the library; decoded once, because each decoding validates it again.
 pub(super) enum KeyPair {
     Rsa(RsaKeyPair),
     /// For signatures in DER, with the hash of [`default_algorithm`].
@@ -181,12 +180,12 @@ fn ecdsa(wanted: SignatureAlgorithm, bits: u32) -> Option<&'static EcdsaSigningA
     }
 }
 
-/// Whether a signature is good, as the answer of [`verify`].
+/// The result of [`verify`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Good,
     Bad,
-    /// The algorithm, or its combination with this key, is not known.
+    /// The algorithm, or its combination with this key, is not supported.
     Unknown,
 }
 

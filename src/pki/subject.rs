@@ -12,7 +12,7 @@ use x509_cert::name::{Name, RdnSequence, RelativeDistinguishedName};
 
 use crate::resource::CertificateSpec;
 
-/// Why a subject cannot be written.
+/// Why a subject cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SubjectError {
     /// An attribute without `=`.
@@ -33,36 +33,30 @@ pub enum SubjectError {
         /// The attribute's name as written.
         attribute: String,
     },
-    /// A character that RFC 4514 section 2.4 wants escaped.
+    /// A character that RFC 4514 section 2.4 requires to be escaped.
     #[error("literal subject: `{character}` must be escaped with a backslash")]
-    Unescaped {
-        /// The character.
-        character: char,
-    },
+    Unescaped { character: char },
     /// A backslash before something that cannot be escaped, or at the end.
     #[error("literal subject: bad escape in `{text}`")]
     Escape {
         /// The attribute's value as written.
         text: String,
     },
-    /// Escaped bytes that are no UTF-8.
+    /// Escaped bytes that are not UTF-8.
     #[error("literal subject: `{text}` is not UTF-8")]
     NotUtf8 {
         /// The attribute's value as written.
         text: String,
     },
-    /// `#` and then something else than the hexadecimal form of one DER value.
+    /// `#` not followed by the hexadecimal form of one DER value.
     #[error("literal subject: `{text}` is not a DER value in hexadecimal")]
     Hexadecimal {
         /// The attribute's value as written.
         text: String,
     },
-    /// A value that its attribute cannot have, for instance `DC=Müller`, or one that is too long.
+    /// A value that is not allowed for its attribute, for instance `DC=Müller`, or too long.
     #[error("subject cannot be encoded: {reason}")]
-    Encoding {
-        /// What the encoder says.
-        reason: String,
-    },
+    Encoding { reason: String },
 }
 
 impl From<der::Error> for SubjectError {
@@ -71,7 +65,7 @@ impl From<der::Error> for SubjectError {
     }
 }
 
-/// The subject that a spec asks for; empty when it asks for none.
+/// The subject of a spec; empty when it has none.
 pub(super) fn subject(spec: &CertificateSpec) -> Result<Name, SubjectError> {
     let sequence = if spec.literal_subject.is_empty() {
         structured(spec)?
@@ -279,7 +273,7 @@ mod tests {
             ("CN=a,O=b", &["2.5.4.10=19:b", "2.5.4.3=19:a"]),
             ("cn = a b , O = c", &["2.5.4.10=19:c", "2.5.4.3=19:a b"]),
             ("CN=a+OU=b,O=c", &["2.5.4.10=19:c", "2.5.4.3=19:a + 2.5.4.11=19:b"]),
-            // Written twice, sent twice: Go's encoder sorts a SET OF and takes nothing out of it.
+            // Repeated values stay: Go's encoder sorts a SET OF and removes nothing.
             ("CN=a+CN=a", &["2.5.4.3=19:a + 2.5.4.3=19:a"]),
             ("CN=a\\,b\\+c\\=d", &["2.5.4.3=19:a,b+c=d"]),
             ("CN=a=b", &["2.5.4.3=19:a=b"]),

@@ -1,4 +1,4 @@
-//! What the subject of an issued certificate says beside its CN.
+//! The attributes of an issued certificate's subject beside its CN.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! A temporary certificate: what a server can start with while the real one is on its way.
+//! A temporary certificate, which a server can start with before the real one is issued.
 //!
-//! As in cert-manager it says what the spec asks for, is signed by a root that is thrown away at
-//! once, and is known again by the name of that root: no CA in the world vouches for it.
+//! As in cert-manager it has the names and usages of the spec, is signed by a root whose key is
+//! discarded at once, and is recognized by the name of that root, which no real CA uses.
 
 use std::time::Duration;
 
@@ -19,24 +19,21 @@ use super::pem;
 use super::private_key::PrivateKey;
 use crate::resource::{CertificateSpec, KeyAlgorithm, LeafFacts};
 
-/// Why there is no temporary certificate.
+/// Why the temporary certificate cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TemporaryError {
-    /// What the spec asks for cannot be written.
+    /// The spec cannot be encoded.
     #[error(transparent)]
     Request(#[from] CsrError),
-    /// No key for the root.
+    /// The root's key cannot be generated.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// No serial number.
+    /// No random serial number.
     #[error("no random bytes to be had")]
     Random,
-    /// The encoder refuses.
+    /// The encoder returned an error.
     #[error("cannot make a temporary certificate: {reason}")]
-    Encoding {
-        /// What it says.
-        reason: String,
-    },
+    Encoding { reason: String },
 }
 
 impl From<rcgen::Error> for TemporaryError {
@@ -45,9 +42,9 @@ impl From<rcgen::Error> for TemporaryError {
     }
 }
 
-/// The PEM of a certificate for `key`, with the names and usages of the spec, that begins at
-/// `now` and lives as long as the spec asks, 90 days when it does not say. Its serial number is
-/// random: the roots share one name, and clients remember what a name has signed.
+/// The PEM of a certificate for `key`, with the names and usages of the spec, valid from `now` for
+/// the spec's duration, 90 days by default. Its serial number is random: the roots share one name,
+/// and clients remember the serial numbers of an issuer.
 pub fn temporary_certificate(
     spec: &CertificateSpec,
     key: &PrivateKey,
@@ -74,7 +71,7 @@ pub fn temporary_certificate(
     leaf.serial_number = Some(SerialNumber::from_slice(&serial));
     leaf.is_ca = IsCa::ExplicitNoCa;
     leaf.use_authority_key_identifier_extension = true;
-    // To the second, as X.509 has it, and within the years that it knows.
+    // Truncated to seconds and limited to the years of X.509.
     let date = |at: Timestamp| {
         let since_epoch = u64::try_from(at.as_second()).unwrap_or_default();
         date_time_ymd(1970, 1, 1) + Duration::from_secs(since_epoch.min(END_OF_TIME))
@@ -93,7 +90,7 @@ pub fn temporary_certificate(
 }
 
 const LIFETIME: SignedDuration = SignedDuration::from_hours(90 * 24);
-/// 9999-12-31T23:59:59Z, the last moment that X.509 knows.
+/// 9999-12-31T23:59:59Z, the last time that X.509 can express.
 const END_OF_TIME: u64 = 253_402_300_799;
 
 #[cfg(test)]
@@ -103,7 +100,7 @@ mod tests {
     use crate::resource::{GoDuration, OtherName, Usage};
 
     #[test]
-    fn it_says_what_the_spec_asks_for_and_is_known_by_its_issuer() {
+    fn it_follows_the_spec_and_is_recognized_by_its_issuer() {
         let now: Timestamp = "2026-01-02T03:04:05.678Z".parse().unwrap();
         for (algorithm, bits) in
             [(KeyAlgorithm::Rsa, 2048), (KeyAlgorithm::Ecdsa, 384), (KeyAlgorithm::Ed25519, 256)]

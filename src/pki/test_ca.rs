@@ -8,10 +8,10 @@ use rcgen::{
 use super::PrivateKey;
 use crate::resource::KeyAlgorithm;
 
-/// Something that signs certificates, and the certificates above what it signs.
+/// An issuer, and its chain.
 pub(crate) struct Ca {
     issuer: Issuer<'static, KeyPair>,
-    /// What it signs with.
+    /// The signing key.
     pub(crate) key: PrivateKey,
     pub(crate) above: String,
 }

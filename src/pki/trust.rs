@@ -1,4 +1,4 @@
-//! Whether a chain points to a root that somebody trusts.
+//! Whether a chain ends at a trusted root.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use webpki::{EndEntityCert, KeyUsage};
 /// Why a chain is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TrustError {
-    /// There is nothing to judge by.
+    /// The certificate or the roots are missing.
     #[error("no root certificates to judge by")]
     NoRoots,
-    /// No path points to a root.
+    /// No path ends at a root.
     #[error("issued by an unknown authority")]
     UnknownIssuer,
-    /// Something else in the words of the library.
+    /// Another error, in the library's words.
     #[error("{0}")]
     Other(String),
 }
 
-/// Judges a leaf by `roots`, the certificates behind it serving as intermediates and as nothing
-/// else: what a server sends along makes nobody a root. A leaf for clients only is judged as one
-/// of a client, any other as one of a server; names are not compared.
+/// Verifies a leaf against `roots`; the certificates behind it serve only as intermediates, never
+/// as roots. A leaf for clients only is verified as a client's, any other as a server's; names are
+/// not compared.
 pub fn verify_trust(
     certificates: &[Vec<u8>],
     roots: &RootCertStore,
@@ -74,7 +74,7 @@ mod tests {
     use crate::resource::KeyAlgorithm;
 
     #[test]
-    fn what_comes_with_a_leaf_makes_nobody_a_root() {
+    fn certificates_sent_with_a_leaf_are_no_roots() {
         let key = PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap();
         let root = Ca::root("Root", KeyAlgorithm::Ecdsa, 256);
         let other = Ca::root("Other", KeyAlgorithm::Ecdsa, 256);

@@ -6,13 +6,13 @@ use x509_cert::ext::pkix::{ExtendedKeyUsage, KeyUsage, KeyUsages};
 
 use crate::resource::{CertificateSpec, Usage};
 
-/// What one [`Usage`] stands for.
+/// The encoding of one [`Usage`].
 enum Meaning {
     Key(KeyUsages),
     Extended(&'static str),
 }
 
-/// The two extensions a spec asks for; each is absent when it would be empty.
+/// The two extensions of a spec; an empty one is omitted.
 pub(super) fn requested(spec: &CertificateSpec) -> (Option<KeyUsage>, Option<ExtendedKeyUsage>) {
     if spec.encode_usages_in_request == Some(false) {
         return (None, None);

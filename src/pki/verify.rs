@@ -1,8 +1,8 @@
-//! What a CA handed out, compared with what was asked for, before anything is published.
+//! Compares an issued chain with the request before it is published.
 //!
-//! A chain is checked for linkage, not for trust: private CAs are welcome, and clients decide whom
-//! they trust. Names of other types than DNS and IP are no part of an ACME order and are not
-//! compared.
+//! A chain is checked for linkage, not for trust: private CAs are supported, and clients decide
+//! which roots they trust. Names of other types than DNS and IP are no part of an ACME order and
+//! are not compared.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -16,8 +16,8 @@ use super::chain_error::ChainError;
 use super::signing::{self, Verdict};
 use crate::resource::{Identifier, LeafFacts, PublicKeyDigest};
 
-/// Checks that the chain certifies this key for exactly these names, is valid at `now`, and hangs
-/// together. The CA may add a CN or drop it as long as it is one of the names.
+/// Checks that the chain certifies this key for exactly these names, is valid at `now`, and is
+/// linked correctly. The CA may add or drop a CN as long as it is one of the names.
 pub fn verify_issued(
     chain: &Chain,
     expected_public_key: &PublicKeyDigest,
@@ -109,8 +109,8 @@ fn verify_link(
     }
 }
 
-/// How far in the future a certificate may begin: CAs backdate, so more than this means that a
-/// clock is wrong.
+/// How far in the future a certificate's validity may start: CAs backdate, so more than this means
+/// that a clock is wrong.
 pub const MAX_SKEW: SignedDuration = SignedDuration::from_hours(1);
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
     use crate::resource::KeyAlgorithm;
     use rcgen::{BasicConstraints, IsCa};
 
-    /// CN and names of the leaf, names requested, and what is found.
+    /// CN and names of the leaf, requested names, and the expected result.
     type Case<'a> = (&'a str, &'a [&'a str], &'a [&'a str], Result<(), ChainError>);
 
     const NOW: &str = "2031-01-01T00:00:00Z";

@@ -34,7 +34,7 @@ pub struct CaaRecord {
 
 impl Caa {
     /// Whether a CA with one of these identities (`caaIdentities` of its directory) may issue, by
-    /// its name alone: parameters such as `accounturi` are not looked at.
+    /// its name alone: parameters such as `accounturi` are ignored.
     pub fn allows(&self, identities: &[String], is_wildcard: bool) -> bool {
         let is_unknown = |record: &&CaaRecord| !KNOWN_TAGS.contains(&record.tag.as_str());
         if self.records.iter().filter(is_unknown).any(|record| record.is_critical) {

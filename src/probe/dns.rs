@@ -1,8 +1,8 @@
-//! Resolver: the addresses of a name, from name servers that are known one by one.
+//! Resolver: the addresses of a name, from an explicit list of name servers.
 //!
-//! Servers are asked in their order, twice in all; the first that gives an answer (which "there is
-//! none" is, and SERVFAIL is not) decides. Nothing is cached, so that a repeated check sees what
-//! has changed, and an error can say which server said what.
+//! Servers are queried in their order, in two rounds; the first that answers decides ("no such
+//! record" is an answer, SERVFAIL is not). Nothing is cached, so that a repeated check sees
+//! changes, and an error names each server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,19 +22,19 @@ use hickory_resolver::system_conf::read_system_conf;
 use super::dns_error::code as mnemonic;
 use super::{DnsError, Fault, ResolverError, ServerFault};
 
-/// How lookups are made.
+/// The options of lookups.
 #[derive(Clone, Debug)]
 pub struct ResolverOptions {
-    /// The servers to ask, in this order; none means those of the system's `resolv.conf`.
+    /// The servers to query, in this order; none means those of the system's `resolv.conf`.
     pub servers: Vec<SocketAddr>,
     /// Names that are not looked up, with their addresses; without a trailing dot.
     pub overrides: BTreeMap<String, Vec<IpAddr>>,
-    /// How long one server may take for one answer; it is asked twice.
+    /// The timeout of one server for one answer; each server is queried twice.
     pub timeout: Duration,
-    /// The port at which the servers of a zone are asked; 53 but in a test.
+    /// The port of a zone's servers; 53 except in tests.
     #[doc(hidden)]
     pub authoritative_port: u16,
-    /// Whether servers are asked over IPv6; off means as if this host had none.
+    /// Whether to query servers over IPv6; off means as if this host had no IPv6.
     #[doc(hidden)]
     pub has_ipv6: bool,
 }
@@ -80,7 +80,7 @@ impl Addresses {
 }
 
 impl Resolver {
-    /// Prepares the servers; asks nothing yet.
+    /// Prepares the servers; sends no query.
     pub fn new(options: ResolverOptions) -> Result<Self, ResolverError> {
         let addresses =
             if options.servers.is_empty() { system_servers()? } else { options.servers };
@@ -104,22 +104,22 @@ impl Resolver {
         })
     }
 
-    /// How long one server may take for one answer.
+    /// The timeout of one server for one answer.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// The port at which the servers of a zone are asked.
+    /// The port of a zone's servers.
     pub(super) fn authoritative_port(&self) -> u16 {
         self.authoritative_port
     }
 
-    /// Whether servers are asked over IPv6.
+    /// Whether servers are queried over IPv6.
     pub(super) fn has_ipv6(&self) -> bool {
         self.has_ipv6
     }
 
-    /// The servers that are asked, in their order.
+    /// The servers to query, in their order.
     pub fn servers(&self) -> impl Iterator<Item = SocketAddr> {
         self.servers.iter().map(|(address, _)| *address)
     }
@@ -127,7 +127,7 @@ impl Resolver {
     /// Looks up the A and AAAA records of `name`, following CNAMEs.
     ///
     /// When one of the two lookups fails and the other gives addresses, those are the answer: a CA
-    /// goes on as well.
+    /// continues as well.
     pub async fn addresses(&self, name: &str) -> Result<Addresses, DnsError> {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         if let Some(ips) = self.overrides.get(&name) {
@@ -215,7 +215,7 @@ fn asking_only(server: SocketAddr, timeout: Duration) -> Result<TokioResolver, N
     let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
     let mut options = ResolverOpts::default();
     options.timeout = timeout;
-    // The rounds are ours: another server comes before the same one again.
+    // The resolver counts the rounds itself: another server comes before the same one again.
     options.attempts = 0;
     options.cache_size = 0;
     options.use_hosts_file = ResolveHosts::Never;
@@ -233,7 +233,7 @@ fn address_in(data: &RData) -> Option<IpAddr> {
     }
 }
 
-/// An answer that says "none" comes as an error.
+/// A negative answer comes as an error.
 fn read_error(error: &NetError) -> Result<Found, Fault> {
     let code = if let NetError::Dns(net::DnsError::NoRecordsFound(none)) = error {
         none.response_code
@@ -301,7 +301,7 @@ fn sorted(ips: impl IntoIterator<Item = IpAddr>, error: Option<DnsError>) -> Add
 }
 
 const DNS_PORT: u16 = 53;
-/// How often every server is asked.
+/// How many times each server is queried.
 const ROUNDS: usize = 2;
 
 #[cfg(test)]
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn errors_are_told_apart_and_name_the_server() {
+    async fn errors_are_distinct_and_name_the_server() {
         let server = NameServer::start(|name, record| match (name, record) {
             ("none.example.com.", _) => Reply::Code(ResponseCode::NXDomain),
             ("broken.example.com.", _) | ("half.example.com.", RecordType::AAAA) => {

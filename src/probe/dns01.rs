@@ -1,17 +1,17 @@
-//! The DNS-01 self-check: one pass over the name servers of the zone that the TXT record is in
-//! (RFC 8555 section 8.4), after all CNAMEs, as a CA goes.
+//! The DNS-01 self-check: one pass over the name servers of the zone that holds the TXT record (RFC
+//! 8555 section 8.4), after all CNAMEs, as a CA does it.
 //!
 //! | a name server | effect |
 //! | --- | --- |
 //! | has the value, maybe among others | right |
-//! | has not, or says that there is no such name | blocks: not yet propagated |
-//! | says an error code, or knows nothing of the zone | blocks |
+//! | lacks the value, or answers NXDOMAIN | blocks: not yet propagated |
+//! | answers an error code, or does not serve the zone | blocks |
 //! | does not answer from any of its addresses | blocks |
 //! | is in an address family that this host lacks, or has no address | is skipped with a warning |
 //!
 //! One answering address of a server is enough, and at least one server must have the value. With
-//! name servers of the solver's own, or with the recursive ones only, those are asked instead,
-//! every one of them.
+//! name servers of the solver's own, or with the recursive ones only, the check queries all of
+//! those instead.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -29,28 +29,28 @@ use super::server::DnsServer;
 use super::{DnsError, Fault, LookupError, Resolver, doh};
 use crate::resource::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
 
-/// What is looked for, and who is asked.
+/// The expected record, and the servers to query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dns01Request {
-    /// The domain that is to be proven; `*.` does not matter.
+    /// The domain to validate; `*.` is ignored.
     pub domain: String,
-    /// The TXT value that is expected; an empty one is never found, so that the report tells what
-    /// there is instead.
+    /// The expected TXT value; an empty one is never found, so that the report shows the values
+    /// there.
     pub value: String,
     /// `dns01.nameservers` of the solver, `host:port` or the URL of a DNS-over-HTTPS service; when
-    /// there are any, exactly these are asked.
+    /// there are any, only these are queried.
     pub nameservers: Vec<String>,
-    /// Whether the resolver's servers are asked instead of those of the zone
+    /// Whether to query the resolver's servers instead of those of the zone
     /// (`--dns01-recursive-nameservers-only`).
     pub is_recursive_only: bool,
-    /// The name that the value was written to; a failure says when the CNAMEs lead elsewhere.
+    /// The name that the value was written to; the failure mentions CNAMEs that point elsewhere.
     pub written: Option<String>,
     /// How long the whole pass may take.
     pub time_limit: Duration,
 }
 
 impl Dns01Request {
-    /// Asks the zone's own servers, for a minute at most.
+    /// Queries the zone's own servers, for a minute at most.
     pub fn new(domain: &str, value: &str) -> Self {
         Self {
             domain: domain.to_owned(),
@@ -63,7 +63,7 @@ impl Dns01Request {
     }
 }
 
-/// Asks every name server that counts, side by side, and waits for all.
+/// Queries all relevant name servers in parallel and waits for all.
 pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Report {
     let deadline = Instant::now() + request.time_limit;
     let domain = normal(request.domain.strip_prefix("*.").unwrap_or(&request.domain));
@@ -106,13 +106,13 @@ struct Target {
 }
 
 enum Reach {
-    /// By the addresses of its name; it is to speak for the zone.
+    /// By the addresses of its name; it must be authoritative.
     Authoritative,
     /// At these.
     Known(Vec<DnsServer>),
 }
 
-/// Those who look up the CNAMEs, and each of the solver's servers when there are any.
+/// The recursive servers for the CNAMEs, and each of the solver's servers when there are any.
 struct Servers<'a> {
     recursive: Recursive<'a>,
     own: Vec<(String, Vec<DnsServer>)>,
@@ -155,7 +155,7 @@ async fn reach(resolver: &Resolver, written: &str) -> Result<Vec<DnsServer>, Str
     Ok(found.iter().map(|ip| SocketAddr::new(ip, port).into()).collect())
 }
 
-/// Finds the name and who is to be asked for it.
+/// Finds the name and the servers to query for it.
 async fn plan(
     servers: &Servers<'_>,
     request: &Dns01Request,
@@ -166,7 +166,7 @@ async fn plan(
     if let Aliases { is_wildcard: true, chain } = &aliases {
         let target = chain.first().map_or("", String::as_str);
         report.notes.push(format!(
-            "the CNAME to {target} comes from *.{}: it ends to count when the value is written",
+            "the CNAME to {target} comes from *.{}: it no longer applies once the value is written",
             report.domain
         ));
     }
@@ -185,7 +185,7 @@ async fn plan(
     };
     if targets.len() > MAX_SERVERS {
         let count = targets.len();
-        report.notes.push(format!("there are {count} name servers; {MAX_SERVERS} were asked"));
+        report.notes.push(format!("there are {count} name servers; {MAX_SERVERS} were queried"));
         targets.truncate(MAX_SERVERS);
     }
     Ok(targets)
@@ -198,7 +198,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Asks one address after the other until one answers; `answers` is kept when time runs out.
+    /// Queries the addresses in turn until one answers; `answers` is kept on a timeout.
     async fn ask(&self, target: &Target, answers: &mut Vec<AnswerReport>) {
         let (addresses, is_authority) = match &target.reach {
             Reach::Known(addresses) => (addresses.clone(), false),
@@ -273,7 +273,7 @@ impl Question<'_> {
 }
 
 /// The TXT records of `name`, after CNAMEs within the answer, with their TTLs. The strings of a
-/// record belong together (RFC 7208 section 3.3 says it for SPF; CAs do the same).
+/// record are concatenated (RFC 7208 section 3.3 defines that for SPF; CAs do the same).
 fn texts(answer: &Answer, name: &str) -> Vec<(Vec<u8>, u32)> {
     let mut owners = vec![name.to_owned()];
     for record in &answer.answers {

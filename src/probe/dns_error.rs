@@ -1,4 +1,4 @@
-//! Why a name gave no addresses: which server said what.
+//! Why a name has no addresses, with each server's failure.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,20 +11,12 @@ use super::DnsServer;
 /// Why there is no resolver.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ResolverError {
-    /// No server was given, and the system names none.
+    /// No server was configured, and the system has none.
     #[error("cannot read the system's name servers: {reason}")]
-    SystemConfiguration {
-        /// What is wrong.
-        reason: String,
-    },
-    /// A server cannot be asked.
+    SystemConfiguration { reason: String },
+    /// The name server cannot be used.
     #[error("cannot use the name server {server}: {reason}")]
-    Server {
-        /// The server.
-        server: SocketAddr,
-        /// What is wrong.
-        reason: String,
-    },
+    Server { server: SocketAddr, reason: String },
 }
 
 /// Why a name gave no addresses.
@@ -32,94 +24,65 @@ pub enum ResolverError {
 pub enum DnsError {
     /// The name does not exist.
     #[error("{name} does not exist (NXDOMAIN from {server})")]
-    NxDomain {
-        /// The name.
-        name: String,
-        /// Who said so.
-        server: SocketAddr,
-    },
+    NxDomain { name: String, server: SocketAddr },
     /// The name exists, without an address.
-    #[error("{name} has neither an A nor an AAAA record (says {server})")]
-    NoAddress {
-        /// The name.
-        name: String,
-        /// Who said so.
-        server: SocketAddr,
-    },
+    #[error("{name} has neither an A nor an AAAA record (according to {server})")]
+    NoAddress { name: String, server: SocketAddr },
     /// No server gave an answer.
     #[error("cannot look up {name}: {}", list(faults))]
     Failed {
-        /// The name.
         name: String,
-        /// What each server did, without repetitions.
+        /// The failure of each server, without repetitions.
         faults: Vec<ServerFault>,
     },
     /// The name cannot be put into a query.
     #[error("cannot look up {name:?}: {reason}")]
-    BadName {
-        /// The name.
-        name: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    BadName { name: String, reason: String },
 }
 
-/// Why something other than addresses was not found.
+/// Why a lookup of something other than addresses failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LookupError {
     /// No server gave an answer.
     #[error("cannot look up {name}: {}", list(faults))]
     Failed {
-        /// The name.
         name: String,
-        /// What each server did.
+        /// The failure of each server.
         faults: Vec<ServerFault>,
     },
-    /// CNAMEs lead in a circle; cert-manager's words.
+    /// A CNAME loop; cert-manager's message.
     #[error("Found recursive CNAME record to {target:?} when looking up {name:?}")]
     CnameLoop {
         /// The name that was seen before.
         target: String,
-        /// The name whose CNAME leads back to it.
+        /// The name whose CNAME points back to it.
         name: String,
     },
-    /// There are more CNAMEs than anybody follows.
-    #[error("{name} leads through more than {limit} CNAME records")]
+    /// The CNAME chain is too long.
+    #[error("{name} has a chain of more than {limit} CNAME records")]
     TooManyHops {
-        /// Where they begin.
+        /// The first name of the chain.
         name: String,
         /// How many are followed.
         limit: usize,
     },
-    /// No zone has the name; cert-manager's words.
+    /// No zone holds the name; cert-manager's message.
     #[error("could not find the start of authority for {name:?}")]
-    NoZone {
-        /// The name.
-        name: String,
-    },
+    NoZone { name: String },
     /// A zone without NS records.
     #[error("the zone {zone} has no NS records")]
-    NoServers {
-        /// The zone.
-        zone: String,
-    },
+    NoServers { zone: String },
     /// The name cannot be put into a query.
     #[error("cannot look up {name:?}: {reason}")]
-    BadName {
-        /// The name.
-        name: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A server in a manifest cannot be asked.
+    BadName { name: String, reason: String },
+    /// A server in a manifest cannot be used.
     #[error("cannot use the name server {server:?}: {reason}")]
     BadServer {
         /// As it is written.
         server: String,
-        /// What is wrong with it.
         reason: String,
     },
-    /// One search asked as often as is allowed.
+    /// One search reached its limit of queries.
     #[error("more than {limit} DNS queries would be needed")]
     TooManyQueries {
         /// How many are allowed.
@@ -127,14 +90,12 @@ pub enum LookupError {
     },
 }
 
-/// What one server did instead of answering.
+/// The failure of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFault {
-    /// The server.
     pub server: DnsServer,
-    /// The record type it was asked for.
+    /// The record type of the query.
     pub record: String,
-    /// What it did.
     pub fault: Fault,
 }
 
@@ -143,28 +104,28 @@ impl fmt::Display for ServerFault {
         let Self { server, record, fault } = self;
         match fault {
             Fault::Timeout => write!(f, "{server} did not answer in time ({record})"),
-            Fault::Code(code) => write!(f, "{server} said {code} ({record})"),
+            Fault::Code(code) => write!(f, "{server} answered {code} ({record})"),
             Fault::NoRoute(why) | Fault::Unusable(why) => write!(f, "{server}: {why} ({record})"),
         }
     }
 }
 
-/// The ways of not answering.
+/// The kinds of failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing came within the timeout.
+    /// No answer within the timeout.
     Timeout,
     /// An error code such as SERVFAIL or REFUSED.
     Code(String),
-    /// This host lacks the server's address family, or a way there.
+    /// This host lacks the server's address family, or a route.
     NoRoute(String),
-    /// It could not be reached, or sent what cannot be read.
+    /// The server could not be reached, or sent an unreadable answer.
     Unusable(String),
 }
 
 fn list(faults: &[ServerFault]) -> String {
     let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    if texts.is_empty() { "no server to ask".to_owned() } else { texts.join(", ") }
+    if texts.is_empty() { "no server to query".to_owned() } else { texts.join(", ") }
 }
 
 /// The mnemonic of a response code, such as SERVFAIL (RFC 1035 section 4.1.1, RFC 2136).

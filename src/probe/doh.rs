@@ -1,6 +1,6 @@
-//! DNS over HTTPS: one question by POST (RFC 8484 section 4.1).
+//! DNS over HTTPS: one query by POST (RFC 8484 section 4.1).
 //!
-//! The server's own name is looked up with the one resolver; no redirect is followed; http is for
+//! The service's own name is resolved by the one resolver; no redirect is followed; http is for
 //! this machine only.
 
 use std::net::{IpAddr, SocketAddr};
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::{Fault, Resolver};
 use crate::resource::causes;
 
-/// Sends the question to `url` and brings the answer's bytes.
+/// Sends the query to `url` and returns the answer's bytes.
 pub(super) async fn post(
     resolver: &Resolver,
     url: &str,
@@ -27,7 +27,7 @@ pub(super) async fn post(
     asked.await.map_err(|_| Fault::Timeout)?.map_err(Fault::Unusable)
 }
 
-/// Whether `url` can be asked: https, or http on this machine.
+/// Whether `url` can be used: https, or http on this machine.
 pub(super) fn parse(url: &str) -> Result<Url, String> {
     let parsed = Url::parse(url).map_err(|error| format!("{url:?}: {error}"))?;
     match parsed.scheme() {
@@ -83,7 +83,7 @@ async fn client(resolver: &Resolver, url: &Url) -> Result<reqwest::Client, Strin
 fn tls() -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
-    // Systems carry odd certificates; one that cannot be read must not stop the others.
+    // System trust stores may contain invalid certificates; one must not block the others.
     let (_usable, _unusable) = roots.add_parsable_certificates(found.certs);
     let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()

@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::resource::SELF_CHECK_HEADER;
 
-/// What came back.
+/// An HTTP answer.
 pub(super) struct Answer {
     pub(super) status: u16,
     /// The `Location` header, if there is one in ASCII.
@@ -29,16 +29,16 @@ pub(super) struct Answer {
     pub(super) remote: SocketAddr,
 }
 
-/// Why nothing came back, in words.
+/// Why there is no answer, as text.
 #[derive(Debug)]
 pub(super) enum NoAnswer {
-    /// Nobody is there, or stays silent.
+    /// No server is reachable, or it does not answer.
     Unreachable(String),
-    /// Somebody is there and speaks something else.
+    /// A server answers, but not with HTTP.
     Garbled(String),
 }
 
-/// Asks `address` for `url`, whatever the name in it resolves to.
+/// Requests `url` from `address`, whatever the name in it resolves to.
 pub(super) async fn ask(url: &Url, address: IpAddr) -> Result<Answer, NoAnswer> {
     let port = url.port_or_known_default().unwrap_or(HTTP_PORT);
     let remote = SocketAddr::new(address, port);
@@ -70,7 +70,7 @@ where
 {
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(|error| unreachable(&error))?;
-    // Ends with this function, whatever the other side does.
+    // Ends with this function, whatever the server does.
     let mut driver = JoinSet::new();
     driver.spawn(connection);
     let request = request(url).map_err(|error| NoAnswer::Garbled(error.to_string()))?;
@@ -84,7 +84,7 @@ where
     let status = response.status().as_u16();
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let location = location.map(ToOwned::to_owned);
-    // The page that comes with a redirect is for people without one.
+    // The body of a redirect does not matter.
     let is_redirect = response.status().is_redirection() && location.is_some();
     let body = if is_redirect { Vec::new() } else { read_body(response).await? };
     Ok(Answer { status, location, body, remote })
@@ -126,7 +126,7 @@ fn unreachable(error: &(dyn Error + 'static)) -> NoAnswer {
     NoAnswer::Unreachable(innermost(error))
 }
 
-/// The words of the deepest cause, without the ever same ones around it.
+/// The message of the innermost cause, without the generic ones around it.
 fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {
@@ -135,7 +135,7 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
     deepest.to_string()
 }
 
-/// A key authorization is below 1 KiB; what is longer is a page of somebody else.
+/// A key authorization is below 1 KiB; a longer body is another web page.
 pub(super) const MAX_BODY_BYTES: usize = 64 * 1024;
 const HTTP_PORT: u16 = 80;
 const AGENT: &str = concat!("certctl/", env!("CARGO_PKG_VERSION"));

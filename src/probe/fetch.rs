@@ -1,5 +1,5 @@
 //! A fetch that follows redirects as a CA does: at most 10, to http and https only, each target
-//! looked up with the one resolver.
+//! resolved by the one resolver.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,17 +9,16 @@ use reqwest::Url;
 use super::Resolver;
 use super::exchange::{Answer, NoAnswer, ask};
 
-/// Where a fetch has been; kept also when it is cut off.
+/// The path of a fetch; kept also when the fetch is cut off.
 #[derive(Debug, Default)]
 pub(super) struct Trail {
     /// The targets of the redirects, in their order.
     pub(super) redirects: Vec<String>,
-    /// What does not block and still should be known.
+    /// Findings that do not block.
     pub(super) warnings: Vec<String>,
 }
 
-/// Fetches `url`, the first time from `address`. `ports` are those to which a CA may be expected
-/// to follow.
+/// Fetches `url`, first from `address`. `ports` are those to which CAs follow redirects.
 pub(super) async fn fetch(
     resolver: &Resolver,
     url: Url,
@@ -69,7 +68,7 @@ async fn addresses(resolver: &Resolver, url: &Url) -> Result<Vec<IpAddr>, String
     Ok(found.iter().collect())
 }
 
-/// The answer of the first address that gives one.
+/// The first answer from any of the addresses.
 async fn ask_first(url: &Url, addresses: &[IpAddr]) -> Result<Answer, String> {
     let mut why = "no address".to_owned();
     for address in addresses {

@@ -20,12 +20,12 @@ use crate::resource::{
     AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Token,
 };
 
-/// How a self-check asks.
+/// The options of a self-check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// The port that is asked first. A real CA asks 80; test CAs differ.
+    /// The port of the first request. A real CA uses 80; test CAs differ.
     pub port: u16,
-    /// How long one address may take, redirects included.
+    /// The timeout of one address, redirects included.
     pub timeout: Duration,
 }
 
@@ -35,7 +35,7 @@ impl Default for CheckOptions {
     }
 }
 
-/// Asks every address of `identifier` at once, and waits for all.
+/// Requests the token from every address of `identifier` at once, and waits for all.
 pub async fn check_http01(
     resolver: &Resolver,
     identifier: &Identifier,
@@ -114,7 +114,7 @@ fn compare(answer: &Answer, key_authorization: &str) -> AddressAnswer {
 
 const HTTP_PORT: u16 = 80;
 const HTTPS_PORT: u16 = 443;
-/// Addresses that are asked at the same time.
+/// Addresses that are queried at the same time.
 const AT_ONCE: usize = 32;
 const MAX_SHOWN_CHARS: usize = 120;
 

@@ -1,7 +1,7 @@
-//! A little world of name servers for tests: loopback addresses with one port, over UDP and TCP.
+//! A small DNS for tests: name servers on loopback addresses with one port, over UDP and TCP.
 //!
 //! Each server answers from its own records, written as `owner TYPE data` (the strings of a TXT
-//! parted by `|`); the zones are those with a SOA. Wildcards work as in RFC 4592.
+//! separated by `|`); the zones are those with a SOA. Wildcards work as in RFC 4592.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -17,25 +17,25 @@ use tokio::task::JoinSet;
 /// How a server behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// Speaks for its zones.
+    /// Authoritative for its zones.
     Honest,
-    /// Looks everything up: follows CNAMEs, is authoritative for nothing.
+    /// Recursive: follows CNAMEs, is authoritative for nothing.
     Recursive,
-    /// Knows nothing and claims nothing.
+    /// Has no zones and is not authoritative.
     Lame,
     /// An empty answer with this code.
     Code(ResponseCode),
-    /// Hears and never answers.
+    /// Receives and never answers.
     Silent,
-    /// Does not hear a question the first time, and not over TCP.
+    /// Ignores the first query of each kind, and TCP.
     Forgetful,
-    /// An answer that is none.
+    /// A malformed answer.
     Garbled,
-    /// Nothing fits into a datagram.
+    /// Truncates every UDP answer.
     Truncating,
     /// The same, and TCP is closed.
     OnlyTruncating,
-    /// Sends every name back in capitals.
+    /// Returns every name in capitals.
     Shouting,
 }
 
@@ -55,7 +55,7 @@ struct Host {
 }
 
 impl Lab {
-    /// Starts a server for each entry: its address, its manner and its records.
+    /// Starts a server for each entry: its address, its behavior and its records.
     pub(crate) async fn start(hosts: Vec<(&str, Manner, Vec<String>)>) -> Self {
         let host = |(ip, manner, lines): (&str, Manner, Vec<String>)| Host {
             ip: ip.parse().unwrap(),
@@ -74,7 +74,7 @@ impl Lab {
     }
 
     /// Answers over HTTP too, with the records of the server at this address and this status;
-    /// gives the URL.
+    /// returns the URL.
     pub(crate) async fn serve_http(&mut self, ip: &str, status: u16) -> String {
         let ip: IpAddr = ip.parse().unwrap();
         let host = self.hosts.iter().find(|host| host.ip == ip).unwrap().clone();
@@ -102,7 +102,7 @@ impl Lab {
         host.records.lock().unwrap().push(parse(line));
     }
 
-    /// Who was asked for what since the last call, as `address name TYPE udp` or `tcp`.
+    /// The queries received since the last call, as `address name TYPE udp` or `tcp`.
     pub(crate) fn take_asked(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
@@ -131,7 +131,7 @@ async fn serve_udp(socket: UdpSocket, host: Host, asked: Arc<Mutex<BTreeSet<Stri
     loop {
         let (size, peer) = socket.recv_from(&mut buffer).await.unwrap();
         if let Some(answer) = host.answer(&buffer[..size], "udp", &asked) {
-            // A client that has had enough is gone.
+            // The client has disconnected.
             drop(socket.send_to(&answer, peer).await);
         }
     }
@@ -242,7 +242,7 @@ fn fill(
     is_recursive: bool,
 ) {
     let mut name = name.clone();
-    // A server does not follow a circle for ever either.
+    // A server does not follow a loop forever.
     for _ in 0..20 {
         let zone = records.iter().filter(|record| record.record_type() == RecordType::SOA);
         let zone = zone.filter(|soa| soa.name.zone_of(&name));

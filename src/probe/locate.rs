@@ -1,5 +1,5 @@
-//! Where the TXT record of a DNS-01 challenge belongs: the name, after its CNAMEs when those are
-//! to be followed, and the zone it is in (RFC 8555 section 8.4).
+//! Finds where the TXT record of a DNS-01 challenge belongs: the name, after its CNAMEs when they
+//! are followed, and its zone (RFC 8555 section 8.4).
 
 use hickory_proto::rr::RecordType;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Located {
 
 /// Finds where the TXT record for `domain` (without `*.`) belongs.
 ///
-/// With [`CnameStrategy::None`] no CNAME is asked for, and none is in the result.
+/// With [`CnameStrategy::None`] no CNAME is queried, and none is in the result.
 pub async fn locate(
     resolver: &Resolver,
     domain: &str,
@@ -69,7 +69,7 @@ pub(super) async fn follow(
     Ok((at, Aliases { chain, is_wildcard: false }))
 }
 
-/// Whether a name that nobody has made has this CNAME as well.
+/// Whether a name that does not exist has this CNAME as well, that is, whether a wildcard has it.
 async fn is_wildcard(
     recursive: &Recursive<'_>,
     domain: &str,
@@ -92,7 +92,7 @@ pub(super) fn challenge_name(domain: &str) -> String {
 }
 
 const CHALLENGE_LABEL: &str = "_acme-challenge";
-/// Drawn once, by chance.
+/// A fixed random label.
 const UNUSED_LABEL: &str = "_certctl-unused-k7x2q9w4m1";
 const MAX_HOPS: usize = 10;
 

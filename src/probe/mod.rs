@@ -1,7 +1,7 @@
-//! Probes: looking from outside, as a CA would, before the CA is told to look.
+//! Probes: external checks like those of a CA, made before the CA validates.
 //!
-//! Every lookup goes through one [`Resolver`]; neither the system's resolver nor its hosts file is
-//! ever asked. A probe changes nothing and decides nothing beyond its own report.
+//! Every lookup uses one [`Resolver`], never the system's resolver or its hosts file. A probe
+//! changes nothing and decides nothing beyond its own report.
 
 mod caa;
 mod dns;

@@ -8,15 +8,15 @@ use hickory_proto::rr::{Name, RData, Record, RecordType};
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 
-/// What to say to one query.
+/// The answer to one query.
 pub(crate) enum Reply {
-    /// Those of the family that was asked for; none is an empty answer.
+    /// Those of the requested family; none is an empty answer.
     Addresses(Vec<IpAddr>),
     /// A CNAME to this name, and this address of it.
     Alias(&'static str, IpAddr),
     /// An empty answer with this code.
     Code(ResponseCode),
-    /// Nothing at all.
+    /// No answer.
     Silence,
 }
 

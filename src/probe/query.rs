@@ -1,9 +1,9 @@
-//! One question to one server, and the whole answer: UDP with EDNS0, TCP when the answer is
-//! truncated or nothing comes over UDP, or HTTPS (RFC 8484) for a server that is a URL.
+//! One query to one server, and the whole answer: UDP with EDNS0, TCP when the answer is truncated
+//! or lost over UDP, or HTTPS (RFC 8484) for a server that is a URL.
 //!
-//! Contract: an answer is whatever the server says, error codes included; a [`Fault`] means that
-//! there is none. Recursion is asked for always: who does not offer it ignores that. CNAMEs are
-//! not followed.
+//! Contract: any response is an answer, error codes included; a [`Fault`] means that there is none.
+//! Recursion is always desired: a server that does not offer it ignores the flag. CNAMEs are not
+//! followed.
 
 use std::fmt;
 use std::io;
@@ -20,17 +20,17 @@ use tokio::time::timeout;
 use super::dns_error::code;
 use super::{DnsServer, Fault, Resolver, doh};
 
-/// What a server said.
+/// A server's answer.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) code: ResponseCode,
-    /// Whether the server speaks for the zone (the AA bit).
+    /// Whether the answer is authoritative (the AA bit).
     pub(super) is_authoritative: bool,
     pub(super) answers: Vec<Record>,
     pub(super) authorities: Vec<Record>,
 }
 
-/// Asks `server`. The resolver gives the time limit, for each of UDP and TCP or for one HTTPS
+/// Queries `server`. The resolver provides the time limit, for each of UDP and TCP or for one HTTPS
 /// request, and the addresses of a server that is a URL.
 pub(super) async fn query(
     resolver: &Resolver,
@@ -48,7 +48,7 @@ pub(super) async fn query(
     let answer = match server {
         DnsServer::Address(address) => over_udp(resolver, *address, &message).await?,
         DnsServer::Https(url) => {
-            // The same question is to give the same bytes, for caches (RFC 8484 section 4.1).
+            // The same query must give the same bytes, for caches (RFC 8484 section 4.1).
             message.metadata.id = 0;
             let bytes = doh::post(resolver, url, encode(&message)?).await?;
             read(&bytes, &message)?
@@ -88,7 +88,7 @@ enum Datagram {
     Truncated,
 }
 
-/// A datagram may get lost: it is sent once more after `patience`.
+/// A datagram may get lost: it is repeated once after `patience`.
 async fn exchange_udp(
     server: SocketAddr,
     id: u16,
@@ -101,7 +101,7 @@ async fn exchange_udp(
         (Ipv6Addr::UNSPECIFIED, 0).into()
     };
     let socket = UdpSocket::bind(local).await.map_err(|error| no_connection(&error))?;
-    // Connected: only this server is heard, and a closed port is known at once.
+    // A connected socket receives only from this server, and reports a closed port at once.
     socket.connect(server).await.map_err(|error| no_connection(&error))?;
     let unusable = |error: io::Error| Fault::Unusable(format!("UDP: {error}"));
     socket.send(request).await.map_err(unusable)?;
@@ -117,12 +117,12 @@ async fn receive(socket: &UdpSocket, id: u16) -> io::Result<Datagram> {
     loop {
         let size = socket.recv(&mut buffer).await?;
         let datagram = buffer.get(..size).unwrap_or_default();
-        // What is not an answer to this question was sent by somebody who guesses.
+        // A datagram that does not match this query may be spoofed.
         let Some([high, low, flags, _]) = datagram.first_chunk() else { continue };
         if u16::from_be_bytes([*high, *low]) != id || flags & IS_RESPONSE == 0 {
             continue;
         }
-        // The records of a truncated message may end anywhere, so they are not looked at.
+        // The records of a truncated message may end anywhere, so they are ignored.
         if flags & IS_TRUNCATED != 0 {
             return Ok(Datagram::Truncated);
         }
@@ -154,7 +154,7 @@ fn read(bytes: &[u8], question: &Message) -> Result<Answer, Fault> {
     if metadata.message_type != MessageType::Response || metadata.id != question.metadata.id {
         return Err(garbled(&"it does not belong to the question"));
     }
-    // A server that could not read the question cannot repeat it. Upper and lower case are alike.
+    // A server that could not read the query cannot repeat it. Names are compared without case.
     let is_other = message.queries != question.queries;
     if is_other && !(message.queries.is_empty() && metadata.response_code != ResponseCode::NoError)
     {
@@ -168,7 +168,7 @@ fn read(bytes: &[u8], question: &Message) -> Result<Answer, Fault> {
     })
 }
 
-/// This host lacks the server's address family, or a way there.
+/// This host lacks the server's address family, or a route.
 fn no_connection(error: &io::Error) -> Fault {
     let lacks = [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT];
     match Errno::from_io_error(error) {
@@ -177,7 +177,7 @@ fn no_connection(error: &io::Error) -> Fault {
     }
 }
 
-/// What fits through nearly every path is less, but what is cut off comes over TCP anyway.
+/// Nearly every path can carry less; a truncated answer comes over TCP.
 const UDP_PAYLOAD: u16 = 4096;
 const IS_RESPONSE: u8 = 0x80;
 const IS_TRUNCATED: u8 = 0x02;
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_way_is_told_apart_from_a_server_that_is_gone() {
+    fn a_missing_route_is_distinct_from_an_unreachable_server() {
         let skips = |errno: Errno| matches!(no_connection(&errno.into()), Fault::NoRoute(_));
         for errno in
             [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT]

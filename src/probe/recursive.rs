@@ -1,8 +1,8 @@
-//! Recursive lookups: a list of servers that look everything up, asked in their order.
+//! Recursive lookups through a list of servers, queried in their order.
 //!
-//! The first that gives an answer (which "there is none" is, and SERVFAIL is not) decides; when
-//! none does, the error says what each of them said. Names come and go as lower-case text without
-//! a trailing dot.
+//! The first server that answers decides ("no such record" is an answer, SERVFAIL is not); when
+//! none does, the error lists the failure of each. Names are lower-case text without a trailing
+//! dot.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,33 +14,34 @@ use super::query::{Answer, query};
 use super::server::DnsServer;
 use super::{Fault, LookupError, Resolver, ServerFault};
 
-/// Who is asked, and how much may still be asked.
+/// The servers to query, and the remaining number of queries.
 pub(super) struct Recursive<'a> {
     resolver: &'a Resolver,
     servers: Vec<DnsServer>,
-    /// The one that answered last: it is asked first, so that a dead one costs its time only once.
+    /// The server that answered last: it is queried first, so that a dead one costs its timeout
+    /// only once.
     first: AtomicUsize,
     left: AtomicUsize,
 }
 
 impl<'a> Recursive<'a> {
-    /// Asks the resolver's own servers.
+    /// Queries the resolver's own servers.
     pub(super) fn new(resolver: &'a Resolver) -> Self {
         Self::with(resolver, resolver.servers().map(DnsServer::Address).collect())
     }
 
-    /// Asks these servers.
+    /// Queries these servers.
     pub(super) fn with(resolver: &'a Resolver, servers: Vec<DnsServer>) -> Self {
         let left = AtomicUsize::new(MAX_QUERIES);
         Self { resolver, servers, first: AtomicUsize::new(0), left }
     }
 
-    /// Whose options hold.
+    /// The resolver whose options apply.
     pub(super) fn resolver(&self) -> &'a Resolver {
         self.resolver
     }
 
-    /// Who is asked.
+    /// The servers to query.
     pub(super) fn servers(&self) -> &[DnsServer] {
         &self.servers
     }
@@ -71,7 +72,7 @@ impl<'a> Recursive<'a> {
         Err(LookupError::Failed { name: name.to_owned(), faults })
     }
 
-    /// Counts `queries` that are about to be made.
+    /// Counts `queries` that follow.
     pub(super) fn spend(&self, queries: usize) -> Result<(), LookupError> {
         let spent = |left: usize| left.checked_sub(queries);
         let counted = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent);
@@ -83,10 +84,10 @@ impl<'a> Recursive<'a> {
         let mut at = name;
         loop {
             let answer = self.lookup(at, RecordType::SOA).await?;
-            // At a CNAME no zone begins, and what else the answer says is about its target.
+            // A CNAME's owner is not a zone's apex, and the rest of the answer is about its target.
             let is_alias = answer.answers.iter().any(|record| alias(&record.data).is_some());
             if !is_alias && let Some(zone) = start_of_authority(&answer, at) {
-                // That nobody but the root knows the name means that it is in no zone.
+                // NXDOMAIN with the root's SOA means that the name is in no zone.
                 if zone.is_empty() {
                     break;
                 }
@@ -122,8 +123,8 @@ fn has_answered(code: ResponseCode) -> bool {
     matches!(code, ResponseCode::NoError | ResponseCode::NXDomain)
 }
 
-/// The zone that an answer to a question for the SOA of `name` speaks of. An answer that there is
-/// none carries the SOA of the zone that says so (RFC 2308 section 2).
+/// The zone of an answer to an SOA query for `name`. A negative answer carries the SOA of its zone
+/// (RFC 2308 section 2).
 fn start_of_authority(answer: &Answer, name: &str) -> Option<String> {
     let mut found: Option<String> = None;
     for record in answer.answers.iter().chain(&answer.authorities) {
@@ -149,13 +150,13 @@ pub(super) fn alias(data: &RData) -> Option<String> {
     if let RData::CNAME(target) = data { Some(text(&target.0)) } else { None }
 }
 
-/// A name as it goes into a question.
+/// A name in the form for a query.
 pub(super) fn encode(name: &str) -> Result<Name, LookupError> {
     Name::from_ascii(format!("{name}."))
         .map_err(|error| LookupError::BadName { name: name.to_owned(), reason: error.to_string() })
 }
 
-/// A name as everybody else sees it.
+/// A name in the form used outside this module.
 pub(super) fn text(name: &Name) -> String {
     normal(&name.to_ascii())
 }
@@ -165,8 +166,8 @@ pub(super) fn normal(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
-/// For everything that one check or one search may ask; 32 servers with both families of addresses
-/// and a long chain of CNAMEs need half of it.
+/// The limit of one check or search; 32 servers with both families of addresses and a long chain of
+/// CNAMEs need half of it.
 const MAX_QUERIES: usize = 250;
 
 #[cfg(test)]
@@ -176,7 +177,7 @@ mod tests {
     use crate::probe::lab::{Lab, Manner};
 
     #[tokio::test]
-    async fn one_search_asks_only_so_often() {
+    async fn one_search_has_a_limit_of_queries() {
         let lines = vec!["com SOA".to_owned()];
         let lab = Lab::start(vec![("127.0.0.1", Manner::Recursive, lines)]).await;
         let options =

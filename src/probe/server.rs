@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-/// A server that can be asked.
+/// A DNS server that can be queried.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DnsServer {
     /// Over UDP and TCP.

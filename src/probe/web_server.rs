@@ -1,4 +1,4 @@
-//! A web server for tests, on a loopback port: it says what it is told to, HTTP or not.
+//! A scripted web server for tests, on a loopback port, with or without valid HTTP.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ pub(crate) struct WebServer {
     _task: JoinSet<()>,
 }
 
-/// Makes the bytes of the answer from the text of the request's head; `None` is silence.
+/// Makes the bytes of the answer from the request's head; `None` is no answer.
 type Say = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl WebServer {
-    /// Listens on `address`, or says that it cannot.
+    /// Listens on `address`, or returns the error.
     pub(crate) async fn on(
         address: SocketAddr,
         say: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -34,7 +34,7 @@ impl WebServer {
         Self::on("127.0.0.1:0".parse().unwrap(), say).await.unwrap()
     }
 
-    /// The same, over TLS with a certificate that nobody trusts.
+    /// The same, over TLS with an untrusted certificate.
     pub(crate) async fn start_tls(
         say: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
@@ -78,7 +78,7 @@ async fn visit(mut stream: impl AsyncRead + AsyncWrite + Unpin, say: &Say) {
         head.push(byte);
     }
     match say(&String::from_utf8(head).unwrap()) {
-        // The client may have had enough before all was sent.
+        // The client may disconnect before everything is sent.
         Some(answer) => {
             drop(stream.write_all(answer.as_bytes()).await);
             drop(stream.shutdown().await);

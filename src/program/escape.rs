@@ -1,8 +1,8 @@
-//! Words of a program or a service, made fit for a message.
+//! Makes the output of a program or a service safe for a message.
 
 use crate::resource::escape;
 
-/// Somebody else's words, fit to be shown: one line, control characters escaped, at most 300
+/// Foreign text in a displayable form: one line, control characters escaped, at most 300
 /// characters.
 pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 300;
@@ -14,7 +14,7 @@ pub(crate) fn shown(text: &str) -> String {
     if text.chars().nth(LONGEST).is_some() {
         line.push('…');
     }
-    if line.is_empty() { "it said no more".to_owned() } else { line }
+    if line.is_empty() { "no details".to_owned() } else { line }
 }
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
         let long = "x".repeat(301);
         let cases = [
             (" bad\ntoken\u{1b}[31m ", "bad token\\u{1b}[31m".to_owned()),
-            ("", "it said no more".to_owned()),
+            ("", "no details".to_owned()),
             ("\u{202e}gnp.exe", "\\u{202e}gnp.exe".to_owned()),
             (long.as_str(), format!("{}…", "x".repeat(300))),
         ];

@@ -1,5 +1,5 @@
-//! Which file is run, and whether it may be: named, in one of the operator's folders, and nobody
-//! else's.
+//! Finds a program and checks that it may be run: named, in one of the operator's folders, and
+//! writable by no other user.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -18,8 +18,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The program at `folder/part/…`, checked. Each part is one plain name; `place` is what the
-    /// folder is called in messages.
+    /// The program at `folder/part/…`, checked. Each part is one plain name; `place` is the
+    /// folder's name in messages.
     pub(crate) fn find(folder: &Path, place: &str, parts: &[&str]) -> Result<Self, String> {
         let program = Self::at(folder, place, parts)?;
         program.check().map(|()| program)
@@ -39,7 +39,7 @@ impl Program {
                 ));
             }
         }
-        // The program is not run from here, so that a relative path would lead elsewhere.
+        // The program runs in another directory, so a relative path would not resolve.
         let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
         let path = parts.iter().fold(folder.clone(), |path, part| path.join(part));
         Ok(Self { shown: format!("{place}/{}", parts.join("/")), folder, path })
@@ -50,18 +50,18 @@ impl Program {
         &self.path
     }
 
-    /// The folder that it is run in.
+    /// The working directory of the run.
     pub(crate) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(&self.folder)
     }
 
-    /// Whether it may be run. Asked when the settings are read and again before each run.
+    /// Whether it may be run. Checked when the settings are read and before each run.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (path, folder) = (self.path.display(), self.folder.display());
         let real = self.path.canonicalize().map_err(|error| format!("{path}: {error}"))?;
         let inside = self.folder.canonicalize().map_err(|error| format!("{folder}: {error}"))?;
         if !real.starts_with(&inside) {
-            return Err(format!("{path} leads out of {folder}, to {}", real.display()));
+            return Err(format!("{path} points outside {folder}, to {}", real.display()));
         }
         let metadata = real.metadata().map_err(|error| format!("{path}: {error}"))?;
         if !metadata.is_file() {
@@ -96,13 +96,14 @@ impl fmt::Display for Program {
     }
 }
 
-/// Whether anybody could put other words there. In a sticky folder nobody replaces others' files.
+/// Whether other users could replace the content. In a sticky folder they cannot replace files of
+/// others.
 fn is_open(metadata: &Metadata) -> bool {
     let sticky = metadata.is_dir() && metadata.mode() & 0o1000 != 0;
     !metadata.is_symlink() && metadata.mode() & 0o002 != 0 && !sticky
 }
 
-/// One step of a path: no `/`, no `..`, nothing hidden, nothing that looks like an option.
+/// One path component: no `/`, no `..`, no leading `.` or `-`.
 pub(crate) fn is_component(text: &str) -> bool {
     is_secret_key(text) && !text.starts_with(['.', '-'])
 }

@@ -1,4 +1,4 @@
-//! One run of a program: no shell, little environment, its own process group, an end.
+//! One run of a program: no shell, a small environment, its own process group, a time limit.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,19 +17,19 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use super::{Program, ProgramError, shown};
 
-/// How long what is waited for.
+/// Time limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The whole run.
     pub(crate) time: Duration,
     /// From SIGTERM to SIGKILL.
     pub(crate) grace: Duration,
-    /// For the rest of its output when it has ended: what it left behind may hold that open.
+    /// For the rest of its output after its exit: background processes may hold the pipes open.
     pub(crate) linger: Duration,
 }
 
 impl Limits {
-    /// This long for the whole run; a program that is stopped gets five seconds to tidy up.
+    /// This limit for the whole run; a program that is stopped gets five seconds to clean up.
     pub(crate) const fn within(time: Duration) -> Self {
         Self { time, grace: Duration::from_secs(5), linger: Duration::from_secs(1) }
     }
@@ -44,7 +44,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs it, and says why it failed.
+    /// Runs it, and returns why it failed.
     pub(crate) async fn to_the_end(&self, limits: &Limits) -> Result<(), ProgramError> {
         let mut child = self.start().await.map_err(|error| {
             let missing = error.kind() == ErrorKind::NotFound;
@@ -90,7 +90,7 @@ impl Run<'_> {
         let mut tries = 1;
         loop {
             match self.spawn() {
-                // Whoever writes the file has it open still.
+                // ETXTBSY: another process still has the file open for writing.
                 Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && tries < TRIES => {
                     tries += 1;
                     tokio::time::sleep(BUSY_WAIT).await;
@@ -111,7 +111,7 @@ impl Run<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        // The umask belongs to the whole process, and a stricter one harms nobody meanwhile.
+        // The umask belongs to the whole process, and a stricter one is harmless meanwhile.
         let guard = UMASK.lock();
         let before = umask(Mode::from_raw_mode(0o077));
         let child = command.spawn();
@@ -121,7 +121,7 @@ impl Run<'_> {
     }
 }
 
-/// The end of the program, and what it said until then.
+/// The end of the program, and its output until then.
 async fn wait<T>(
     child: &mut Child,
     mut talk: Pin<&mut impl FusedFuture<Output = T>>,
@@ -139,7 +139,7 @@ async fn wait<T>(
     Ok(status)
 }
 
-/// A program need not read what it is told.
+/// A program need not read its standard input.
 async fn write(pipe: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut pipe) = pipe {
         drop(pipe.write_all(input).await);
@@ -152,7 +152,7 @@ enum Keep {
     Last,
 }
 
-/// Reads to the end and keeps a part: a program that says much is not stopped by a full pipe.
+/// Reads to the end and keeps a part, so that a full pipe does not block a verbose program.
 async fn read(pipe: Option<impl AsyncRead + Unpin>, kept: &RefCell<VecDeque<u8>>, keep: Keep) {
     let Some(mut pipe) = pipe else { return };
     let mut buffer = vec![0; 8192];
@@ -173,7 +173,7 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, kept: &RefCell<VecDeque<u8>>
     }
 }
 
-/// The first of standard output, the last of standard error.
+/// The beginning of standard output, the end of standard error.
 #[derive(Default)]
 struct Notice {
     out: RefCell<VecDeque<u8>>,
@@ -206,13 +206,13 @@ fn words_of(status: ExitStatus) -> String {
     }
 }
 
-/// The processes of a run; they do not outlive the wait for them.
+/// The processes of a run; they are killed when the wait for them ends.
 struct Group(Option<Pid>);
 
 impl Group {
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.0 {
-            // That nobody is left to hear it is fine.
+            // The group may have ended already.
             kill_process_group(pid, signal).ok();
         }
     }

@@ -1,8 +1,7 @@
-//! Solvers: putting a challenge's answer into the world, and taking it back.
+//! Solvers: present the answer to a challenge, and clean it up.
 //!
-//! One folder per challenge type. Which solver of an issuer answers for a name is decided by
-//! [`crate::resource::pick_solver`]; nothing here selects. Every effect may run twice: presenting
-//! what is presented and taking back what is gone are both successes.
+//! One folder per challenge type. [`crate::resource::pick_solver`] selects the solver of an issuer
+//! for a name; nothing here selects. Presenting and cleaning up are idempotent.
 
 pub mod dns01;
 pub mod http01;

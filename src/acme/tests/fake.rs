@@ -1,7 +1,7 @@
 //! A scripted CA on a loopback port, for the tests of this module.
 //!
-//! It serves the directory, gives out nonces, refuses any nonce it did not give out or has seen
-//! before, and leaves every POST to the script of the test.
+//! It serves the directory, issues nonces, rejects nonces that are unknown or used, and leaves
+//! every POST to the script of the test.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,12 +64,12 @@ impl Reply {
         self
     }
 
-    /// The connection ends without an answer.
+    /// The connection closes without an answer.
     pub(super) fn cut() -> Self {
         Self { cut: true, ..Self::new(200, "") }
     }
 
-    /// Nothing comes at all.
+    /// No answer.
     pub(super) fn hang() -> Self {
         Self { hang: true, ..Self::new(200, "") }
     }
@@ -192,7 +192,7 @@ impl Fake {
         })
     }
 
-    /// A nonce that will be taken once.
+    /// A nonce that is accepted once.
     pub(super) fn new_nonce(&self) -> String {
         let nonce = format!("nonce-{}", self.given.fetch_add(1, Ordering::SeqCst));
         self.nonces.lock().unwrap().insert(nonce.clone());

@@ -1,4 +1,4 @@
-//! What the client does when the CA does not do what it should, and when much is asked at once.
+//! Faults of the CA, and many requests at once.
 
 use super::*;
 use crate::pki::PrivateKey;
@@ -8,7 +8,7 @@ use crate::resource::KeyAlgorithm;
 async fn half_of_all_nonces_may_be_refused() {
     let posts = AtomicUsize::new(0);
     let fake = Fake::start(move |fake, seen| {
-        // 17 refusals in a row, then one success: worse than any storm of one half.
+        // 17 rejections in a row, then one success: worse than a CA that rejects one half.
         let refuse = seen.method == "POST" && posts.fetch_add(1, Ordering::SeqCst) % 18 != 17;
         if refuse { Some(Reply::problem(400, "badNonce", "again")) } else { good(fake, seen) }
     })
@@ -335,7 +335,7 @@ async fn requests_at_once_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_dropped_half_way_blocks_nobody() {
+async fn a_request_dropped_half_way_blocks_no_other() {
     let fake = Fake::start(|fake, seen| match seen.path.as_str() {
         "/hang" => Some(Reply::hang()),
         _ => good(fake, seen),

@@ -50,7 +50,7 @@ fn authorization_json(fake: &Fake) -> Value {
     })
 }
 
-/// A CA that does everything right.
+/// A CA without errors.
 fn good(fake: &Fake, seen: &Seen) -> Option<Reply> {
     let order = |status| order_json(fake, status);
     Some(match (seen.method.as_str(), seen.path.as_str()) {

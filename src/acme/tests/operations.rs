@@ -1,4 +1,4 @@
-//! What is asked of the CA, and how its answers are read.
+//! The requests of each operation, and how the CA's answers are read.
 
 use super::*;
 
@@ -100,7 +100,7 @@ async fn an_order_for_something_else_is_refused() {
     let fake = Fake::start(good).await;
     let other = NewOrder { identifiers: vec![dns("a.test"), dns("c.test")], ..asked() };
     let error = session(&fake).new_order(&other).await.unwrap_err();
-    let why = "the order is for *.b.test, a.test, asked was a.test, c.test".into();
+    let why = "the order is for *.b.test, a.test, not for a.test, c.test".into();
     assert_eq!(error, AcmeError::Malformed { url: fake.url("/new-order"), why });
 }
 

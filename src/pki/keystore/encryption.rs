@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 use super::asn1::{Bytes, integer, null, octets, oid, sequence, utf16};
 use super::error::{KeystoreError, random};
 
-/// How often a key is derived from itself in the old schemes: OpenSSL's and cert-manager's number.
+/// The iteration count of the old schemes: that of OpenSSL and cert-manager.
 const ITERATIONS: NonZeroU32 = NonZeroU32::MIN.saturating_add(2047);
-/// Likewise in the new ones: Java's number.
+/// The iteration count of the new schemes: Java's.
 const MODERN_ITERATIONS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9999);
 /// The block length of SHA-1 and SHA-256, which the derivation of RFC 7292 works in.
 const BLOCK: usize = 64;
@@ -35,7 +35,7 @@ const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.
 /// How something is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// RC2 with 40 bits (RFC 7292 appendix C): no protection to speak of.
+    /// RC2 with 40 bits (RFC 7292 appendix C): practically no protection.
     Rc2,
     /// 3DES with three keys (RFC 7292 appendix C).
     TripleDes,

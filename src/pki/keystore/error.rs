@@ -7,14 +7,11 @@ use thiserror::Error;
 pub enum KeystoreError {
     /// A Java keystore counts its texts with 16 bits.
     #[error("an alias of {bytes} bytes is too long")]
-    AliasTooLong {
-        /// Its length.
-        bytes: usize,
-    },
-    /// The library refused.
+    AliasTooLong { bytes: usize },
+    /// The library returned an error.
     #[error("the cryptographic library could not {action}")]
     Library {
-        /// What it was asked to do.
+        /// The failed operation.
         action: &'static str,
     },
 }

@@ -7,8 +7,8 @@
 //! | trusted entry | 2, alias, milliseconds, certificate |
 //! | tail | SHA-1 over the password, a constant, and everything before |
 //!
-//! The key is protected by an XOR with a chain of SHA-1 digests over salt and password: that is
-//! the format, and it is weak. Whoever can choose takes PKCS#12.
+//! The key is protected by an XOR with a chain of SHA-1 digests over salt and password: the format
+//! requires this weak protection. Prefer PKCS#12.
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA1_OUTPUT_LEN};
 use der::asn1::ObjectIdentifier;
@@ -21,7 +21,7 @@ const MAGIC: u32 = 0xfeed_feed;
 const VERSION: u32 = 2;
 const KEY_ENTRY: u32 = 1;
 const TRUSTED_ENTRY: u32 = 2;
-/// What Java mixes into the digest at the end.
+/// The constant that Java adds to the final digest.
 const WHITENER: &[u8] = b"Mighty Aphrodite";
 /// Sun's key protector.
 const KEY_PROTECTOR: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.42.2.17.1.1");

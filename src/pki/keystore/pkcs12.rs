@@ -29,7 +29,7 @@ const CERTIFICATE_BAG: ObjectIdentifier =
 const X509_CERTIFICATE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.22.1");
 const FRIENDLY_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.20");
 const LOCAL_KEY_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.21");
-/// Java takes a certificate without a key for trusted only when it carries this.
+/// Java trusts a certificate without a key only with this attribute.
 const TRUSTED_KEY_USAGE: ObjectIdentifier =
     ObjectIdentifier::new_unwrap("2.16.840.1.113894.746875.1.1");
 const ANY_EXTENDED_KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0");

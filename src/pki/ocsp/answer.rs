@@ -13,7 +13,7 @@ use super::{
 use crate::pki::PrivateKey;
 use crate::resource::SignatureAlgorithm;
 
-/// What the answer says.
+/// The status in the answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Says {
     Good,

@@ -79,7 +79,7 @@ fn a_delegate_needs_a_certificate_of_the_issuer_for_this_purpose() {
     for (what, sent, expected) in [
         ("proper", &proper, good),
         ("without the purpose", &plain, Err(RevocationDoubt::WrongSigner)),
-        ("of somebody else", &forged, Err(RevocationDoubt::WrongSigner)),
+        ("of another responder", &forged, Err(RevocationDoubt::WrongSigner)),
         ("expired", &over, Err(RevocationDoubt::WrongSigner)),
     ] {
         let signer: (&PrivateKey, &[&[u8]]) = (&delegate, &[sent]);
@@ -89,7 +89,7 @@ fn a_delegate_needs_a_certificate_of_the_issuer_for_this_purpose() {
 }
 
 #[test]
-fn refusals_and_damage_are_told() {
+fn refusals_and_damage_are_reported() {
     let ca = Ca::root("Root", KeyAlgorithm::Ecdsa, 256);
     let issuer = der(&ca.above);
     let mine = der(&ca.sign(&leaf("", &["a.example"]), &ec()));

@@ -24,10 +24,10 @@ struct Scenario {
     /// The status of a server for DNS over HTTPS, which has the records of the resolver.
     https: Option<u16>,
     ask: fn(&mut Dns01Request),
-    /// `None` when it passes; `PORT` stands for the port of all, `DOH` for the URL.
+    /// `None` when it passes; `PORT` is the port of all, `DOH` the URL.
     reason: Option<String>,
     warnings: Vec<String>,
-    /// Who was asked for the TXT record: the last part of the address, and how.
+    /// The servers queried for the TXT record: the last part of the address, and the protocol.
     asked: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ fn has(values: &[&str]) -> (Manner, Vec<String>) {
     (Manner::Honest, values.iter().map(line).collect())
 }
 
-/// The same, in another manner.
+/// The same, with another behavior.
 fn but(manner: Manner) -> (Manner, Vec<String>) {
     (manner, has(&[VALUE]).1)
 }
@@ -119,7 +119,7 @@ impl Scenario {
         .unwrap()
     }
 
-    /// What is not as it should be, if anything.
+    /// The mismatch, if any.
     async fn run(&self) -> Option<String> {
         let mut lab = self.lab().await;
         let mut request = Dns01Request::new(self.domain, VALUE);
@@ -219,7 +219,7 @@ async fn a_name_that_does_not_exist_yet_passes_as_soon_as_it_does() {
 }
 
 #[tokio::test]
-async fn the_table_shows_what_each_server_said() {
+async fn the_table_shows_the_answer_of_each_server() {
     let alias = "_acme-challenge.example.com CNAME target.example.com";
     let target = |values: &[&str]| {
         let line = |value: &&str| format!("target.example.com TXT {value}");

@@ -167,7 +167,7 @@ async fn what_speaks_no_http_blocks_and_silence_does_not_hang() {
 }
 
 #[tokio::test]
-async fn redirects_lead_to_other_hosts_ports_and_https() {
+async fn redirects_reach_other_hosts_ports_and_https() {
     let tls = WebServer::start_tls(|_| Some(page("200 OK", KEY))).await;
     let secure = format!("https://other.example.org:{}/x?y=1", tls.address.port());
     let target = secure.clone();
@@ -199,7 +199,7 @@ async fn ten_redirects_are_followed() {
 }
 
 #[tokio::test]
-async fn redirects_that_lead_nowhere_block() {
+async fn broken_redirects_block() {
     let cases = [
         ("http://gone.example.org/", "gone.example.org does not exist (NXDOMAIN from "),
         ("ftp://other.example.org/", "neither http nor https"),
@@ -239,7 +239,7 @@ async fn a_wrong_answer_behind_a_redirect_names_who_gave_it() {
 }
 
 #[tokio::test]
-async fn a_name_without_addresses_fails_with_what_the_server_said() {
+async fn a_name_without_addresses_fails_with_the_answer_of_the_server() {
     let (server, resolver) = resolver(&[]).await;
     let name = Identifier::Dns("gone.example.com".parse().unwrap());
     let token: Token = "tok".parse().unwrap();
@@ -254,7 +254,7 @@ async fn a_name_without_addresses_fails_with_what_the_server_said() {
 }
 
 #[tokio::test]
-async fn an_address_is_asked_by_its_literal() {
+async fn an_address_is_requested_by_its_literal() {
     let asked = Arc::new(Mutex::new(String::new()));
     let seen = Arc::clone(&asked);
     let address = "[::1]:0".parse().unwrap();

@@ -47,7 +47,7 @@ fn resolver(lab: &Lab, servers: &[&str]) -> Resolver {
 }
 
 #[tokio::test]
-async fn the_record_belongs_where_the_cnames_lead_and_into_the_closest_zone() {
+async fn the_record_belongs_at_the_cname_target_in_the_closest_zone() {
     let lab = Lab::start(vec![("127.0.0.1", Manner::Recursive, world())]).await;
     let resolver = resolver(&lab, &["127.0.0.1"]);
     let found = |name: &str, zone: &str, chain: &[&str], is_wildcard| {
@@ -72,7 +72,7 @@ async fn the_record_belongs_where_the_cnames_lead_and_into_the_closest_zone() {
         ("unregistered.com", none, found("_acme-challenge.unregistered.com", "com", &[], false)),
         ("cname.example.com", none, found(&challenge("cname"), "example.com", &[], false)),
         ("cname.example.com", follow, found(end, "other.test", &[target, end], false)),
-        // What is said of the CNAME's target speaks of a zone above, too.
+        // The negative answer about the CNAME's target contains a parent zone, too.
         ("sub.example.com", none, found(&challenge("sub"), "sub.example.com", &[], false)),
         ("wild.example.com", none, found(&challenge("wild"), "example.com", &[], false)),
         ("wild.example.com", follow, found(&challenge("wild"), "example.com", &[target], true)),
@@ -81,7 +81,7 @@ async fn the_record_belongs_where_the_cnames_lead_and_into_the_closest_zone() {
         (
             "eleven.example.com",
             follow,
-            Err(format!("{} leads through more than 10 CNAME records", challenge("eleven"))),
+            Err(format!("{} has a chain of more than 10 CNAME records", challenge("eleven"))),
         ),
         ("self.example.com", follow, recursive(&challenge("self"), &challenge("self"))),
         ("loop.example.com", follow, recursive("one.loop.example.com", "two.loop.example.com")),
@@ -105,7 +105,7 @@ async fn the_record_belongs_where_the_cnames_lead_and_into_the_closest_zone() {
 }
 
 #[tokio::test]
-async fn a_lookup_goes_on_to_the_next_server_and_an_error_names_each() {
+async fn a_lookup_continues_with_the_next_server_and_an_error_names_each() {
     let lab = Lab::start(vec![
         ("127.0.0.1", Manner::Recursive, world()),
         ("127.0.0.2", Manner::Code(ResponseCode::ServFail), vec![]),
@@ -120,7 +120,7 @@ async fn a_lookup_goes_on_to_the_next_server_and_an_error_names_each() {
     locate(&good, "www.example.com", CnameStrategy::Follow).await.unwrap();
     let again: Vec<String> =
         lab.take_asked().into_iter().filter(|entry| entry.contains(" SOA ")).collect();
-    // The one that answered the question before.
+    // The one that answered the query before.
     assert_eq!(again, ["127.0.0.1 _acme-challenge.www.example.com SOA udp"]);
     let bad = resolver(&lab, &["127.0.0.2", "127.0.0.5"]);
     let fault = |ip: &str, code: &str| ServerFault {

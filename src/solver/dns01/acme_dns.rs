@@ -1,8 +1,8 @@
 //! acme-dns: one update of a subdomain that `_acme-challenge` of the domain is a CNAME of.
 //!
-//! The Secret's entry is a JSON map from domain to account, as registration answers it. The server
-//! keeps the two newest values, so that nothing is ever removed; one value that is sent twice
-//! takes both places, and there is no way to ask what is there.
+//! The Secret's entry is a JSON map from domain to account, as registration returns it. The server
+//! keeps the two newest values, so certctl removes nothing; a value that is sent twice takes both
+//! places, and the API cannot list the values.
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     Ok(Box::new(AcmeDns { api: Rc::clone(&context.api), base, accounts }))
 }
 
-/// The accounts; the error shows nothing of the text.
+/// The accounts; the error contains nothing of the text.
 fn read_accounts(bytes: &[u8]) -> Result<BTreeMap<String, Account>, String> {
     let accounts: BTreeMap<String, Account> = serde_json::from_slice(bytes).map_err(|error| {
         format!(
@@ -72,7 +72,7 @@ impl fmt::Debug for AcmeDns {
     }
 }
 
-/// An account, as registration answers it; what else is in there (`allowfrom`) is the server's.
+/// An account as registration returns it; other fields (`allowfrom`) are for the server.
 #[derive(Deserialize)]
 struct Account {
     #[serde(deserialize_with = "zeroizing")]
@@ -111,7 +111,7 @@ impl DnsProvider for AcmeDns {
         })
     }
 
-    /// The server forgets a value when newer ones come.
+    /// The server drops a value when newer ones come.
     fn clean_up<'a>(&'a self, _record: &'a TxtRecord) -> Deed<'a> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -126,14 +126,14 @@ impl DnsProvider for AcmeDns {
             let target = |account: &Account| account.fulldomain.trim_end_matches('.').to_owned();
             let said = match self.accounts.get(domain) {
                 Some(account) => format!("{name} must be a CNAME of {}", target(account)),
-                // The name is where the CNAMEs lead already.
+                // The name is the target of the CNAMEs already.
                 None => match self.accounts.iter().find(|(_, account)| target(account) == name) {
                     Some((domain, _)) => format!("the account of {domain} writes to {name}"),
                     None => return Err(missing(domain)),
                 },
             };
-            // Nothing but an update shows whether the account is right; any answer shows that
-            // somebody is there.
+            // Only an update shows whether the account is valid; any answer shows that the server
+            // is up.
             let call = Call::new(Method::GET, format!("{}/health", self.base)).plain();
             let reply = self.api.send(call).await?;
             Ok(format!("acmeDNS: {} answers; {said}", reply.service))
@@ -147,7 +147,7 @@ impl AcmeDns {
     }
 }
 
-/// In cert-manager's words.
+/// cert-manager's message.
 fn missing(domain: &str) -> ProviderError {
     ProviderError::Credential {
         provider: NAME,

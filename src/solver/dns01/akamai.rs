@@ -1,8 +1,8 @@
 //! `akamai`: the Edge DNS API, version 2, with requests signed by EdgeGrid.
 //!
-//! A set of values is read and written whole, and the API has no condition for that: after each
-//! write the set is read again, until it is as wanted. The changes of one run take turns. Another writer
-//! in the moment between our read and our write can still lose a value of its own.
+//! A set of values is read and written whole, and the API has no conditional writes: after each
+//! write certctl reads the set again until it matches. The changes of one run are serialized.
+//! Another client that writes between our read and our write can still lose a value.
 
 mod edgegrid;
 #[cfg(test)]
@@ -37,12 +37,12 @@ struct Akamai {
     /// `https://` and the host of `serviceConsumerDomain`.
     base: String,
     signer: EdgeGrid,
-    /// Between two tries, when somebody else writes too.
+    /// Between two tries, when another client writes too.
     pause: Duration,
     turn: Mutex<()>,
 }
 
-/// A set of values as the API writes it; what else it has is kept.
+/// A set of values as the API writes it; unknown fields are kept.
 #[derive(Deserialize)]
 struct RecordSet {
     ttl: u32,
@@ -94,7 +94,7 @@ impl Akamai {
         let reply = self.send(&method, &path_of(&record.zone, &record.name), body).await?;
         match reply.status {
             404 if method == Method::POST => Err(self.no_zone(&reply, record)),
-            // Another writer made it, changed it or took it away since it was read.
+            // Another client created, changed or removed the set since it was read.
             404 | 409 | 412 => Ok(Written::Lost(String::new())),
             _ if reply.is_success() => Ok(Written::Unsure),
             _ => Err(self.refused(&reply)),
@@ -155,11 +155,11 @@ impl Akamai {
 }
 
 impl TxtSets for Akamai {
-    /// The zone is the one that the DNS shows.
+    /// The zone is the one found in the DNS.
     type Zone = String;
     type Set = Option<RecordSet>;
 
-    /// One more than others: each change takes a second look.
+    /// One more than others: each change needs a second read.
     const TRIES: usize = 6;
 
     async fn find(&self, name: &str, zone: &str) -> Result<(String, Self::Set), ProviderError> {

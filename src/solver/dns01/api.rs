@@ -1,8 +1,8 @@
 //! A request to a provider's HTTP API and its whole answer, bounded in time, size and number.
 //!
-//! https only, except for this machine and where the operator has written an http address. No
-//! redirects: they would carry credentials elsewhere. An answer that says "not now" (429, 503) is
-//! waited for when it asks for little; nothing else is sent twice.
+//! https only, except for this machine and where the operator wrote an http address. No redirects:
+//! they would carry credentials elsewhere. Requests answered with 429 or 503 are repeated when
+//! Retry-After is short; no others are.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::ProviderError;
 use super::error::shown;
 use crate::resource::causes;
 
-/// Where the TLS configuration comes from; asked once, when the first request is made.
+/// The source of the TLS configuration; called once, for the first request.
 pub type Tls = Box<dyn Fn() -> Result<ClientConfig, String>>;
 
 /// The connections to providers.
@@ -64,8 +64,8 @@ impl Call {
         self
     }
 
-    /// Adds a header of `scheme` (such as `Bearer `, or nothing) and a credential. Where the
-    /// service repeats the credential in its answer, it is replaced there.
+    /// Adds a header of `scheme` (such as `Bearer `, or nothing) and a credential. If the service
+    /// repeats the credential in its answer, it is redacted there.
     pub fn credential(
         mut self,
         name: HeaderName,
@@ -102,14 +102,14 @@ impl Call {
         self.body("application/json", body.to_string().into_bytes())
     }
 
-    /// The operator wrote this address: http is as good as https.
+    /// Permits http, because the operator wrote this address.
     #[must_use]
     pub fn plain(mut self) -> Self {
         self.plain = true;
         self
     }
 
-    /// How long the whole exchange may take; 30 s unless said.
+    /// Limits the whole exchange; the default is 30 s.
     #[must_use]
     pub fn within(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -122,9 +122,7 @@ impl Call {
 pub struct Reply {
     /// Host, and port when the URL has one: for messages.
     pub service: String,
-    /// The HTTP status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body, at most 4 MiB.
     pub body: Vec<u8>,
@@ -146,13 +144,13 @@ impl Reply {
         shown(&String::from_utf8_lossy(&self.body))
     }
 
-    /// This answer is not what was promised.
+    /// The error for an answer that violates the documentation.
     pub fn garbled(&self, why: &dyn std::fmt::Display) -> ProviderError {
         ProviderError::Garbled { service: self.service.clone(), reason: shown(&why.to_string()) }
     }
 
-    /// What an answer that is no success means. `said`: what the service's own error document
-    /// says; it is cut and escaped here.
+    /// The error for an unsuccessful answer. `said`: the message of the service's own error
+    /// document; it is cut and escaped here.
     pub fn refused(&self, said: &str) -> ProviderError {
         let (service, reason) = (self.service.clone(), shown(said));
         match self.status {
@@ -180,8 +178,8 @@ impl Api {
         Self::new(self.user_agent.clone(), tls)
     }
 
-    /// Sends a request and reads its whole answer, whatever its status is. 429 and 503 are tried
-    /// again, three times in all, as long as the service asks for no more than ten seconds.
+    /// Sends a request and reads its whole answer, whatever its status is. Requests answered with
+    /// 429 and 503 are sent up to three times, unless Retry-After exceeds ten seconds.
     pub async fn send(&self, call: Call) -> Result<Reply, ProviderError> {
         let mut tries = 1;
         loop {
@@ -192,8 +190,8 @@ impl Api {
         }
     }
 
-    /// As [`Self::send`], for a request that is signed anew each time, as a time or a nonce in the
-    /// signature asks for.
+    /// Like [`Self::send`], for a request that is signed for each try, because the signature
+    /// contains a time or a nonce.
     pub async fn send_signed(
         &self,
         sign: impl Fn() -> Result<Call, ProviderError>,
@@ -245,7 +243,7 @@ impl Api {
         let answer = answer
             .unwrap_or_else(|_| Err(format!("no answer within {} s", call.timeout.as_secs())));
         let answer = answer.map_err(unreachable);
-        // The path of an address that the operator wrote may be what lets one in.
+        // The path of an address that the operator wrote may be a secret.
         let (method, url) = (&call.method, if call.plain { &service } else { &call.url });
         match &answer {
             Ok(reply) => {
@@ -268,7 +266,7 @@ impl Api {
     }
 }
 
-/// How long to wait before a request is sent again; None when this answer is the last.
+/// How long to wait before a request is repeated; None when this answer is final.
 fn wait_after(reply: &Reply, tries: u32) -> Option<Duration> {
     let busy = matches!(reply.status, 429 | 503);
     let wait = reply.retry_after().unwrap_or(Duration::from_secs(1) * tries);
@@ -302,7 +300,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const TRIES: u32 = 3;
-/// Shorter ones are parts of other words.
+/// Shorter ones may be parts of ordinary words.
 const SHORTEST_HIDDEN: usize = 6;
 const MAX_BODY: usize = 4 << 20;
 

@@ -1,7 +1,7 @@
 //! `azureDNS`: public and private zones of Azure, through Azure Resource Manager.
 //!
-//! A set of values is written whole, and only as long as it is the one that was read (its ETag);
-//! when somebody else was faster, it is read again.
+//! A set of values is written whole, with its ETag as the condition; when another client changed it
+//! first, certctl reads it again.
 
 mod cloud;
 mod credentials;
@@ -36,11 +36,11 @@ struct AzureDns {
     base: String,
     subscription: String,
     group: String,
-    /// The zone of the settings; empty: the one that the DNS shows.
+    /// The zone of the settings; empty: the one found in the DNS.
     zone: String,
     kind: &'static Kind,
     credentials: Credentials,
-    /// Between two tries, when somebody else writes too.
+    /// Between two tries, when another client writes too.
     pause: Duration,
 }
 
@@ -108,7 +108,7 @@ impl AzureDns {
         })
     }
 
-    /// Sends a change of a set. While a value is added, 404 is about the zone.
+    /// Sends a change of a set. When a value is added, 404 means that the zone is missing.
     async fn write(
         &self,
         call: Call,
@@ -142,7 +142,7 @@ impl AzureDns {
         self.set(ttl, values, set.property("metadata"))
     }
 
-    /// The body of a PUT: what is not in it would be lost.
+    /// The body of a PUT: it replaces the set, so everything to be kept must be in it.
     fn set(&self, ttl: Value, values: &[Value], metadata: Option<&Value>) -> Value {
         let mut properties = Map::new();
         properties.insert(self.kind.ttl.to_owned(), ttl);
@@ -194,7 +194,7 @@ impl AzureDns {
         }
     }
 
-    /// The code and the message of an error document; a text that is none is the message.
+    /// The code and the message of an error document; any other text is the message.
     fn said(&self, reply: &Reply) -> (String, String) {
         let body = self.credentials.without(&String::from_utf8_lossy(&reply.body));
         match serde_json::from_str::<Failure>(&body) {
@@ -320,18 +320,17 @@ fn relative<'a>(name: &'a str, zone: &str) -> Result<&'a str, ProviderError> {
     rest.ok_or_else(|| unusable(&format!("hostedZoneName {zone} does not hold {name}")))
 }
 
-/// The value of an entry: its strings count as one.
+/// The value of an entry: its strings joined.
 fn text_of(entry: &Value) -> String {
     let strings = entry.get("value").and_then(Value::as_array);
     strings.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-
 const PUBLIC: Kind =
     Kind { path: "dnsZones", version: "2018-05-01", ttl: "TTL", values: "TXTRecords" };
 const PRIVATE: Kind =
     Kind { path: "privateDnsZones", version: "2020-06-01", ttl: "ttl", values: "txtRecords" };
-/// Codes of a 404 that is about more than the set.
+/// Codes of a 404 about the zone or its resource group, not the set.
 const NO_ZONE: [&str; 4] =
     ["ParentResourceNotFound", "ResourceNotFound", "ResourceGroupNotFound", "SubscriptionNotFound"];
 const TTL: u32 = 60;

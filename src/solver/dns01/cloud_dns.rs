@@ -1,7 +1,7 @@
 //! `cloudDNS`: Google Cloud DNS, version 1 of its API.
 //!
-//! A change names the set of values as it was read and as it shall be; the service makes it only
-//! while the first is still true. When somebody else was faster, the set is read again.
+//! A change names the old and the new set of values; the service applies it only while the old set
+//! is current. When another client changed it first, certctl reads the set again.
 
 mod credentials;
 #[cfg(test)]
@@ -37,14 +37,14 @@ struct CloudDns {
     now: Rc<dyn Fn() -> Timestamp>,
     base: String,
     project: String,
-    /// The managed zone's name, from the settings; empty: it is looked for.
+    /// The managed zone's name, from the settings; empty: certctl searches for it.
     zone: String,
     credentials: Credentials,
-    /// Between two questions whether a change is done, and after a conflict.
+    /// Between two polls of a change, and after a conflict.
     pause: Duration,
 }
 
-/// Of a change: sets as they are, and as they shall be.
+/// A change: the sets to delete and to add.
 #[derive(Serialize)]
 struct Edit {
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +53,7 @@ struct Edit {
     deletions: Vec<Value>,
 }
 
-/// What a change is named, and whether it is done.
+/// The id and the status of a change.
 #[derive(Deserialize)]
 struct Change {
     id: String,
@@ -116,7 +116,7 @@ impl CloudDns {
         let url = self.url(&format!("/managedZones/{}/changes", percent(zone)));
         let reply = self.send(&Method::POST, &url, Some(&json!(edit))).await?;
         match reply.status {
-            // 404 is about what shall be deleted: the zone itself was read just now.
+            // 404 is about the set to delete: the zone itself was read just now.
             404 | 409 | 412 => Ok(Written::Lost(self.said(&reply))),
             _ if reply.is_success() => {
                 let done = self.done(zone, reply.json()?, is_awaited).await;
@@ -171,7 +171,7 @@ impl CloudDns {
         self.api.send(call).await
     }
 
-    /// All pages of a list; `read` takes one apart, with what asks for the next one.
+    /// All pages of a list; `read` decodes one and returns the token of the next.
     async fn pages<T>(
         &self,
         path: &str,
@@ -228,7 +228,7 @@ impl CloudDns {
 impl TxtSets for CloudDns {
     /// The managed zone's name.
     type Zone = String;
-    /// The set with all that it has.
+    /// The set with all its fields.
     type Set = Option<Map<String, Value>>;
 
     const NEEDS_ZONE: bool = false;
@@ -314,10 +314,10 @@ impl TxtSets for CloudDns {
 }
 
 impl Edit {
-    /// The set with other values; without any it goes.
+    /// The set with other values; without any it is removed.
     fn of(old: Map<String, Value>, change: impl FnOnce(&mut Vec<Value>)) -> Self {
         let mut new = old.clone();
-        // What the service itself makes of the values.
+        // The service derives these from the values.
         new.remove("signatureRrdatas");
         let mut is_empty = true;
         if let Some(Value::Array(values)) = new.get_mut("rrdatas") {

@@ -1,7 +1,7 @@
 //! Cloudflare: API v4, with an API token, or an account's email and Global API Key.
 //!
-//! The zone is the one that the DNS shows, or else what is above the name. Records are told apart
-//! by their content: two challenges at one name do not touch each other.
+//! The zone is the one found in the DNS, or else a parent of the name. Records are identified by
+//! their content, so two challenges at one name do not affect each other.
 
 mod answer;
 #[cfg(test)]
@@ -107,7 +107,7 @@ impl TxtSets for Cloudflare {
             Answer::Yes(_) => return Ok(Written::Done),
             Answer::No(no) => no,
         };
-        // Another writer was faster, with this value or with what keeps it out.
+        // Another client created it first, with this value or with a conflicting one.
         if no.has(&ALREADY_THERE) {
             let set = self.list(zone, &record.name).await?;
             if self.values(&set)?.contains(&record.value) {
@@ -146,7 +146,8 @@ impl TxtSets for Cloudflare {
 }
 
 impl Cloudflare {
-    /// The zone that holds the name. Accounts may hold zones of one name: the active one is meant.
+    /// The zone that holds the name. An account may have several zones of one name: the active one
+    /// counts.
     async fn zone_of(&self, name: &str, zone: &str) -> Result<Zone, ProviderError> {
         let candidates = candidates(name, zone);
         for candidate in &candidates {

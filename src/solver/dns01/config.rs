@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::ProviderError;
 use super::error::shown;
 
-/// Reads a `config`. What stands in it may be a credential that was meant to be a reference, so
-/// that no text of it is shown but the names of its fields.
+/// Reads a `config`. A value may be a credential pasted in place of a reference, so errors contain
+/// only field names.
 pub(super) fn decoded<T: DeserializeOwned>(
     provider: &'static str,
     config: &Value,
@@ -19,7 +19,7 @@ pub(super) fn decoded<T: DeserializeOwned>(
             Some((found, expected)) => {
                 let kind = found.split([' ', '"', '`']).next().unwrap_or_default();
                 let expected = expected.trim_start_matches("struct ");
-                format!("config: a {kind} stands where {expected} is expected")
+                format!("config: expected {expected}, got a {kind}")
             }
             None => format!("config: {}", shown(&said)),
         };

@@ -1,4 +1,4 @@
-//! What a provider gets from outside: credentials, the network, the time.
+//! Dependencies of a provider: credentials, the network, the time.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -11,20 +11,19 @@ use zeroize::Zeroizing;
 use super::{Api, ProviderError};
 use crate::resource::SecretKeySelector;
 
-/// Reads an entry of a Secret in the issuer's namespace; the error says where it was looked for.
+/// Reads an entry of a Secret in the issuer's namespace; the error names the place searched.
 pub type ReadSecret<'a> = dyn Fn(&SecretKeySelector) -> Result<Zeroizing<Vec<u8>>, String> + 'a;
 
-/// The addresses of a host, from the resolver that all lookups use; the error says who said what.
+/// The addresses of a host, from the resolver of all lookups; the error names each server.
 pub type Lookup = Rc<dyn Fn(String) -> LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
 
-/// See the module. A provider keeps what it needs of it.
+/// The dependencies. A provider clones what it needs.
 pub struct Context<'a> {
-    /// Credentials.
     pub secret: &'a ReadSecret<'a>,
     /// An environment variable, for the ambient credentials of clouds.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether credentials of the machine may be used when the solver names none: as in
-    /// cert-manager, for ClusterIssuers.
+    /// Whether ambient credentials of the machine may be used when the solver names none: as in
+    /// cert-manager, for ClusterIssuers only.
     pub allow_ambient: bool,
     /// The namespace of the issuer's Secrets.
     pub namespace: &'a str,
@@ -53,8 +52,8 @@ impl Context<'_> {
         })
     }
 
-    /// A credential that is one line of text: white space around it goes, control characters in
-    /// it are refused before they reach a header.
+    /// A credential that is one line of text: surrounding white space is removed, and control
+    /// characters in it are refused before they reach a header.
     pub fn text(
         &self,
         provider: &'static str,

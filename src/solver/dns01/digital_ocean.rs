@@ -1,7 +1,7 @@
 //! DigitalOcean: API v2, with a personal access token.
 //!
-//! A domain of the account that lists the name is its zone: the one that the DNS shows, or else
-//! what is above the name. Only a record whose value matches is deleted.
+//! A domain of the account that lists the name is its zone: the one found in the DNS, or else a
+//! parent of the name. Only a record whose value matches is deleted.
 
 #[cfg(test)]
 mod tests;
@@ -111,7 +111,8 @@ impl TxtSets for DigitalOcean {
 impl DigitalOcean {
     /// The TXT records at the name; `None` when the account has no such domain.
     ///
-    /// That there is a next page is the service's word, its address is not: a token follows none.
+    /// The service reports that there is a next page; certctl builds the page's URL itself, so the
+    /// token never follows a foreign link.
     async fn records(&self, name: &str, zone: &str) -> Result<Option<Vec<Record>>, ProviderError> {
         let relative = relative(name, zone);
         let mut is_missing = false;
@@ -157,7 +158,7 @@ impl DigitalOcean {
     }
 }
 
-/// A name as it stands in its zone.
+/// A name relative to its zone.
 fn relative<'a>(name: &'a str, zone: &str) -> &'a str {
     match name.strip_suffix(zone) {
         Some("") => "@",

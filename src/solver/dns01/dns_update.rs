@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A field that ends in `SecretRef` names a Secret and a key in it, as everywhere in cert-manager;
-//! a credential never stands in a manifest. Fields in parentheses may be left out.
+//! a manifest never contains a credential. Fields in parentheses are optional.
 //!
 //! | `solverName` | `config` |
 //! | --- | --- |
@@ -78,13 +78,13 @@
 //! | `yandexcloud` | `serviceAccountKeySecretRef`, `folderID` |
 //! | `zoneeu` | `username`, `apiKeySecretRef` |
 //!
-//! What the crate has and this list has not: what certctl does itself, and `ddnss`, `duckdns`,
-//! `freemyip` and `hurricane`, which hold one value at a name, so that one name's second challenge
-//! would destroy the first. `joker` and `namecheap` write a zone as a whole; what somebody else
-//! changes there in the same second is lost.
+//! certctl omits from the crate's list the providers that it implements itself, and `ddnss`,
+//! `duckdns`, `freemyip` and `hurricane`, which hold one value per name, so that a second challenge
+//! for the name would overwrite the first. `joker` and `namecheap` write a zone as a whole; changes
+//! that another client makes in the same second are lost.
 //!
 //! Requests go to the service's own address, or to the one that `config` names, and trust the
-//! roots of the system. A effect ends after [`LIMIT`], whatever the crate waits for.
+//! roots of the system. An operation ends after [`LIMIT`], whatever the crate waits for.
 
 mod error;
 mod fields;
@@ -104,7 +104,7 @@ use self::table::ROWS;
 pub(super) use self::table::Row;
 use super::{Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
 
-/// The names of all of them, in order.
+/// The names of all, in order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.name)
 }
@@ -125,8 +125,8 @@ struct More {
     client: DnsUpdater,
     hidden: Hidden,
     limit: Duration,
-    /// One effect at a time: most providers read the values at a name and write them back with one
-    /// more, and a name and its wildcard have their values at the same name.
+    /// One operation at a time: most providers read the values at a name and write them back with
+    /// one more, and a name and its wildcard have their values at the same name.
     turn: Mutex<()>,
 }
 
@@ -155,7 +155,7 @@ impl More {
         Ok(Self { name, client, hidden, limit: LIMIT, turn: Mutex::new(()) })
     }
 
-    /// What the crate answers in time.
+    /// The crate's result within the time limit.
     async fn within<T>(
         &self,
         answer: impl Future<Output = dns_update::Result<T>>,
@@ -202,9 +202,8 @@ impl DnsProvider for More {
     }
 }
 
-/// Of a record, in seconds: no service wants more of its customers but those for which the crate
-/// raises it.
+/// TTL in seconds: no service requires more, except those for which the crate raises it.
 const TTL: u32 = 600;
-/// How long one effect may take. The crate waits up to a minute, three times, when a service limits
-/// the rate of requests.
+/// The time limit of one operation. The crate waits up to a minute, three times, when a service
+/// limits the rate of requests.
 const LIMIT: Duration = Duration::from_secs(90);

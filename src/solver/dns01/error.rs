@@ -1,4 +1,4 @@
-//! What goes wrong at a provider: who said what, and never a credential.
+//! Errors of a provider: each names its source, and none contains a credential.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 pub(super) use crate::program::shown;
 
-/// Why a provider did not do what it was asked. Texts of a service are cut and escaped.
+/// Why a provider's operation failed. Texts of a service are cut and escaped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProviderError {
     /// The solver's settings cannot be used.
@@ -14,25 +14,23 @@ pub enum ProviderError {
     Settings {
         /// The provider, as in the manifest.
         provider: &'static str,
-        /// What is wrong with which field.
+        /// The field and its error.
         reason: String,
     },
-    /// A credential cannot be had, or is not one.
+    /// A credential is missing or invalid.
     #[error("{provider}: {field}: {reason}")]
     Credential {
-        /// The provider.
         provider: &'static str,
         /// The field that names it.
         field: &'static str,
-        /// What is wrong; never the credential.
+        /// The error; never the credential.
         reason: String,
     },
-    /// The service does not accept the credentials, or they may not do this.
+    /// The service rejects the credentials or denies permission.
     #[error("{service} refuses the credentials: {reason}")]
     Unauthorized {
         /// Host, or host and port.
         service: String,
-        /// What it said.
         reason: String,
     },
     /// The account holds no zone for the name.
@@ -40,37 +38,34 @@ pub enum ProviderError {
     NoZone {
         /// Host, or host and port.
         service: String,
-        /// The name of the record.
         name: String,
-        /// What was looked for.
+        /// The zones searched, or the service's message.
         reason: String,
     },
-    /// The service wants to be left alone.
+    /// The service limits the rate of requests.
     #[error("{service} limits the rate of requests{}", said(*retry_after))]
     RateLimited {
         /// Host, or host and port.
         service: String,
-        /// How long it asks to wait.
+        /// Retry-After.
         retry_after: Option<Duration>,
     },
-    /// The service said no for another reason.
+    /// The service refused for another reason.
     #[error("{service} answered {status}: {reason}")]
     Refused {
         /// Host, or host and port.
         service: String,
         /// An HTTP status, or a DNS response code.
         status: String,
-        /// What it said.
         reason: String,
     },
-    /// The operator's program has failed; what it has done is not known.
+    /// The operator's program failed; what it changed is unknown.
     #[error("{program} answered {status}: {reason}")]
     Broken {
-        /// The program, from its folder on.
+        /// The program's path, from its folder on.
         program: String,
-        /// Its exit code.
         status: String,
-        /// Its last words.
+        /// The last line of its output.
         reason: String,
     },
     /// No answer.
@@ -78,29 +73,27 @@ pub enum ProviderError {
     Unreachable {
         /// Host, or host and port.
         service: String,
-        /// What happened.
         reason: String,
     },
-    /// An answer that is not what the service's documentation promises.
-    #[error("{service} answered what cannot be used: {reason}")]
+    /// An answer that violates the service's documentation.
+    #[error("{service} sent an unusable answer: {reason}")]
     Garbled {
         /// Host, or host and port.
         service: String,
-        /// What is wrong with it.
         reason: String,
     },
-    /// The record was written and is not served everywhere in the time allowed for that.
+    /// The record is written but not served by all name servers within the time limit.
     #[error("{service} has not finished: {reason}")]
     Unfinished {
         /// Host, or host and port.
         service: String,
-        /// What is waited for.
+        /// What certctl waited for.
         reason: String,
     },
 }
 
 impl ProviderError {
-    /// Whether nothing but another manifest, secret or folder can fix it.
+    /// Whether only a changed manifest, Secret or folder can help.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Settings { .. } | Self::Credential { .. } => true,
@@ -115,7 +108,7 @@ impl ProviderError {
         }
     }
 
-    /// Whether nothing was done, and trying again soon will bring the same answer.
+    /// Whether nothing was changed and an early retry would fail in the same way.
     pub fn is_for_good(&self) -> bool {
         match self {
             Self::Settings { .. }
@@ -134,7 +127,7 @@ impl ProviderError {
         }
     }
 
-    /// The same when the record is written already: it says nothing about that any more.
+    /// Converts an error after the record was written, when it no longer concerns the write.
     pub(super) fn after_the_write(self) -> Self {
         let reason = match &self {
             Self::Unauthorized { reason, .. } => reason.clone(),
@@ -165,7 +158,7 @@ impl ProviderError {
         Self::Unfinished { service, reason }
     }
 
-    /// With what else can be done, when nobody answers.
+    /// Adds advice when no server answers.
     pub(super) fn when_unreachable(mut self, hint: &str) -> Self {
         if let Self::Unreachable { reason, .. } = &mut self {
             reason.push_str("; ");
@@ -174,7 +167,7 @@ impl ProviderError {
         self
     }
 
-    /// How long the service asks to wait.
+    /// Retry-After of the service.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } => *retry_after,
@@ -191,8 +184,8 @@ impl ProviderError {
     }
 }
 
-/// HTTP statuses of which the next try may know nothing: a timeout, conflicts with others, "too
-/// early", and too many requests.
+/// Transient HTTP statuses: a timeout, conflicts with other clients, "too early", and too many
+/// requests.
 const PASSING: [u16; 6] = [408, 409, 412, 423, 425, 429];
 /// Response codes of DNS updates (RFC 2136 section 2.2, RFC 8945) that refuse a change as a whole.
 const FIRM: [&str; 10] = [
@@ -238,7 +231,7 @@ mod tests {
         let unauthorized = ProviderError::Unauthorized { service: service(), reason: reason() };
         assert!(unauthorized.is_for_good());
         assert!(!ProviderError::Unreachable { service: service(), reason: reason() }.is_for_good());
-        // Whoever may not see whether a record is served everywhere has written it.
+        // A permission error on polling a change does not undo the write.
         let later = unauthorized.after_the_write();
         assert!(matches!(later, ProviderError::Unfinished { .. }) && !later.is_for_good());
         let limited = ProviderError::RateLimited { service: service(), retry_after: None };

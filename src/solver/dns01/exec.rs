@@ -1,6 +1,6 @@
 //! A solver that is a program of the operator's, in `solvers.d`.
 //!
-//! A manifest names it and nothing more. With `groupName: certctl.io`, `solverName: exec` its
+//! A manifest only names it. With `groupName: certctl.io`, `solverName: exec` its
 //! `config` is `command`, a file in `solvers.d/certctl.io` or `solvers.d`; `mode`; and `config`,
 //! for the program. Any other pair is the program `solvers.d/<groupName>/<solverName>`, which gets
 //! the webhook's `config`, so that a manifest for a cluster works unchanged.
@@ -10,11 +10,11 @@
 //! | `payload` (the default) | `present` or `cleanup` | cert-manager's ChallengePayload, JSON |
 //! | `lego` | `present` or `cleanup`, the name with a trailing dot, the value | nothing |
 //!
-//! lego's RAW mode is not there: it wants the challenge's token. In both modes the environment is
+//! lego's RAW mode is not supported: it needs the challenge's token. In both modes the environment is
 //! `PATH`, `HOME`, `LANG`, `TZ` and `CERTCTL_ACTION`, `CERTCTL_DOMAIN`, `CERTCTL_FQDN` and
-//! `CERTCTL_ZONE` (with a trailing dot), `CERTCTL_VALUE`; the folder is that of the program. Exit
-//! code 0 is success; the last line of standard error says why it is not. Exit code 75 means that
-//! trying again soon may help, every other one that it will not.
+//! `CERTCTL_ZONE` (with a trailing dot), `CERTCTL_VALUE`; the working directory is that of the
+//! program. Exit code 0 is success; otherwise the last line of standard error is the reason. Exit
+//! code 75 means that an early retry may help, every other code that it will not.
 
 #[cfg(test)]
 mod tests;
@@ -66,7 +66,7 @@ pub(super) fn open_solver(
     Ok(Box::new(Exec::new(program, Mode::Payload, config, context)))
 }
 
-/// What the program is told, and how.
+/// The input of the program and its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Payload,
@@ -127,7 +127,7 @@ impl DnsProvider for Exec {
         Box::pin(self.run(Action::CleanUp, record))
     }
 
-    /// There is no question that changes nothing, so that the program is not run.
+    /// No read-only operation exists, so the check does not run the program.
     fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> Deed<'a, String> {
         Box::pin(async move {
             self.program.check().map_err(fault)?;
@@ -156,7 +156,7 @@ fn solver_program(solvers: &Path, group: &str, solver: &str) -> Result<Program, 
     Program::find(solvers, PLACE, &parts)
 }
 
-/// One step of a path: no `/`, no `..`, nothing hidden, nothing that looks like an option.
+/// One path component: no `/`, no `..`, no leading `.` or `-`.
 fn component<'a>(field: &str, text: &'a str) -> Result<&'a str, String> {
     is_component(text).then_some(text).ok_or_else(|| {
         let text = if text.is_empty() { String::new() } else { shown(text) };
@@ -174,7 +174,7 @@ fn ended(error: ProgramError) -> ProviderError {
             service: program,
             reason: format!("stopped after {seconds} s: {said}"),
         },
-        // A signal comes from somebody else, such as a system without memory.
+        // Another process or the kernel sent the signal, for example when memory ran out.
         ProgramError::Failed { program, status, said } if status.starts_with(EXIT_CODE) => {
             match status.as_str() {
                 TEMPORARY => ProviderError::Unfinished {

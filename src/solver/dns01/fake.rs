@@ -1,6 +1,6 @@
 //! A provider's HTTP API for tests, on a loopback port, and a context that points to it.
 //!
-//! What it answers is a function of the requests, so that a test can write the service from its
+//! The answer is a function of the requests, so that a test can implement the service from its
 //! documentation: with zones, pages and rate limits of its own.
 
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Asked {
         asked.query(name)
     }
 
-    /// Everything, as a service that repeats what it was asked would say it.
+    /// The whole request, as a service that repeats requests would show it.
     pub(super) fn repeated(&self) -> String {
         format!("{} {} {:?} {}", self.method, self.target, self.headers, self.body)
     }
@@ -95,7 +95,7 @@ pub(super) struct Fake {
 }
 
 impl Fake {
-    /// Answers each request as `service` says; requests come one after another.
+    /// Answers each request with `service`, one after another.
     pub(super) async fn start(service: impl FnMut(&Asked) -> Answer + Send + 'static) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
@@ -167,7 +167,7 @@ pub(super) fn record(value: &str) -> TxtRecord {
     }
 }
 
-/// The connections of a test: loopback only, so that TLS is never asked for.
+/// The connections of a test: loopback only, so that TLS is never needed.
 pub(super) fn api() -> Rc<Api> {
     Rc::new(Api::new(
         "certctl/test".to_owned(),
@@ -175,7 +175,7 @@ pub(super) fn api() -> Rc<Api> {
     ))
 }
 
-/// As [`in_context`], for an Issuer: credentials of the machine may not be used.
+/// Like [`in_context`], for an Issuer: ambient credentials may not be used.
 pub(super) fn without_ambient<T>(with: impl FnOnce(&Context<'_>) -> T) -> T {
     in_context(&[], &[], |context| {
         let (secret, environment) = (context.secret, context.environment);

@@ -1,9 +1,9 @@
 //! DNS-01 (RFC 8555 section 8.4): a TXT value at a name, written through the zone's provider.
 //!
 //! A provider is its settings (`resource/dns01/NAME.rs`), its client here and one line in the list
-//! of [`Dns01Provider`]. Where the value belongs was found before, and is on disk, as owed, when a
-//! provider is asked to write. A provider touches nothing but the one value it is given: what else
-//! stands at the name stays.
+//! of [`Dns01Provider`]. Before a provider writes, the engine has found where the value belongs and
+//! stored the record as pending clean-up. A provider changes only the one value it is given; other
+//! values at the name stay.
 
 mod api;
 mod aws;
@@ -35,7 +35,7 @@ pub use context::{Context, Lookup, ReadSecret};
 pub use error::ProviderError;
 pub use provider::{Deed, DnsProvider, Opened, TxtRecord};
 
-/// The clients: each provider's module, and the one match over all of them.
+/// The clients: each provider's module, and the one match over all.
 macro_rules! clients {
     ($($variant:ident $module:ident $name:literal)*) => {
         $(mod $module;)*
@@ -50,7 +50,7 @@ macro_rules! clients {
 
 dns01_providers!(clients);
 
-/// The provider with its credentials. Checks the settings and sends nothing over the network.
+/// The provider with its credentials. Validates the settings and sends nothing over the network.
 pub fn open(provider: &Dns01Provider, context: &Context<'_>) -> Opened {
     let named = named(provider)?;
     let provider = named.as_ref().unwrap_or(provider);
@@ -70,8 +70,7 @@ fn named(provider: &Dns01Provider) -> Result<Option<Dns01Provider>, ProviderErro
     config::decoded(name, &tagged).map(Some)
 }
 
-/// The names of all providers of this build, as manifests have them: in the order of the alphabet,
-/// those of cert-manager first.
+/// The names of all providers of this build, as in manifests: alphabetically, cert-manager's first.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = Dns01Provider::TABLES.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();

@@ -1,6 +1,6 @@
-//! Access tokens (RFC 6749 section 5) of clouds: asking for one and reading the answer.
+//! Access tokens (RFC 6749 section 5) of clouds: the request and its answer.
 //!
-//! No text of an answer that holds a token gets into a message.
+//! No text of an answer that contains a token gets into a message.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -10,10 +10,10 @@ use super::error::shown;
 use super::redact::without;
 use super::{Api, Call, ProviderError, Reply};
 
-/// A token and when it ends.
+/// A token and its expiry.
 pub(super) type Token = (Zeroizing<String>, Timestamp);
 
-/// Sends the request for a token. `secrets`: what is in the request and must not be shown.
+/// Sends the request for a token. `secrets`: the parts of the request that must not be shown.
 pub(super) async fn token(
     api: &Api,
     call: Call,
@@ -33,7 +33,7 @@ fn read(reply: &Reply, now: Timestamp) -> Result<Token, ProviderError> {
     if token.is_empty() || token.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(garbled("its access_token is not one word"));
     }
-    // Azure's machines say it as a string.
+    // Azure's metadata service sends a string.
     let seconds = answer.get("expires_in").and_then(|value| match value {
         Value::String(text) => text.parse::<i64>().ok(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
@@ -45,8 +45,8 @@ fn read(reply: &Reply, now: Timestamp) -> Result<Token, ProviderError> {
     Ok((Zeroizing::new(token.to_owned()), now + lifetime))
 }
 
-/// What the error document (RFC 6749 section 5.2) says. A request refused with 400 is one with
-/// credentials that are no good, as the section has it.
+/// The message of the error document (RFC 6749 section 5.2). A request refused with 400 has invalid
+/// credentials, as the section defines.
 fn refused(reply: &Reply, secrets: &[&str]) -> ProviderError {
     let body = without(&String::from_utf8_lossy(&reply.body), secrets);
     let document = serde_json::from_str::<Value>(&body).unwrap_or_default();
@@ -101,7 +101,7 @@ mod tests {
         ];
         for (body, why) in bad {
             let error = read(&reply(200, body), start).unwrap_err().to_string();
-            assert_eq!(error, format!("login.test answered what cannot be used: {why}"));
+            assert_eq!(error, format!("login.test sent an unusable answer: {why}"));
         }
     }
 

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::{Context, TxtRecord};
 
-/// What is asked for.
+/// The requested action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Make sure that the value is there.
+    /// Add the value.
     Present,
-    /// Make sure that it is not.
+    /// Remove the value.
     CleanUp,
 }
 
@@ -23,7 +23,7 @@ impl Action {
         }
     }
 
-    /// As a program's first argument, which is lego's word too.
+    /// As a program's first argument, the same as lego's.
     pub(super) fn in_arguments(self) -> &'static str {
         match self {
             Self::Present => "present",
@@ -32,7 +32,7 @@ impl Action {
     }
 }
 
-/// What is the same in all requests of a solver.
+/// The fields that all requests of a solver share.
 #[derive(Debug)]
 pub(super) struct Payload {
     namespace: String,

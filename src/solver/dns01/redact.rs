@@ -1,9 +1,9 @@
-//! Credentials do not come back in what a service says: some repeat the request that they refuse.
+//! Redacts credentials in a service's message: some services repeat the request that they refuse.
 
 use super::percent::percent;
 
-/// The text with each of the credentials blotted out, as it is and as a form or JSON writes it.
-/// To be asked before a text is cut, for half a credential is not found.
+/// The text with each of the credentials redacted, verbatim and form- or JSON-encoded. Call it
+/// before a text is cut, because half a credential is not found.
 pub(super) fn without(text: &str, secrets: &[&str]) -> String {
     let mut text = text.to_owned();
     for secret in secrets.iter().filter(|secret| !secret.is_empty()) {

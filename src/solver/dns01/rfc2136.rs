@@ -1,9 +1,8 @@
 //! `rfc2136`: dynamic updates (RFC 2136), signed with a shared key (TSIG, RFC 8945) if there is one.
 //!
-//! One value is added or removed per message; the server does that as a whole or not at all. The
-//! others at the name keep their TTL, which is asked for first: it becomes that of the new value.
-//! The zone is the one whose SOA was found. Nothing is waited for: a server that says NOERROR serves
-//! the new content.
+//! One message adds or removes one value, atomically. The other values at the name keep their TTL:
+//! certctl queries it first and uses it for the new value. The zone is the one whose SOA was found.
+//! There is no wait: a server that answers NOERROR serves the new content.
 
 mod exchange;
 mod message;
@@ -37,11 +36,11 @@ pub(super) fn open(settings: &Rfc2136, context: &Context<'_>) -> Opened {
     Ok(Box::new(Updates::open(settings, context)?))
 }
 
-/// A server that takes updates.
+/// A server that receives updates.
 struct Updates {
     server: Server,
     key: Option<Key>,
-    /// Whether UDP is not even tried.
+    /// Whether UDP is skipped.
     tcp: bool,
     limits: Limits,
     lookup: Lookup,
@@ -73,14 +72,14 @@ impl Updates {
         self.change(Change::Add { ttl }, record).await
     }
 
-    /// The TTL that the values at a name have. All of them have one (RFC 2181 section 5.2), so
-    /// that another one with the new value would stay with the others when that is long gone.
+    /// The TTL of the values at a name. All have the same (RFC 2181 section 5.2), so a different
+    /// TTL of the new value would change that of the others for good.
     async fn ttl(&self, name: Name) -> Result<u32, ProviderError> {
         let request = Request::question(name.clone(), RecordType::TXT);
         let answer = match self.ask(&request).await {
             Ok((_, answer)) => answer,
             Err(error @ ProviderError::Unreachable { .. }) => return Err(error),
-            // A server that does not say takes the change all the same, or says why not.
+            // Without the TTL, the update is tried anyway; the server's error is the better one.
             Err(_) => return Ok(TTL),
         };
         let mut texts = answer.message.answers.iter();
@@ -105,7 +104,7 @@ impl Updates {
         Place { service, key: self.key.as_ref(), zone, name }
     }
 
-    /// The first answer that one of the server's addresses gives, and which that is.
+    /// The first answer from any of the server's addresses, and that address.
     async fn ask(&self, request: &Request) -> Result<(String, Answer), ProviderError> {
         let addresses = self.addresses().await?;
         let mut silent = Vec::new();
@@ -182,7 +181,7 @@ fn key(rfc2136: &Rfc2136, context: &Context<'_>) -> Result<Option<Key>, Provider
         settings(format!("tsigAlgorithm: `{}` is not known", rfc2136.tsig_algorithm))
     })?;
     let text = context.text(PROVIDER, SECRET, selector)?;
-    // The decoder's own words would show a byte of the secret.
+    // The decoder's message would contain a byte of the secret.
     let secret = STANDARD.decode(text.as_bytes()).map_err(|_| ProviderError::Credential {
         provider: PROVIDER,
         field: SECRET,
@@ -205,7 +204,7 @@ fn settings(reason: impl Into<String>) -> ProviderError {
     ProviderError::Settings { provider: PROVIDER, reason: reason.into() }
 }
 
-/// Of a value that is alone at its name, in seconds; cert-manager's.
+/// TTL in seconds of a value that is alone at its name; cert-manager's default.
 const TTL: u32 = 60;
 const PROVIDER: &str = "rfc2136";
 const SECRET: &str = "tsigSecretSecretRef";

@@ -1,7 +1,8 @@
 //! `route53`: Amazon Route 53, version 2013-04-01 of its API.
 //!
-//! Each value is a record set of its own, told apart by the value itself (multivalue answers, as
-//! cert-manager writes them): values stand beside each other and nothing is read before a write.
+//! Each value is a record set of its own, identified by the value itself (multivalue answers, as
+//! cert-manager writes them): values do not affect each other, and certctl reads nothing before a
+//! write.
 
 mod zone;
 
@@ -30,12 +31,12 @@ struct Route53 {
     base: String,
     /// The region that requests are signed for.
     region: &'static str,
-    /// The hosted zone of the settings; empty: it is looked for.
+    /// The hosted zone of the settings; empty: certctl searches for it.
     zone_id: String,
     credentials: Credentials,
-    /// Between two questions whether a change is everywhere.
+    /// Between two polls of a change's status.
     poll: Duration,
-    /// Before a request that came too early is sent again; each time longer.
+    /// Before a request that came too early is repeated; doubled each time.
     pause: Duration,
 }
 
@@ -138,7 +139,7 @@ impl Route53 {
         Err(ProviderError::Unfinished { service: reply.service.clone(), reason })
     }
 
-    /// The answer to a signed request. One that comes too early is sent again a few times.
+    /// The answer to a signed request. A request that came too early is repeated a few times.
     async fn ask(
         &self,
         method: &Method,
@@ -168,8 +169,8 @@ impl Route53 {
         self.credentials.keys(&self.api, (self.now)()).await
     }
 
-    /// What the service said, without the keys: it repeats the headers of a request whose
-    /// signature it does not like, the session token among them.
+    /// The service's message without the keys: when it rejects a signature it repeats the headers
+    /// of the request, the session token included.
     async fn failure(&self, reply: &Reply) -> Result<Failure, ProviderError> {
         let keys = self.keys().await?;
         Ok(Failure::read(&keys.without(&String::from_utf8_lossy(&reply.body))))

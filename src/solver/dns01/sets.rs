@@ -1,7 +1,7 @@
-//! TXT values over an API that lists what stands at a name: presenting, cleaning up and the check of
-//! the credentials are written here, once, for all services of that sort.
+//! TXT values over an API that lists the values at a name: presenting, cleaning up and the check of
+//! the credentials are implemented here once for all such services.
 //!
-//! A service that changes one value with one request, whatever else stands there, implements
+//! A service that changes one value with one request, independent of other values, implements
 //! [`DnsProvider`] itself.
 
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::{Deed, DnsProvider, ProviderError, TxtRecord};
 pub(super) trait TxtSets {
     /// A zone of the account.
     type Zone;
-    /// What stands at one name, as it was read, with what a change of it needs.
+    /// The values at one name as read, with what a conditional change needs (such as an ETag).
     type Set;
 
-    /// How often a set is read and changed before that is given up.
+    /// How many times a set is read and changed before certctl gives up.
     const TRIES: usize = 5;
     /// Whether the zone, as the DNS shows it, must be known.
     const NEEDS_ZONE: bool = true;
@@ -32,7 +32,7 @@ pub(super) trait TxtSets {
     /// The values of a set, without quotes.
     fn values(&self, set: &Self::Set) -> Result<Vec<String>, ProviderError>;
 
-    /// Writes the value beside those of the set, which has it not.
+    /// Adds the value to the set, which does not contain it.
     async fn add(
         &self,
         zone: &Self::Zone,
@@ -40,7 +40,7 @@ pub(super) trait TxtSets {
         record: &TxtRecord,
     ) -> Result<Written, ProviderError>;
 
-    /// Takes the value out of the set, which has it.
+    /// Removes the value from the set, which contains it.
     async fn remove(
         &self,
         zone: &Self::Zone,
@@ -48,7 +48,7 @@ pub(super) trait TxtSets {
         record: &TxtRecord,
     ) -> Result<Written, ProviderError>;
 
-    /// Says that the credentials can read this.
+    /// The report of a check: the credentials can read this.
     async fn read(&self, name: &str, zone: &str) -> Result<String, ProviderError>;
 
     /// Host, or host and port: for messages.
@@ -59,19 +59,19 @@ pub(super) trait TxtSets {
         Duration::from_secs(1)
     }
 
-    /// Makes the changes of one run take turns, for an API without a condition for its writes.
+    /// Serializes the changes of one run, for an API without conditional writes.
     fn turn(&self) -> Option<&Mutex<()>> {
         None
     }
 }
 
-/// How a change went.
+/// The result of a change.
 pub(super) enum Written {
-    /// It is made.
+    /// The service made the change.
     Done,
-    /// It is made, and may be lost to another writer: the set is to be read again.
+    /// The service made the change, but another writer may have overwritten it: read the set again.
     Unsure,
-    /// The set is no longer the one that was read; with what the service says.
+    /// The set has changed since it was read; with the service's message.
     Lost(String),
 }
 
@@ -93,7 +93,7 @@ impl<S: TxtSets> DnsProvider for S {
     }
 }
 
-/// Makes the value stand at the name, or not stand there, and the others stay.
+/// Adds or removes the value; the other values stay.
 async fn settle<S: TxtSets>(
     service: &S,
     record: &TxtRecord,
@@ -120,7 +120,7 @@ async fn settle<S: TxtSets>(
             Written::Unsure => is_written = true,
             Written::Lost(said) => lost = said,
         }
-        // The first look at what was written need not wait.
+        // The first read after the write need not wait.
         if tried > 1 || !is_written {
             tokio::time::sleep(service.pause()).await;
         }

@@ -1,32 +1,32 @@
-//! A credential with an end, kept from one request to the next until a minute before that.
+//! A credential that expires, cached for the requests until a minute before its expiry.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// See the module. Empty at first.
+/// A cached credential.
 pub(super) struct Cached<T>(RefCell<Option<(Rc<T>, Timestamp)>>);
 
 impl<T> Cached<T> {
-    /// Nothing yet.
+    /// An empty cache.
     pub(super) fn nothing() -> Self {
         Self(RefCell::new(None))
     }
 
-    /// What is kept, if it can be used for another minute.
+    /// The cached credential, if it is valid for at least another minute.
     pub(super) fn at(&self, now: Timestamp) -> Option<Rc<T>> {
         let kept = self.0.borrow();
         let (value, until) = kept.as_ref()?;
         (until.duration_since(now) > MARGIN).then(|| Rc::clone(value))
     }
 
-    /// What is kept, whether it has ended or not: so that it can be kept out of messages.
+    /// The cached credential, expired or not, so that messages can redact it.
     pub(super) fn last(&self) -> Option<Rc<T>> {
         self.0.borrow().as_ref().map(|(value, _)| Rc::clone(value))
     }
 
-    /// Keeps it in the place of what was kept before.
+    /// Replaces the cached credential.
     pub(super) fn keep(&self, value: T, until: Timestamp) -> Rc<T> {
         let value = Rc::new(value);
         *self.0.borrow_mut() = Some((Rc::clone(&value), until));

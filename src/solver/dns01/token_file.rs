@@ -1,4 +1,4 @@
-//! A token in a file that the environment names, replaced by another program every now and then.
+//! A token in a file that the environment names; another program replaces it regularly.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use super::ProviderError;
 
-/// What is in the file, without the white space around it. `variable` names the file.
+/// The content of the file, without surrounding white space. `variable` names the file.
 pub(super) fn token_file(
     provider: &'static str,
     variable: &'static str,

@@ -6,7 +6,7 @@ pub(super) fn unquoted(content: &str) -> &str {
     content.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(content)
 }
 
-/// Whether a service's text may stand in the path of a URL as it is.
+/// Whether a service's text is safe as a path component of a URL.
 pub(super) fn is_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !text.is_empty() && text.len() <= 100 && text.chars().all(plain)
@@ -25,7 +25,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_cannot_lead_to_another_path() {
+    fn an_id_cannot_reach_another_path() {
         let long = "a".repeat(101);
         let cases =
             [("023e-1_f", true), ("", false), ("../x", false), ("a?b", false), (&long, false)];

@@ -1,4 +1,4 @@
-//! `dns01.webhook`: what is no provider of cert-manager.
+//! `dns01.webhook`: solvers that are not built into cert-manager.
 //!
 //! | groupName, solverName | what it is |
 //! | --- | --- |
@@ -13,9 +13,9 @@ mod http;
 mod tests;
 
 use self::http::{NAME, fault};
-use super::error::shown;
 #[cfg(feature = "more-dns-providers")]
 use super::dns_update;
+use super::error::shown;
 use super::{Context, Opened, ProviderError, exec, names};
 use crate::resource::dns01::{OWN_GROUP, Webhook};
 
@@ -25,7 +25,9 @@ pub(super) fn open(settings: &Webhook, context: &Context<'_>) -> Opened {
         (OWN_GROUP, "exec") => exec::open_command(config, context),
         (OWN_GROUP, "http") => http::open(config, context),
         #[cfg(feature = "more-dns-providers")]
-        (OWN_GROUP, name) if let Some(row) = dns_update::row(name) => dns_update::open(row, config, context),
+        (OWN_GROUP, name) if let Some(row) = dns_update::row(name) => {
+            dns_update::open(row, config, context)
+        }
         (OWN_GROUP, name) => Err(unknown(name)),
         (group, solver) => exec::open_solver(group, solver, config, context),
     }
@@ -40,8 +42,7 @@ fn unknown(name: &str) -> ProviderError {
     ))
 }
 
-
-/// What is said after the list of this build's providers.
+/// The end of the message that lists this build's providers.
 const MORE: &str = if cfg!(feature = "more-dns-providers") {
     ""
 } else {

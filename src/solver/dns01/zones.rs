@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::ProviderError;
 use super::error::shown;
 
-/// The zones that an account may hold a name in, likeliest first: the one that the DNS shows, when
-/// it was asked for, then the name and all that is above it down to two labels.
+/// The zones of an account that may hold a name, likeliest first: the one found in the DNS, when it
+/// was looked up, then the name and its parents down to two labels.
 pub(super) fn candidates<'a>(name: &'a str, zone: &'a str) -> Vec<&'a str> {
     let mut found = Vec::new();
     if !zone.is_empty() {
@@ -22,7 +22,7 @@ pub(super) fn candidates<'a>(name: &'a str, zone: &'a str) -> Vec<&'a str> {
     found
 }
 
-/// Whose zones are looked through.
+/// The account that is searched.
 pub(super) struct Account<'a> {
     /// As in a manifest.
     pub(super) provider: &'static str,
@@ -30,11 +30,11 @@ pub(super) struct Account<'a> {
     pub(super) service: String,
     /// In messages: `the account`.
     pub(super) name: &'a str,
-    /// The setting that says which zone is meant.
+    /// The setting that selects the zone.
     pub(super) setting: &'static str,
 }
 
-/// The zones of one name, by what the service calls them.
+/// The zones of one name, by the service's ids.
 #[derive(Default)]
 pub(super) struct Zones {
     pub(super) public: BTreeSet<String>,
@@ -75,8 +75,7 @@ impl Account<'_> {
     }
 }
 
-/// All pages of a list. `page` reads one, and says by what the next one is asked for, if there is
-/// one.
+/// All pages of a list. `page` reads one and returns the key of the next, if there is one.
 pub(super) async fn all_pages<T, P>(
     service: String,
     first: P,
@@ -91,7 +90,7 @@ pub(super) async fn all_pages<T, P>(
             None => return Ok(all),
         }
     }
-    let reason = format!("a list goes on after {MOST_PAGES} pages");
+    let reason = format!("a list continues after {MOST_PAGES} pages");
     Err(ProviderError::Garbled { service, reason })
 }
 

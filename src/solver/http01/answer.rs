@@ -1,11 +1,12 @@
-//! The one question the listener answers: which key authorization belongs to this request?
+//! Answers a request with the key authorization that belongs to it.
 //!
 //! | request | answer |
 //! | --- | --- |
 //! | GET or HEAD of a presented token, Host is the challenge's name | 200, the key authorization |
 //! | anything else | 404, always the same, with nothing of the request in it |
 //!
-//! No path is ever made from a request: its last element must be a token before it is looked up.
+//! No file path is made from a request: its last component must be a valid token before it is
+//! looked up.
 
 use std::net::IpAddr;
 
@@ -56,8 +57,8 @@ fn response(status: StatusCode, kind: &'static str, body: Bytes) -> Response<Ful
     response
 }
 
-/// The host that was asked, without its port: of the target when that is absolute, else of the
-/// one Host header (RFC 9112 section 3.2.2); two of them are none.
+/// The requested host without its port: that of an absolute target, else of the single Host header
+/// (RFC 9112 section 3.2.2); None when there are two.
 fn asked_host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
     let authority = if let Some(authority) = uri.authority() {
         authority.as_str()

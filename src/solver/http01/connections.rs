@@ -1,7 +1,7 @@
-//! Connections: at most so many visitors at once, so that a flood cannot stop an issuance.
+//! Connections: limits the number of clients, so that a flood cannot stop an issuance.
 //!
-//! When the table is full, the oldest connection of the peer that has the most is dropped: among
-//! equals that is the oldest of all, and a crowd from one address cannot push out the CA.
+//! When the table is full, the oldest connection of the peer with the most connections is closed;
+//! on a tie, the oldest of all. Many connections from one address cannot displace the CA.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -15,7 +15,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Takes a connection in, and drops another when there are more than [`MAX_CONNECTIONS`].
+    /// Adds a connection, and closes another when there are more than [`MAX_CONNECTIONS`].
     pub(super) fn admit(&mut self, peer: IpAddr, task: AbortHandle) {
         self.open.retain(|(_, task)| !task.is_finished());
         self.open.push((network(peer), task));
@@ -24,7 +24,7 @@ impl Connections {
         }
     }
 
-    /// Drops one connection, because the process has run out of something.
+    /// Closes one connection, because the process has exhausted a resource.
     pub(super) fn drop_one(&mut self) {
         self.open.retain(|(_, task)| !task.is_finished());
         let peers: Vec<IpAddr> = self.open.iter().map(|(peer, _)| *peer).collect();
@@ -43,8 +43,8 @@ impl Drop for Connections {
     }
 }
 
-/// The place of the oldest connection of the peer that has the most; on a tie, of the one whose
-/// oldest connection is older.
+/// The index of the oldest connection of the peer with the most connections; on a tie, of the peer
+/// whose oldest connection is older.
 fn victim(peers: &[IpAddr]) -> Option<usize> {
     let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for peer in peers {
@@ -55,7 +55,7 @@ fn victim(peers: &[IpAddr]) -> Option<usize> {
     peers.iter().position(|peer| counts.get(peer) == Some(&most))
 }
 
-/// One visitor commands a whole IPv6 /64.
+/// One client controls a whole IPv6 /64.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(v4),
@@ -66,7 +66,7 @@ fn network(peer: IpAddr) -> IpAddr {
     }
 }
 
-/// How many visitors are served at once by one listener.
+/// How many clients one listener serves at once.
 pub(super) const MAX_CONNECTIONS: usize = 128;
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Token folder: the state's `http01/` directory, where every certctl process on this state finds
 //! the tokens that any of them has presented.
 //!
-//! One file per token, 0600, named after the token (one longer than 200 characters after its
-//! SHA-256), a stored document as others are. All access is relative to a handle of the directory
-//! and follows no link. A file is written in place: no CA asks for a token before `put` has
-//! returned, and a file that is not whole holds no answer: the run that presents the token replaces
-//! it. A file of a newer version stays. After a power cut a file may be gone; the next run presents
-//! again.
+//! One file per token, 0600, named after the token (or its SHA-256 when the token is longer than
+//! 200 characters), in the same envelope as other stored documents. All access is relative to a
+//! handle of the directory and follows no link. A file is written in place: the CA requests a token
+//! only after `put` has returned, and a truncated file holds no answer: the run that presents the
+//! token replaces it. A file of a newer version stays. After a power failure a file may be missing;
+//! the next run presents it again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,7 +25,7 @@ use thiserror::Error;
 use crate::resource::Token;
 use crate::resource::envelope::{self, Document, Unreadable};
 
-/// What is presented for one token.
+/// The stored document of one token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PresentedToken {
@@ -37,7 +37,7 @@ pub struct PresentedToken {
     pub key_authorization: String,
 }
 
-/// 2: it stands in an envelope.
+/// 2: the document is in an envelope.
 impl Document for PresentedToken {
     const KIND: &'static str = "PresentedToken";
     const VERSION: u64 = 2;
@@ -50,7 +50,7 @@ impl Document for PresentedToken {
     }
 }
 
-/// The folder, with a memory of what this process put there. Clones share both.
+/// The folder, with a cache of the tokens that this process presented. Clones share both.
 #[derive(Clone, Debug)]
 pub struct TokenFolder(Arc<Inner>);
 
@@ -62,7 +62,7 @@ struct Inner {
 }
 
 impl TokenFolder {
-    /// Opens the folder, and makes it (0700) when it is missing; its parent must exist.
+    /// Opens the folder and creates it (0700) when it is missing; its parent must exist.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let failed = |action| {
             move |errno: Errno| FolderError::Io {
@@ -81,8 +81,8 @@ impl TokenFolder {
         Ok(Self(Arc::new(Inner { path: path.to_owned(), directory, own })))
     }
 
-    /// Presents: from the return on, every process on this state answers for `token`. Doing it
-    /// twice is doing it once; a file that differs, or that a crash cut short, is replaced.
+    /// Presents a token: after the return, every process on this state answers for `token`.
+    /// Idempotent; a file that differs or is truncated is replaced.
     ///
     /// `name` is the host name or address in its canonical form, as
     /// [`crate::resource::Identifier`] displays it.
@@ -104,7 +104,7 @@ impl TokenFolder {
             let text = envelope::seal(&presented).map_err(|e| failed(e.into()))?;
             self.unlink(&file)?;
             if let Err(source) = self.create(&file, &text) {
-                // What is half written does not help to anybody; the first error is the one to tell.
+                // A truncated file is useless; report the first error.
                 drop(self.unlink(&file));
                 return Err(failed(source));
             }
@@ -113,21 +113,21 @@ impl TokenFolder {
         Ok(())
     }
 
-    /// Takes back; a token that is not there is a success.
+    /// Removes a token; succeeds when it is already absent.
     pub fn remove(&self, token: &Token) -> Result<(), FolderError> {
         self.own().remove(token.as_str());
         self.unlink(&file_name(token))
     }
 
-    /// What the folder holds for `token`. A file that is cut short counts as nothing.
+    /// The content of the folder for `token`. A truncated file counts as missing.
     pub fn get(&self, token: &Token) -> Result<Option<PresentedToken>, FolderError> {
         let file = file_name(token);
         let found = self.read(&file)?;
         Ok(found.filter(|presented| presented.token == token.as_str()))
     }
 
-    /// What the listener answers for `token`: what this process presented, else what the folder
-    /// holds. A folder that cannot be read answers nothing.
+    /// The listener's answer for `token`: the one that this process presented, else the one in the
+    /// folder. None when the folder cannot be read.
     pub fn find(&self, token: &Token) -> Option<PresentedToken> {
         let own = self.own().get(token.as_str()).cloned();
         own.or_else(|| self.get(token).ok().flatten())
@@ -146,7 +146,7 @@ impl TokenFolder {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = match openat(&self.0.directory, file, flags, Mode::empty()) {
             Ok(opened) => opened,
-            // Gone, a link, or a socket: nothing of ours.
+            // Missing, a link, or a socket: not written by certctl.
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::OPNOTSUPP) => return Ok(None),
             Err(errno) => return Err(failed(errno.into())),
         };
@@ -184,7 +184,7 @@ impl TokenFolder {
     }
 }
 
-/// Names with a dot cannot be tokens, so the two kinds never meet.
+/// Tokens contain no dot, so the two kinds of names cannot collide.
 fn file_name(token: &Token) -> String {
     if token.as_str().len() <= MAX_NAME_BYTES {
         return token.to_string();
@@ -199,16 +199,9 @@ fn file_name(token: &Token) -> String {
 /// Why the folder of presented tokens cannot be used.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    /// The system refused.
+    /// The operating system denied the operation.
     #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
     /// A file of a newer certctl.
     #[error(
         "{}: was written by a newer certctl: its format is version {found}, this certctl knows \
@@ -216,17 +209,12 @@ pub enum FolderError {
         path.display(),
         PresentedToken::VERSION
     )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u64,
-    },
+    Newer { path: PathBuf, found: u64 },
 }
 
-/// File systems take 255 bytes; this leaves controller for what a backup tool adds.
+/// File systems allow 255 bytes; this leaves space for a backup tool's suffix.
 const MAX_NAME_BYTES: usize = 200;
-/// Far above what token, name and key authorization can fill.
+/// Far above the size of a token, a name and a key authorization.
 const MAX_FILE_BYTES: u64 = 16 * 1024;
 
 #[cfg(test)]
@@ -285,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crash_cut_short_or_somebody_linked_is_unknown_and_replaced() {
+    fn truncated_and_linked_files_are_unknown_and_replaced() {
         let (root, path, folder) = scratch();
         let victim = root.path().join("victim");
         let tempting = serde_json::to_string(&presented("link", "evil.example", "evil")).unwrap();

@@ -1,7 +1,8 @@
-//! Hits: how often, and when last, somebody from outside fetched a presented token.
+//! Hits: how often, and when last, an external client fetched a presented token.
 //!
-//! A hit is a hint that the CA has looked, so that the engine can ask for the verdict at once. It
-//! never decides anything. Requests that carry [`SELF_CHECK_HEADER`](crate::resource::SELF_CHECK_HEADER) are not hits.
+//! A hit suggests that the CA has validated, so that the engine polls the authorization at once; it
+//! never decides anything. Requests with [`SELF_CHECK_HEADER`](crate::resource::SELF_CHECK_HEADER)
+//! are not hits.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,12 +47,12 @@ impl Hits {
         self.by_token().get(token.as_str()).copied()
     }
 
-    /// Fetches of all tokens since the start: what to hand to [`Self::after`].
+    /// Fetches of all tokens since the start: the argument for [`Self::after`].
     pub fn total(&self) -> u64 {
         *self.0.total.borrow()
     }
 
-    /// Waits until there were more fetches than `seen`, and says how many. A fetch between the
+    /// Waits until the number of fetches exceeds `seen`, and returns it. A fetch between the
     /// reading of `seen` and this call is not missed.
     pub async fn after(&self, seen: u64) -> u64 {
         let mut total = self.0.total.subscribe();

@@ -1,5 +1,5 @@
-//! Who holds a port: best effort, from `/proc` of Linux; elsewhere, or without permission, nobody
-//! is found.
+//! The process that holds a port: best effort, from `/proc` of Linux; elsewhere, or without
+//! permission, none is found.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,7 +11,6 @@ use crate::resource::escape;
 pub(super) struct Holder {
     /// Its name, as `ps` shows it.
     pub(super) name: String,
-    /// Its number.
     pub(super) pid: u32,
 }
 
@@ -26,7 +25,7 @@ pub(super) fn holder_of(address: SocketAddr) -> Option<Holder> {
     found::holders(address).into_iter().next()
 }
 
-/// A process that listens on `address` and is not one of us: its name is another.
+/// A process that listens on `address` and has another name than this one.
 pub(super) fn stranger_on(address: SocketAddr) -> Option<Holder> {
     other_than(&found::own_name()?, found::holders(address))
 }
@@ -86,10 +85,10 @@ mod found {
         })
     }
 
-    /// The inodes of the sockets of `table` that listen where `address` would.
+    /// The inodes of the sockets of `table` whose listening address conflicts with `address`.
     ///
-    /// Linux lists those that listen, and those that are being connected to them, before all
-    /// others. The others are many on a busy host, and take long to list: the first ends it.
+    /// Linux lists listening sockets, and those with a handshake in progress, before all others.
+    /// The others are many on a busy host, so reading stops at the first.
     pub(super) fn listening_inodes(table: impl BufRead, address: SocketAddr) -> Vec<String> {
         let mut inodes = Vec::new();
         for line in table.lines().skip(1).map_while(Result::ok) {
@@ -113,8 +112,8 @@ mod found {
     const SYN_RECEIVED: &str = "03";
     const LISTEN: &str = "0A";
 
-    /// Whether the two cannot be bound both. That `0.0.0.0` meets `[::]` is so for a socket that
-    /// serves both families, which is what is wanted here.
+    /// Whether the two addresses conflict. `0.0.0.0` conflicts with `[::]` for a dual-stack socket,
+    /// which is the case here.
     fn do_meet(held: SocketAddr, wanted: SocketAddr) -> bool {
         let (one, other) = (held.ip().to_canonical(), wanted.ip().to_canonical());
         let covers =
@@ -122,7 +121,7 @@ mod found {
         held.port() == wanted.port() && (one == other || covers(one, other) || covers(other, one))
     }
 
-    /// `0100007F:0050`: the address in words of four bytes, each in the byte order of the host.
+    /// `0100007F:0050`: the address in words of four bytes, each in the host's byte order.
     fn parse_address(text: &str) -> Option<SocketAddr> {
         let (ip, port) = text.split_once(':')?;
         let port = u16::from_str_radix(port, 16).ok()?;

@@ -1,8 +1,8 @@
-//! Listener: the built-in web server for challenges (`answer.rs` says what it answers).
+//! Listener: the built-in web server for challenges (`answer.rs` determines its answers).
 //!
-//! It serves from `bind` until it is dropped, in tasks of the current tokio runtime. A visitor has
+//! It serves from `bind` until it is dropped, in tasks of the current tokio runtime. A client has
 //! 10 s for the header (at most 8 KiB) and 30 s in all, gets one answer per connection, and at most
-//! 128 are served at once.
+//! 128 clients are served at once.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -30,10 +30,9 @@ pub struct Listener {
 
 impl Listener {
     /// Binds every address of `addresses` (an unspecified IPv6 address serves both families), takes
-    /// over the sockets of `inherited`, and begins to answer for what is in `folder`.
+    /// over the sockets of `inherited`, and starts to answer for the tokens in `folder`.
     ///
-    /// All or nothing: when one address cannot be bound, none is served. Must be called within a
-    /// tokio runtime.
+    /// When one address cannot be bound, none is served. Must be called within a tokio runtime.
     pub fn bind(
         addresses: &[SocketAddr],
         inherited: Vec<TcpListener>,
@@ -64,13 +63,13 @@ impl Listener {
         Ok(Self { addresses: bound, _ports: ports })
     }
 
-    /// The addresses that are served, as the system sees them.
+    /// The addresses that are served, as bound by the system.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 }
 
-/// Takes visitors in, for ever.
+/// Accepts connections forever.
 async fn take_in(
     socket: tokio::net::TcpListener,
     folder: TokenFolder,
@@ -86,7 +85,7 @@ async fn take_in(
                 connections.admit(peer.ip(), task.abort_handle());
             }
             Err(error) => {
-                // Mostly the limit of open files: make controller, and do not spin when that is no help.
+                // Mostly the limit of open files: free one, and do not spin if that fails.
                 tracing::debug!(%error, "cannot take in a visitor of the HTTP-01 listener");
                 connections.lock().unwrap_or_else(PoisonError::into_inner).drop_one();
                 tokio::time::sleep(PAUSE_AFTER_ERROR).await;
@@ -105,14 +104,14 @@ async fn serve(stream: TcpStream, folder: TokenFolder, hits: Hits, header_timeou
         .max_buf_size(MAX_HEADER_BYTES)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // A visitor who goes away, or sends no HTTP, is nobody's concern.
+    // A client that disconnects or does not send HTTP is not an error.
     match tokio::time::timeout(VISIT_TIMEOUT, connection).await {
         Ok(Ok(())) | Err(_) => {}
         Ok(Err(error)) => tracing::trace!(%error, "visitor of the HTTP-01 listener"),
     }
 }
 
-/// The smallest that hyper takes.
+/// hyper's minimum.
 const MAX_HEADER_BYTES: usize = 8 * 1024;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const VISIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -148,10 +147,10 @@ mod tests {
             TcpStream::connect(("127.0.0.1", port)).await.unwrap()
         }
 
-        /// The whole answer; a connection that is reset gives what came before.
+        /// The whole answer; of a reset connection, the bytes received before.
         async fn ask(&self, request: &[u8]) -> String {
             let mut stream = self.connect().await;
-            // The other side may have closed before all was sent.
+            // The server may have closed the connection before everything was sent.
             drop(stream.write_all(request).await);
             read_all(&mut stream).await
         }

@@ -1,9 +1,9 @@
 //! HTTP-01 (RFC 8555 section 8.3): the key authorization at a well-known path of the name.
 //!
-//! Two ways: the built-in [`Listener`], fed by the [`TokenFolder`] that every certctl process on
-//! the same state shares, and a [`Webroot`] that somebody else's web server serves. A token comes
-//! from the CA and becomes a file name; [`Token`](crate::resource::Token) is the only way in, so an unchecked one cannot
-//! get that far.
+//! Two ways: the built-in [`Listener`], which serves the [`TokenFolder`] that all certctl processes
+//! on the same state share, and a [`Webroot`] that another web server serves. A token comes from
+//! the CA and becomes a file name; only [`Token`](crate::resource::Token) is accepted here, so an
+//! unvalidated one cannot reach a path.
 
 mod answer;
 mod connections;

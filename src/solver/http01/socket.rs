@@ -1,8 +1,9 @@
-//! The listener's sockets: bound so that several certctl processes share a port, and nobody else.
+//! The listener's sockets: bound so that several certctl processes, and no other program, share a
+//! port.
 //!
-//! `SO_REUSEPORT` lets any process of the same user in, also a web server that sets it, and the
-//! kernel would then split the visitors between the two. So a port that a program of another name
-//! listens on counts as in use, although binding it would succeed.
+//! `SO_REUSEPORT` admits any process of the same user, including a web server that sets it, and the
+//! kernel would then distribute connections between the two. So a port on which a program of
+//! another name listens counts as in use, although binding it would succeed.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -32,15 +33,15 @@ pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
     }
 }
 
-/// The sockets that whoever started this process has opened for it (`LISTEN_FDS`, `LISTEN_PID`,
-/// as systemd does), listening. To be called once, before there are threads: the descriptors are
-/// taken over, and the variables go.
+/// The listening sockets that the parent process passed on (`LISTEN_FDS`, `LISTEN_PID`, as systemd
+/// does). Call it once, before other threads start: it takes over the descriptors and removes the
+/// variables.
 pub fn inherited() -> Result<Vec<TcpListener>, ListenError> {
     let refused = |source| ListenError::Inherited { source };
     let mut handed_over = listenfd::ListenFd::from_env();
     let mut sockets = Vec::new();
     for index in 0..handed_over.len() {
-        // It is marked to be closed in the programs that this one starts.
+        // Close-on-exec: child processes must not inherit it.
         sockets.extend(handed_over.take_tcp_listener(index).map_err(refused)?);
     }
     Ok(sockets)
@@ -75,15 +76,15 @@ fn explain(addr: SocketAddr, source: io::Error) -> ListenError {
     }
 }
 
-/// Why the listener cannot listen. All of it is found before anything is asked of a CA.
+/// Why the listener cannot listen. Checked before any request to a CA.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// Somebody else holds the port.
+    /// Another process holds the port.
     #[error("{addr} is in use{}", by(holder.as_deref()))]
     InUse {
         /// The address that was to be bound.
         addr: SocketAddr,
-        /// `nginx (pid 812)`, when it could be found out.
+        /// `nginx (pid 812)`, if known.
         holder: Option<String>,
     },
     /// Ports below 1024 need a privilege.
@@ -92,27 +93,23 @@ pub enum ListenError {
         /// The address that was to be bound.
         addr: SocketAddr,
     },
-    /// The system refused otherwise.
+    /// The operating system reported another error.
     #[error("cannot listen on {addr}: {source}")]
     Io {
         /// The address that was to be bound.
         addr: SocketAddr,
-        /// What the system said.
         source: io::Error,
     },
-    /// A socket that was handed over by the caller cannot be used.
+    /// An inherited socket cannot be used.
     #[error("cannot use the inherited socket: {source}")]
-    Inherited {
-        /// What the system said.
-        source: io::Error,
-    },
+    Inherited { source: io::Error },
 }
 
 fn by(holder: Option<&str>) -> String {
     holder.map(|holder| format!(" by {holder}")).unwrap_or_default()
 }
 
-/// Visitors that wait to be taken in, at most (the kernel has its own limit).
+/// The backlog (the kernel has its own limit).
 const BACKLOG: i32 = 1024;
 
 #[cfg(test)]

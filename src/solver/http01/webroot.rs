@@ -1,14 +1,14 @@
-//! Webroot: tokens as files below a document root that somebody else's web server serves.
+//! Webroot: tokens as files below a document root that another web server serves.
 //!
-//! The root itself may be reached through links; below it none is followed: each folder is opened
-//! relative to the one above. New folders are 0755 and stay, since others may use them; token
-//! files are 0644, made exclusively, and removed only while they hold what we wrote.
+//! The root itself may be reached through links; below it certctl follows none: it opens each
+//! folder relative to its parent. New folders are 0755 and stay, since other programs may use them;
+//! token files are 0644, created exclusively, and removed only while they hold our content.
 //!
 //! | file of the token | `put` | `remove` |
 //! | --- | --- | --- |
 //! | missing | written | nothing to do |
 //! | our key authorization | nothing to do | removed |
-//! | the beginning of it, or empty: a crash cut it short | written anew | removed |
+//! | a prefix of it, or empty: truncated by a crash | written again | removed |
 //! | anything else | error that names the file | left alone |
 
 use std::fs::File;
@@ -41,7 +41,7 @@ impl Webroot {
         Ok(Self { path: path.to_owned(), directory })
     }
 
-    /// Presents; doing it twice is doing it once.
+    /// Presents a token. Idempotent.
     pub fn put(&self, token: &Token, key_authorization: &str) -> Result<(), WebrootError> {
         let Reached { folder, path, .. } = self.descend(Missing::Make)?;
         let path = path.join(token.as_str());
@@ -57,19 +57,19 @@ impl Webroot {
             if source.kind() == io::ErrorKind::AlreadyExists {
                 return Err(WebrootError::Foreign { path });
             }
-            // What is half written does not help to anybody; the first error is the one to tell.
+            // A truncated file is useless; report the first error.
             drop(unlink(&folder, token));
             return Err(WebrootError::Io { action: "write", path, source });
         }
         Ok(())
     }
 
-    /// Takes back, and says whether there was something of ours to take. A file that holds
-    /// anything but `key_authorization` is not ours and stays.
+    /// Removes a token, and returns whether its file existed. A file that holds anything but
+    /// `key_authorization` is foreign and stays.
     pub fn remove(&self, token: &Token, key_authorization: &str) -> Result<bool, WebrootError> {
         let (folder, path) = match self.descend(Missing::Stop) {
             Ok(Reached { folder, path, is_end: true }) => (folder, path.join(token.as_str())),
-            // Nothing can have been written there.
+            // No token can exist there.
             Ok(Reached { is_end: false, .. }) | Err(WebrootError::NotAFolder { .. }) => {
                 return Ok(false);
             }
@@ -88,7 +88,7 @@ impl Webroot {
         }
     }
 
-    /// Whether a token could be written, as far as permissions say; changes nothing.
+    /// Whether permissions allow writing a token; changes nothing.
     pub fn check_writable(&self) -> Result<(), WebrootError> {
         let Reached { folder, path, .. } = self.descend(Missing::Stop)?;
         let access = Access::WRITE_OK | Access::EXEC_OK;
@@ -96,7 +96,7 @@ impl Webroot {
         allowed.map_err(|errno| io_error("write to", &path)(errno.into()))
     }
 
-    /// Goes down to the folder of the tokens.
+    /// Opens the folder of the tokens.
     fn descend(&self, missing: Missing) -> Result<Reached, WebrootError> {
         let mut path = self.path.clone();
         let mut folder = self.directory.try_clone().map_err(io_error("open", &path))?;
@@ -117,7 +117,7 @@ impl Webroot {
                 Err(errno) => return Err(io_error("open", &path)(errno.into())),
             }
             if is_new {
-                // The umask may have taken away what the web server needs.
+                // The umask may have removed permissions that the web server needs.
                 let widened = fchmod(&folder, FOLDER_MODE);
                 widened.map_err(|errno| io_error("make", &path)(errno.into()))?;
             }
@@ -126,14 +126,14 @@ impl Webroot {
     }
 }
 
-/// What to do about a folder that is not there.
+/// What to do about a missing folder.
 #[derive(Clone, Copy)]
 enum Missing {
     Make,
     Stop,
 }
 
-/// How far down it went.
+/// The deepest folder that was opened.
 struct Reached {
     folder: OwnedFd,
     path: PathBuf,
@@ -141,7 +141,7 @@ struct Reached {
     is_end: bool,
 }
 
-/// What a token's file holds.
+/// The content of a token's file.
 enum Found {
     Nothing,
     Whole,
@@ -149,7 +149,7 @@ enum Found {
     Foreign,
 }
 
-/// Whether the folder was not there before.
+/// Whether the folder was created.
 fn make_folder(parent: &OwnedFd, name: &str) -> io::Result<bool> {
     match mkdirat(parent, name, FOLDER_MODE) {
         Ok(()) => Ok(true),
@@ -204,31 +204,18 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Webr
 /// Why a webroot cannot be used.
 #[derive(Debug, Error)]
 pub enum WebrootError {
-    /// The system refused.
+    /// The operating system denied the operation.
     #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A file of the token's name is there and holds something else.
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    /// A file of the token's name exists with other content.
     #[error("{} exists and does not hold our answer", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A link, or a file, where a folder belongs.
+    Foreign { path: PathBuf },
+    /// A link or a file in the place of a folder.
     #[error("{} is a link or no folder (links below the webroot are not followed)", path.display())]
-    NotAFolder {
-        /// The place.
-        path: PathBuf,
-    },
+    NotAFolder { path: PathBuf },
 }
 
-/// [`super::CHALLENGE_PATH`] in parts.
+/// [`super::CHALLENGE_PATH`] in components.
 const FOLDERS: [&str; 2] = [".well-known", "acme-challenge"];
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);

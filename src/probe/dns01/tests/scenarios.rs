@@ -1,4 +1,4 @@
-//! The scenarios of the self-check: what the name servers do, and what follows.
+//! The scenarios of the self-check: behavior of the name servers, and the expected result.
 
 use super::*;
 
@@ -14,8 +14,8 @@ fn good() -> (Manner, Vec<String>) {
     has(&[VALUE])
 }
 
-fn not_yet(whose: &str) -> String {
-    format!("DNS record for \"example.com\" not yet propagated ({whose})")
+fn not_yet(server: &str) -> String {
+    format!("DNS record for \"example.com\" not yet propagated ({server})")
 }
 
 fn values() -> Vec<Scenario> {
@@ -80,7 +80,7 @@ fn faults() -> Vec<Scenario> {
         scenario("not authoritative, with the value", vec![but(Manner::Recursive)]).warns(&[
             &format!("NS ns1.example.net has the value and is not authoritative for {NAME}"),
         ]),
-        // A second is long for a server in the same process, and has to pass for the silent one.
+        // A second is long for a server in the same process, and must pass for the silent one.
         Scenario { timeout: Duration::from_secs(1), ..silent },
         Scenario { resolver: (Manner::Silent, vec![]), ..slow },
         Scenario {
@@ -91,7 +91,7 @@ fn faults() -> Vec<Scenario> {
         scenario("truncated over UDP, TCP is closed", vec![but(Manner::OnlyTruncating)])
             .fails(closed),
         scenario("malformed", vec![(Manner::Garbled, vec![])]).fails(malformed),
-        scenario("nobody listens", vec![good(), good()])
+        scenario("no server listens", vec![good(), good()])
             .common(&["ns2.example.net A 127.0.0.99"])
             .fails(
                 "NS ns2.example.net did not answer: 127.0.0.99:PORT: UDP: Connection refused (os \
@@ -100,8 +100,8 @@ fn faults() -> Vec<Scenario> {
             .asks(&["11 udp"]),
         Scenario {
             resolver: (Manner::Code(ResponseCode::ServFail), vec![]),
-            ..scenario("the resolver says SERVFAIL", vec![good()])
-                .fails(&format!("cannot look up {NAME}: 127.0.0.1:PORT said SERVFAIL (CNAME)"))
+            ..scenario("the resolver answers SERVFAIL", vec![good()])
+                .fails(&format!("cannot look up {NAME}: 127.0.0.1:PORT answered SERVFAIL (CNAME)"))
                 .asks(&[])
         },
     ]
@@ -114,7 +114,8 @@ fn families() -> Vec<Scenario> {
                 127.0.0.1:PORT)";
     let first_gone = gone.replace("ns2", "ns1");
     let looked_up = "NS ns2.example.net did not answer: cannot look up ns2.example.net: \
-                     127.0.0.1:PORT said SERVFAIL (A), 127.0.0.1:PORT said SERVFAIL (AAAA) (1 of \
+                     127.0.0.1:PORT answered SERVFAIL (A), 127.0.0.1:PORT answered SERVFAIL \
+                     (AAAA) (1 of \
                      2 name servers)";
     vec![
         scenario("over IPv6", two()).common(&[IPV6_ONLY]).asks(&["11 udp", "::1 udp"]),
@@ -189,13 +190,13 @@ fn aliases() -> Vec<Scenario> {
         scenario("ten hops", vec![at_end()]).common(&chain[..10]),
         scenario("eleven hops", vec![good()])
             .common(&chain)
-            .fails(&format!("{NAME} leads through more than 10 CNAME records"))
+            .fails(&format!("{NAME} has a chain of more than 10 CNAME records"))
             .asks(&[]),
         Scenario {
             resolver: (Manner::Recursive, vec!["*.example.com CNAME target.other.test".into()]),
             ..scenario("a CNAME of the wildcard", vec![good()]).common(&["other.test SOA"]).warns(
-                &["the CNAME to target.other.test comes from *.example.com: it ends to count \
-                     when the value is written"],
+                &["the CNAME to target.other.test comes from *.example.com: it no longer applies \
+                     once the value is written"],
             )
         },
         Scenario {
@@ -266,8 +267,8 @@ fn others() -> Vec<Scenario> {
                 .fails(&format!("cannot look up {NAME}: DOH: HTTP status 500 (CNAME)"))
                 .asks(&[])
         },
-        scenario("more servers than are asked", vec![good()])
+        scenario("more servers than are queried", vec![good()])
             .common(&forty)
-            .warns(&["there are 41 name servers; 32 were asked"]),
+            .warns(&["there are 41 name servers; 32 were queried"]),
     ]
 }

@@ -99,7 +99,7 @@ async fn the_two_newest_values_are_served_and_nothing_is_removed() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_said_without_the_account() {
+async fn errors_are_reported_without_the_account() {
     let forbidden = "{} refuses the credentials: forbidden; username and password must be those of \
                      the account for example.com, and its allowfrom must hold this machine";
     let cases: [(u16, &str, &str); 9] = [
@@ -109,16 +109,16 @@ async fn what_goes_wrong_is_said_without_the_account() {
         (500, r#"{"error":"db_error"}"#, "{} answered 500: db_error"),
         (502, "<html>", "{} answered 502: <html>"),
         (429, "", "{} limits the rate of requests and asks to wait 11 s"),
-        (200, "", "{} answered what cannot be used: EOF while parsing a value at line 1 column 0"),
+        (200, "", "{} sent an unusable answer: EOF while parsing a value at line 1 column 0"),
         (
             200,
             r#"{"txt":"other"}"#,
-            "{} answered what cannot be used: `txt` is not the value that was sent",
+            "{} sent an unusable answer: `txt` is not the value that was sent",
         ),
         (
             200,
             r#"{"txt":1}"#,
-            "{} answered what cannot be used: invalid type: integer `1`, expected a string at line \
+            "{} sent an unusable answer: invalid type: integer `1`, expected a string at line \
              1 column 8",
         ),
     ];
@@ -159,7 +159,7 @@ async fn an_account_is_the_domain_s_own() {
 }
 
 #[tokio::test]
-async fn a_check_says_where_the_cname_must_lead() {
+async fn a_check_reports_the_required_cname_target() {
     let (world, fake) = start().await;
     let provider = opened(&fake.url(), &accounts()).unwrap();
     let service = fake.address;

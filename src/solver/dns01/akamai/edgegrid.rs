@@ -1,5 +1,5 @@
 //! Akamai's signature of a request, EG1-HMAC-SHA256, as its documentation "Authenticate with
-//! EdgeGrid" describes it. No header of ours is among what is signed.
+//! EdgeGrid" describes it. No header is signed.
 
 use aws_lc_rs::{digest, hmac, rand};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::resource::hex;
 
-/// What signs.
+/// The credentials that sign.
 pub(super) struct EdgeGrid {
     pub(super) client_token: Zeroizing<String>,
     pub(super) client_secret: Zeroizing<String>,
@@ -51,8 +51,8 @@ impl EdgeGrid {
 /// A nonce that no other request has.
 pub(super) fn nonce() -> String {
     let mut bytes = [0_u8; 16];
-    // Without random numbers the time alone tells requests apart, and the service refuses two of
-    // one second: an error there, not a panic here.
+    // Without random numbers only the time distinguishes requests, and the service refuses two
+    // within one second: an error there is better than a panic here.
     if rand::fill(&mut bytes).is_err() {
         bytes = [0; 16];
     }

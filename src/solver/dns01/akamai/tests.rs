@@ -19,8 +19,7 @@ const SECRETS: [(&str, &str); 3] = [
 const SET: &str =
     "/config-dns/v2/zones/example.com/names/_acme-challenge.www.example.com/types/TXT";
 
-/// Zone example.com. What happens once, before a write is looked at or after it was done, is
-/// another writer's effect.
+/// Zone example.com. The hooks that run once, before or after a write, simulate another client.
 #[derive(Default)]
 struct Service {
     sets: BTreeMap<String, Value>,
@@ -29,7 +28,7 @@ struct Service {
     signatures: usize,
 }
 
-/// What a service answers, whatever it is asked.
+/// How a service answers a request.
 type Says = fn(&Asked) -> Answer;
 
 type State = Arc<Lock<Service>>;
@@ -80,7 +79,7 @@ fn problem(status: u16, title: &str, detail: &str) -> Answer {
     Answer::new(status, body.to_string()).with("content-type", "application/problem+json")
 }
 
-/// What the documentation says the header must be, given its time and nonce.
+/// The header that the documentation requires, given its time and nonce.
 fn expected_authorization(asked: &Asked, address: &str) -> String {
     let mac = |key: &[u8], data: &str| {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key);
@@ -169,23 +168,23 @@ async fn values_come_and_go_one_by_one() {
 #[tokio::test]
 async fn what_others_write_stays() {
     let (state, _fake, provider) = start().await;
-    // Made by somebody else after it was found absent.
+    // Another client created it after it was found absent.
     state.lock().unwrap().before = Some(set(60, &["theirs"]));
     provider.present(&record("ours")).await.unwrap();
     assert_eq!(state.lock().unwrap().sets[SET], set(60, &["theirs", "ours"]));
-    // Our value is lost to somebody who had read before we wrote.
+    // Another client that read before our write overwrites our value.
     state.lock().unwrap().after = Some(set(60, &["theirs", "ours", "late"]));
     provider.present(&record("second")).await.unwrap();
     let all = set(60, &["theirs", "ours", "late", "second"]);
     assert_eq!(state.lock().unwrap().sets[SET], all);
-    // And the same for a value taken away.
+    // The same for a removal.
     state.lock().unwrap().after = Some(set(60, &["theirs", "ours"]));
     provider.clean_up(&record("ours")).await.unwrap();
     assert_eq!(state.lock().unwrap().sets[SET], set(60, &["theirs"]));
 }
 
 #[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
+async fn each_error_has_advice_and_no_credential() {
     let cases: [(Says, &str); 9] = [
         (
             |_| problem(401, "Not authorized", "Invalid timestamp"),
@@ -204,11 +203,11 @@ async fn each_failure_says_what_to_do_and_no_credential() {
         (|_| Answer::new(502, "<html>"), "{} answered 502: <html>"),
         (
             |_| Answer::new(200, "<html>"),
-            "{} answered what cannot be used: expected value at line 1 column 1",
+            "{} sent an unusable answer: expected value at line 1 column 1",
         ),
         (
             |_| Answer::new(200, r#"{"ttl":300,"rdata":"one"}"#),
-            "{} answered what cannot be used: invalid type: string \"one\", expected a sequence at \
+            "{} sent an unusable answer: invalid type: string \"one\", expected a sequence at \
              line 1 column 24",
         ),
         (

@@ -1,5 +1,5 @@
-//! Keys of an AWS account: those of a Secret, or what the environment and the machine offer, and a
-//! role on top of either.
+//! Keys of an AWS account: those of a Secret or those of the environment and the machine, with an
+//! optional role on top.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, ProviderError, Reply};
 
-/// Where keys come from, and those in use.
+/// The source of keys, and the keys in use.
 pub(in super::super) struct Credentials {
     source: Source,
     /// The ARN of a role that is assumed on top; empty: none.
@@ -40,7 +40,7 @@ impl Credentials {
         Self::new(Source::Keys(keys), role, region, "certctl".to_owned())
     }
 
-    /// In the order of Amazon's own tools: variables, a web identity, a container, an instance.
+    /// In the order of Amazon's own tools: variables, web identity, container, instance.
     pub(in super::super) fn ambient(
         environment: &dyn Fn(&str) -> Option<String>,
         role: &str,
@@ -87,7 +87,7 @@ impl Credentials {
         }
     }
 
-    /// Keys that can be used for another minute.
+    /// Keys that are valid for at least another minute.
     pub(in super::super) async fn keys(
         &self,
         api: &Api,

@@ -1,19 +1,18 @@
-//! What Amazon's services say when they say no.
+//! Error answers of Amazon's services.
 
 use super::xml::Element;
 use crate::solver::dns01::error::shown;
 use crate::solver::dns01::{ProviderError, Reply};
 
-/// A code and a message; from a text that is no such document, the text.
+/// A code and a message; a body that is not such a document is the message.
 pub(in super::super) struct Failure {
-    /// One word, such as `Throttling`; empty when there is none.
+    /// One word, such as `Throttling`; may be empty.
     pub(in super::super) code: String,
-    /// What is wrong.
     pub(in super::super) message: String,
 }
 
 impl Failure {
-    /// Of a body that is free of credentials.
+    /// From a body from which credentials are removed.
     pub(in super::super) fn read(body: &str) -> Self {
         let Ok(root) = Element::read(body.as_bytes()) else {
             return Self { code: String::new(), message: body.to_owned() };
@@ -28,7 +27,7 @@ impl Failure {
         Self { code: code.to_owned(), message: message.to_owned() }
     }
 
-    /// Whether to try again in a moment.
+    /// Whether an early retry may help.
     pub(in super::super) fn is_busy(&self) -> bool {
         matches!(
             self.code.as_str(),
@@ -36,7 +35,7 @@ impl Failure {
         )
     }
 
-    /// The error of the answer that this was read from.
+    /// The error for the answer that this was read from.
     pub(in super::super) fn error(&self, reply: &Reply) -> ProviderError {
         let text = match (self.code.as_str(), self.message.as_str()) {
             ("", message) => message.to_owned(),
@@ -54,7 +53,7 @@ impl Failure {
     }
 }
 
-/// Codes about credentials, whatever the status is.
+/// Codes about credentials, independent of the status.
 const CREDENTIALS: [&str; 8] = [
     "AccessDenied",
     "ExpiredToken",

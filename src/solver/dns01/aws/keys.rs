@@ -7,11 +7,9 @@ use crate::solver::dns01::redact::without;
 /// What requests are signed with.
 #[derive(Clone)]
 pub(in super::super) struct Keys {
-    /// The access key's ID.
     pub(in super::super) id: Zeroizing<String>,
-    /// The secret access key.
     pub(in super::super) secret: Zeroizing<String>,
-    /// The session token of keys that end.
+    /// The session token of temporary keys.
     pub(in super::super) token: Option<Zeroizing<String>>,
 }
 

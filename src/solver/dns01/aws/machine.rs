@@ -1,5 +1,5 @@
-//! Credentials that a machine of Amazon's has: a container's, by the agent beside it, or an EC2
-//! instance's, by its metadata service (version 2).
+//! Credentials of the machine: of a container, from the agent beside it, or of an EC2 instance,
+//! from its metadata service (version 2).
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::solver::dns01::redact::without;
 use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, ProviderError, Reply};
 
-/// Whom to ask.
+/// The service that has the credentials.
 pub(super) enum Machine {
     Container {
         url: String,
@@ -25,16 +25,16 @@ pub(super) enum Machine {
     Instance(String),
 }
 
-/// What a container shows to its agent.
+/// The token that a container sends to its agent.
 pub(super) enum Authorization {
     None,
     Token(Zeroizing<String>),
-    /// Read anew each time, as its writer replaces it.
+    /// Read each time, because its writer replaces it.
     File(String),
 }
 
 impl Machine {
-    /// Of the environment; None when it forbids the last one, the instance.
+    /// From the environment; None when it disables the last source, the instance.
     pub(super) fn new(set: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, ProviderError> {
         let relative = set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
         let relative = relative.map(|path| format!("http://169.254.170.2{path}"));
@@ -58,7 +58,7 @@ impl Machine {
         Ok(Some(Self::Container { url, authorization }))
     }
 
-    /// The credentials and their end.
+    /// The credentials and their expiry.
     pub(super) async fn keys(&self, api: &Api) -> Result<(Keys, Timestamp), ProviderError> {
         match self {
             Self::Container { url, authorization } => {
@@ -135,6 +135,6 @@ const ROLES: &str = "/latest/meta-data/iam/security-credentials/";
 const AGENTS: [&str; 6] =
     ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "127.0.0.1", "localhost", "[::1]"];
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Elsewhere nobody answers: what else can be done.
+/// Advice for machines outside AWS, where no metadata service answers.
 const NOT_HERE: &str = "without accessKeyID and without AWS_ variables the machine's own role is used, \
                        which EC2 instances have only";

@@ -1,11 +1,11 @@
-//! Regions, and the hosts that belong to them.
+//! Regions and their hosts.
 
-/// A region's name, fit to stand in a host's name.
+/// A region's name, valid as part of a host name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Region(String);
 
 impl Region {
-    /// Of a setting; None when it is no name of a region.
+    /// From a setting; None when it is not a region's name.
     pub(in super::super) fn new(name: &str) -> Option<Self> {
         let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let is_name = !name.is_empty() && name.len() <= 32 && name.chars().all(is_part);

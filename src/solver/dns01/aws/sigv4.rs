@@ -13,11 +13,9 @@ use crate::solver::dns01::{Call, ProviderError};
 
 /// What a signature is for.
 pub(in super::super) struct Signer<'a> {
-    /// The credentials.
     pub(in super::super) keys: &'a Keys,
     /// The service, as in its host's name.
     pub(in super::super) service: &'a str,
-    /// The region.
     pub(in super::super) region: &'a str,
     /// The time; the service accepts it for a few minutes.
     pub(in super::super) now: Timestamp,

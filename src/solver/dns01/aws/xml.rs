@@ -1,5 +1,5 @@
-//! The XML of Amazon's services: documents of a few hundred elements, without attributes that
-//! matter. A document type is refused, and with it every entity but the five of XML.
+//! The XML of Amazon's services: documents of a few hundred elements, attributes ignored. A
+//! document type is refused, and with it every entity but the five predefined ones.
 
 use quick_xml::Reader;
 use quick_xml::escape::escape;
@@ -8,16 +8,15 @@ use quick_xml::events::Event;
 /// An element, its text, and the elements in it. Names are without a prefix.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Element {
-    /// The name.
     pub(in super::super) name: String,
-    /// The text that stands directly in it, without the white space around it.
+    /// Its own text, without surrounding white space.
     pub(in super::super) text: String,
     /// What is in it.
     pub(in super::super) children: Vec<Element>,
 }
 
 impl Element {
-    /// The root of a document. The error says nothing of what is in the document.
+    /// The root of a document. The error contains nothing of the document.
     pub(in super::super) fn read(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "this is not XML in UTF-8")?;
         let mut reader = Reader::from_str(text);
@@ -93,7 +92,7 @@ impl Element {
     }
 }
 
-/// The text as it stands in an element.
+/// Escapes a text for an element.
 pub(in super::super) fn escaped(text: &str) -> String {
     escape(text).into_owned()
 }

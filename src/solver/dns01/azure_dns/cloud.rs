@@ -1,13 +1,13 @@
-//! Azure's clouds: where tokens are given, and where DNS zones are managed.
+//! Azure's clouds: their token endpoints and their management APIs.
 
 /// One cloud.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cloud {
-    /// Gives tokens.
+    /// The token endpoint.
     pub(super) authority: &'static str,
     /// Azure Resource Manager.
     pub(super) management: &'static str,
-    /// What a token for Resource Manager is for.
+    /// The audience of a token for Resource Manager.
     pub(super) audience: &'static str,
 }
 

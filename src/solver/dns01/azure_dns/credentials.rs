@@ -11,10 +11,10 @@ use zeroize::Zeroizing;
 
 use super::cloud::Cloud;
 use crate::resource::dns01::AzureDns as Settings;
-use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::oauth;
 use crate::solver::dns01::percent::{pairs, percent};
 use crate::solver::dns01::redact::without;
+use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, Context, ProviderError};
 
@@ -31,9 +31,9 @@ pub(super) enum Source {
     Machine(Machine),
 }
 
-/// An application with a secret, or with the file that says who this workload is.
+/// An application with a secret, or with a federated token file.
 pub(super) struct Client {
-    /// `https://` and the host that gives tokens.
+    /// `https://` and the host of the token endpoint.
     pub(super) authority: String,
     pub(super) tenant: String,
     pub(super) id: String,
@@ -42,7 +42,7 @@ pub(super) struct Client {
 
 enum Proof {
     Secret(Zeroizing<String>),
-    /// Read anew for each token, as its writer replaces it every hour.
+    /// Read for each token, because its writer replaces it every hour.
     File(String),
 }
 
@@ -65,7 +65,7 @@ impl Credentials {
         Ok(Self { source, audience: cloud.audience, token: Cached::nothing() })
     }
 
-    /// A token that can be used for another minute.
+    /// A token that is valid for at least another minute.
     pub(super) async fn token(
         &self,
         api: &Api,
@@ -202,7 +202,7 @@ fn source(
 }
 
 const MACHINE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Elsewhere nobody answers: what else can be done.
+/// Advice for machines outside Azure, where no metadata service answers.
 const NOT_HERE: &str = "without clientID the machine's managed identity is used, which machines of Azure \
                        have only";
 

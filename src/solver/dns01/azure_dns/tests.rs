@@ -23,7 +23,7 @@ struct Service {
     tokens: usize,
 }
 
-/// What a service answers, whatever it is asked.
+/// How a service answers a request.
 type Says = fn(&Asked) -> Answer;
 
 type State = Arc<Lock<Service>>;
@@ -215,7 +215,7 @@ async fn a_private_zone_and_the_zone_itself_are_written() {
     assert_eq!(error, "azureDNS: hostedZoneName example.com does not hold badexample.com");
 }
 
-/// What gives tokens, what holds zones, and what is said.
+/// Answers of the token endpoint and of the API, and the expected message.
 fn failures() -> [(Says, Says, String); 11] {
     let good: Says = |_| good_token();
     let denied: Says = |asked| {
@@ -241,7 +241,7 @@ fn failures() -> [(Says, Says, String); 11] {
         (
             |_| Answer::new(200, "CANARY"),
             good,
-            "answered what cannot be used: this is not JSON".to_owned(),
+            "sent an unusable answer: this is not JSON".to_owned(),
         ),
         (
             good,
@@ -275,12 +275,12 @@ fn failures() -> [(Says, Says, String); 11] {
         (
             good,
             |_| Answer::new(200, "<html>"),
-            "answered what cannot be used: expected value at line 1 column 1".to_owned(),
+            "sent an unusable answer: expected value at line 1 column 1".to_owned(),
         ),
         (
             good,
             |_| Answer::json(200, &json!({ "etag": "1", "properties": { "TXTRecords": "x" } })),
-            "answered what cannot be used: TXTRecords is no list".to_owned(),
+            "sent an unusable answer: TXTRecords is no list".to_owned(),
         ),
         (
             good,
@@ -297,7 +297,7 @@ fn failures() -> [(Says, Says, String); 11] {
 }
 
 #[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
+async fn each_error_has_advice_and_no_credential() {
     for (token, service, expected) in failures() {
         let fake = Fake::start(move |asked| match asked.path() {
             "/tenant-1/oauth2/v2.0/token" => token(asked),

@@ -1,5 +1,5 @@
-//! Access tokens of Google's: for a service account's key, a signed assertion (RFC 7523); on a
-//! machine of Google's, what its metadata server gives.
+//! Google's access tokens: for a service account's key through a signed assertion (RFC 7523); on a
+//! Google machine from its metadata server.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -15,10 +15,10 @@ use zeroize::Zeroizing;
 
 use crate::pki::PrivateKey;
 use crate::resource::{KeyAlgorithm, SecretKeySelector, SignatureAlgorithm};
-use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::oauth::{self, Token};
 use crate::solver::dns01::percent::pairs;
 use crate::solver::dns01::redact::without;
+use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::{Api, Call, Context, ProviderError};
 
 /// Where tokens come from, and the one in use.
@@ -64,7 +64,7 @@ impl Credentials {
         Ok(Self { source, token: Cached::nothing() })
     }
 
-    /// A token that can be used for another minute.
+    /// A token that is valid for at least another minute.
     pub(super) async fn token(
         &self,
         api: &Api,
@@ -99,7 +99,7 @@ impl Credentials {
 }
 
 impl ServiceAccount {
-    /// Of the JSON that Google gives out; the error is never about what is in a field.
+    /// Reads the JSON that Google issues; the error never contains the content of a field.
     fn read(json: &[u8]) -> Result<Self, String> {
         let document: Value = serde_json::from_slice(json)
             .map_err(|error| format!("this is not JSON (line {})", error.line()))?;
@@ -193,7 +193,7 @@ const SECRET_REF: &str = "serviceAccountSecretRef";
 const KEY_FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 const SCOPE: &str = "https://www.googleapis.com/auth/ndev.clouddns.readwrite";
 const METADATA_TIMEOUT: Duration = Duration::from_secs(5);
-/// Elsewhere nobody answers: what else can be done.
+/// Advice for machines outside Google Cloud, where no metadata server answers.
 const NOT_HERE: &str = "without serviceAccountSecretRef the machine's own account is used, which machines \
                        of Google's cloud have only";
 

@@ -17,7 +17,7 @@ use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record, withou
 const FQDN: &str = "_acme-challenge.www.example.com.";
 const ZONES: &str = "/dns/v1/projects/my%3Aproject/managedZones";
 
-/// A project. `pending`: how often a change is said to be under way.
+/// A project. `pending`: how many polls report a change as pending.
 #[derive(Default)]
 struct Service {
     /// Name, DNS name, visibility; a page holds one.
@@ -28,7 +28,7 @@ struct Service {
     tokens: usize,
 }
 
-/// What a service answers, whatever it is asked.
+/// How a service answers a request.
 type Says = fn(&Asked) -> Answer;
 
 type State = Arc<Lock<Service>>;
@@ -109,7 +109,7 @@ fn zones(state: &Service, asked: &Asked) -> Answer {
     Answer::json(200, &body)
 }
 
-/// All of a change or nothing of it is made.
+/// Applies a change atomically.
 fn change(state: &mut Service, change: &Value) -> Answer {
     if let Some(set) = state.before.take() {
         state.sets.insert(FQDN.to_owned(), set);
@@ -237,7 +237,7 @@ async fn what_others_write_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn zones_that_cannot_be_chosen_are_said() {
+async fn ambiguous_and_missing_zones_are_reported() {
     let private = "{} has no zone for _acme-challenge.www.example.com: project my:project has no \
                    public zone for it, only private ones (inside)";
     let several = "cloudDNS: project my:project has several public zones for example.com (one, \
@@ -262,7 +262,7 @@ async fn zones_that_cannot_be_chosen_are_said() {
 }
 
 #[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
+async fn each_error_has_advice_and_no_credential() {
     let good = |_: &Asked| {
         Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": 3599 }))
     };
@@ -273,12 +273,8 @@ async fn each_failure_says_what_to_do_and_no_credential() {
     let cases: [(Says, Says, &str); 11] = [
         (denied, good, "{} refuses the credentials: invalid_grant: Bad key."),
         (repeats, good, "{} refuses the credentials: [redacted]"),
-        (|_| Answer::new(200, "CANARY"), good, "{} answered what cannot be used: this is not JSON"),
-        (
-            |_| Answer::new(503, "").with("retry-after", "60"),
-            good,
-            "{} answered 503: it said no more",
-        ),
+        (|_| Answer::new(200, "CANARY"), good, "{} sent an unusable answer: this is not JSON"),
+        (|_| Answer::new(503, "").with("retry-after", "60"), good, "{} answered 503: no details"),
         (
             good,
             |asked| failure(401, "authError", asked.header("authorization")),
@@ -302,12 +298,12 @@ async fn each_failure_says_what_to_do_and_no_credential() {
         (
             good,
             |_| Answer::new(200, "<html>"),
-            "{} answered what cannot be used: expected value at line 1 column 1",
+            "{} sent an unusable answer: expected value at line 1 column 1",
         ),
         (
             good,
             |_| Answer::new(200, r#"{"rrsets":{}}"#),
-            "{} answered what cannot be used: invalid type: map, expected a sequence at line 1 \
+            "{} sent an unusable answer: invalid type: map, expected a sequence at line 1 \
              column 10",
         ),
         (

@@ -1,4 +1,4 @@
-//! What Cloudflare answers: the same envelope around everything.
+//! Cloudflare's answers, which share one envelope.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -24,26 +24,26 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Whether this stands at the name.
+    /// Whether the record is at the name with this content.
     pub(super) fn is_at(&self, name: &str) -> bool {
         self.name.trim_end_matches('.').eq_ignore_ascii_case(name)
     }
 }
 
-/// Yes, with what was asked for, or no, and why.
+/// Success with a result, or failure with errors.
 pub(super) enum Answer<T> {
     Yes(Found<T>),
     No(No),
 }
 
-/// What was asked for.
+/// The requested data.
 pub(super) struct Found<T> {
     pub(super) result: T,
     /// How many pages the list has.
     pub(super) pages: u64,
 }
 
-/// A refusal.
+/// A failure.
 pub(super) struct No {
     reply: Reply,
     faults: Vec<Fault>,
@@ -52,7 +52,7 @@ pub(super) struct No {
 impl<T: DeserializeOwned> Answer<T> {
     pub(super) fn read(reply: Reply) -> Result<Self, ProviderError> {
         if !reply.is_success() {
-            // What stands before the API answers in HTML.
+            // Proxies in front of the API answer in HTML.
             let envelope = reply.json::<Envelope<serde_json::Value>>().ok();
             let faults = envelope.and_then(|envelope| envelope.errors).unwrap_or_default();
             return Ok(Self::No(No { reply, faults }));
@@ -71,17 +71,17 @@ impl<T: DeserializeOwned> Answer<T> {
 }
 
 impl No {
-    /// Whether one of these codes is why.
+    /// Whether one of these codes is among the errors.
     pub(super) fn has(&self, codes: &[i64]) -> bool {
         self.faults.iter().any(|fault| fault.has(codes))
     }
 
-    /// Whether the thing does not exist.
+    /// Whether the object does not exist.
     pub(super) fn is_gone(&self) -> bool {
         self.reply.status == 404 || self.has(&NO_SUCH_RECORD)
     }
 
-    /// The error. `advice`: what credentials must be.
+    /// The error. `advice`: the requirements for the credentials.
     pub(super) fn error(&self, advice: &str) -> ProviderError {
         let said: Vec<String> = self.faults.iter().map(Fault::words).collect();
         let said = if said.is_empty() { self.reply.text() } else { said.join("; ") };

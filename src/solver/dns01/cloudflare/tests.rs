@@ -188,7 +188,7 @@ async fn a_rival_with_the_same_value_is_no_failure() {
     world.lock().unwrap().rival = Some("\"one\"".to_owned());
     cloudflare.present(&record("one")).await.unwrap();
     assert_eq!(world.lock().unwrap().contents(), [("z1", "\"one\"")]);
-    // Already there, says the service, and it is something else.
+    // The service reports "already exists", but the record differs.
     let refusal =
         r#"{"success":false,"errors":[{"code":81057,"message":"The record already exists."}]}"#;
     let refuse = Fake::start(move |asked| match asked.method.as_str() {
@@ -221,7 +221,7 @@ async fn of_zones_with_one_name_the_active_one_is_meant() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_said_without_the_token() {
+async fn errors_are_reported_without_the_token() {
     for (end, status, body, expected) in refusals() {
         let (world, fake, cloudflare) = start(example()).await;
         world.lock().unwrap().instead = Some((end, status, body));
@@ -238,7 +238,7 @@ async fn what_goes_wrong_is_said_without_the_token() {
     }
 }
 
-/// The end of a path, status and body of its answer, and what is said.
+/// The end of a path, status and body of its answer, and the expected message.
 fn refusals() -> Vec<(&'static str, u16, String, &'static str)> {
     let long_list = json!({
         "success": true, "result": [], "result_info": {"total_pages": 1000}
@@ -279,37 +279,37 @@ fn refusals() -> Vec<(&'static str, u16, String, &'static str)> {
             "<html>\u{1b}bad</html>".to_owned(),
             "{} answered 502: <html>\\u{1b}bad</html>",
         ),
-        ("/zones", 500, String::new(), "{} answered 500: it said no more"),
+        ("/zones", 500, String::new(), "{} answered 500: no details"),
         (
             "/zones",
             200,
             "hello".to_owned(),
-            "{} answered what cannot be used: expected value at line 1 column 1",
+            "{} sent an unusable answer: expected value at line 1 column 1",
         ),
         (
             "/zones",
             200,
             r#"{"success":true,"result":null}"#.to_owned(),
-            "{} answered what cannot be used: there is no `result` in it",
+            "{} sent an unusable answer: there is no `result` in it",
         ),
         (
             "/zones",
             200,
             r#"{"success":true,"result":[{"id":"../x","name":"example.com"}]}"#.to_owned(),
-            "{} answered what cannot be used: an id is `../x`",
+            "{} sent an unusable answer: an id is `../x`",
         ),
         (
             "/zones",
             200,
             r#"{"success":true,"result":[{"id":1,"name":"example.com"}]}"#.to_owned(),
-            "{} answered what cannot be used: invalid type: integer `1`, expected a string at \
+            "{} sent an unusable answer: invalid type: integer `1`, expected a string at \
              line 1 column 33",
         ),
         (
             "/zones",
             200,
             long_list.to_string(),
-            "{} answered what cannot be used: a list goes on after 100 pages",
+            "{} sent an unusable answer: a list continues after 100 pages",
         ),
         (
             "/zones",

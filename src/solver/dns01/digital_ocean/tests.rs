@@ -50,7 +50,7 @@ impl World {
             return no(404, "not_found", "The resource you were accessing could not be found.");
         }
         match (asked.method.as_str(), rest) {
-            // The filter by name is not applied: what else stands in the zone must not confuse.
+            // The filter by name is not applied: other records of the zone must not matter.
             ("GET", []) => {
                 let found = self.records.iter().filter(|r| r.1 == *domain);
                 let found = found
@@ -158,7 +158,7 @@ async fn what_others_wrote_stays_on_whatever_page_it_is() {
 
 #[tokio::test]
 async fn the_domain_of_the_account_is_found_from_the_name_up() {
-    // The DNS shows a zone that the account does not have, and the account one above it.
+    // The DNS shows a zone that the account does not have; the account has its parent.
     let cases = [
         ("www.example.com", vec!["example.com"], "_acme-challenge.www"),
         ("example.com", vec!["example.com", "www.example.com"], "_acme-challenge.www"),
@@ -178,7 +178,7 @@ async fn the_domain_of_the_account_is_found_from_the_name_up() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_said_without_the_token() {
+async fn errors_are_reported_without_the_token() {
     let endless = r#"{"domain_records":[],"links":{"pages":{"next":"x"}}}"#;
     let scopes = "; the token must not be expired and needs the scopes domain:read, domain:create \
                   and domain:delete";
@@ -207,7 +207,7 @@ async fn what_goes_wrong_is_said_without_the_token() {
             r#"{"id":"too_many_requests","message":"API rate limit exceeded."}"#,
             "{} limits the rate of requests and asks to wait 3600 s".to_owned(),
         ),
-        (500, "", "{} answered 500: it said no more".to_owned()),
+        (500, "", "{} answered 500: no details".to_owned()),
         (404, "<html>", "{} answered 404: <html>".to_owned()),
         (
             404,
@@ -219,19 +219,19 @@ async fn what_goes_wrong_is_said_without_the_token() {
         (
             200,
             "hello",
-            "{} answered what cannot be used: expected value at line 1 column 1".to_owned(),
+            "{} sent an unusable answer: expected value at line 1 column 1".to_owned(),
         ),
         (
             200,
             r#"{"domain_records":{}}"#,
-            "{} answered what cannot be used: invalid type: map, expected a sequence at line 1 \
+            "{} sent an unusable answer: invalid type: map, expected a sequence at line 1 \
              column 18"
                 .to_owned(),
         ),
         (
             200,
             endless,
-            "{} answered what cannot be used: a list goes on after 100 pages".to_owned(),
+            "{} sent an unusable answer: a list continues after 100 pages".to_owned(),
         ),
     ];
     for (status, body, expected) in cases {
@@ -262,7 +262,7 @@ async fn writing_and_deleting_can_be_refused_too() {
     let delete = ocean.clean_up(&record("one")).await.unwrap_err().to_string();
     let expected = format!("{} answered 422: no (forbidden)", fake.address);
     assert_eq!((post, delete), (expected.clone(), expected));
-    // Another client was faster: that is what was wanted.
+    // Another client deleted it first, which is the desired state.
     world.lock().unwrap().instead = Some(("DELETE", 404, String::new()));
     ocean.clean_up(&record("one")).await.unwrap();
 }
@@ -276,7 +276,7 @@ async fn a_check_reads_the_domain_and_writes_nothing() {
 }
 
 #[test]
-fn a_token_that_is_not_there_is_said() {
+fn a_missing_token_is_reported() {
     let cases = [
         ("good", None),
         ("none", Some("digitalocean: tokenSecretRef: secret default/none has no `k`")),

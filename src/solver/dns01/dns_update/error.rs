@@ -1,4 +1,4 @@
-//! The crate's errors, which are texts, as ours; credentials in them are blotted out.
+//! The crate's errors are texts; certctl classifies them and redacts credentials in them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -30,13 +30,13 @@ impl Hidden {
             }
             forms.push(secret.clone());
         }
-        // The longest first: one that holds another goes as a whole.
+        // The longest first, so that a form that contains another is redacted whole.
         forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         Self(forms)
     }
 
-    /// The text without them. The crate cuts what a service says at 512 bytes, so that the
-    /// beginning of one may stand at its end.
+    /// The text without them. The crate cuts a service's message at 512 bytes, so the beginning of
+    /// a credential may stand at its end.
     fn blot(&self, text: &str) -> String {
         let forms: Vec<&str> = self.0.iter().map(|form| form.as_str()).collect();
         let mut text = without(text, &forms);
@@ -49,7 +49,7 @@ impl Hidden {
         text
     }
 
-    /// An error of a provider while it works.
+    /// Converts an error of a request to the provider.
     pub(super) fn at_work(&self, provider: &'static str, error: &Error) -> ProviderError {
         let (service, text) = (provider.to_owned(), |text: &str| shown(&self.blot(text)));
         match error {
@@ -59,8 +59,7 @@ impl Hidden {
             Error::NotFound => ProviderError::Refused {
                 service,
                 status: "404".to_owned(),
-                reason: "it has not found what was asked for; is the zone in this account?"
-                    .to_owned(),
+                reason: "not found; is the zone in this account?".to_owned(),
             },
             Error::BadRequest => {
                 ProviderError::Refused { service, status: "400".to_owned(), reason: shown("") }
@@ -77,7 +76,7 @@ impl Hidden {
         }
     }
 
-    /// What the settings are not good for.
+    /// Converts an error of creating the client from the settings.
     pub(super) fn at_start(&self, provider: &'static str, error: &Error) -> ProviderError {
         let said = match error {
             Error::Protocol(said)

@@ -1,4 +1,4 @@
-//! `config` of one provider: what stands in it, and the credentials that it refers to.
+//! `config` of one provider: its fields, and the credentials that they refer to.
 
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
@@ -15,20 +15,20 @@ pub(super) struct Field {
     pub(super) kind: Kind,
 }
 
-/// What stands in a field.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A reference to an entry of a Secret that is one line.
     Secret,
-    /// The same, or nothing.
+    /// The same, optional.
     SecretIfAny,
     /// A reference to an entry of a Secret that is a file: PEM or JSON.
     Document,
     /// A text or number that is no secret.
     Text,
-    /// The same, or nothing.
+    /// The same, optional.
     TextIfAny,
-    /// `true`, `false`, or nothing.
+    /// `true` or `false`, optional.
     Flag,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn read(
         Some(Value::Object(config)) => config,
         Some(other) => {
             let kind = kind_of(other);
-            return Err(fault(format!("config: {kind} stands where a map is expected")));
+            return Err(fault(format!("config: expected a map, got {kind}")));
         }
     };
     if let Some(stranger) = config.keys().find(|key| fields.iter().all(|f| f.name != **key)) {
@@ -115,7 +115,7 @@ fn one(
                 Value::Number(number) => number.to_string(),
                 other @ (Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
                     let kind = kind_of(other);
-                    return Err(fault(&format!("{kind} stands where a text is expected")));
+                    return Err(fault(&format!("expected a text, got {kind}")));
                 }
             };
             if text.is_empty() {
@@ -135,7 +135,7 @@ fn one(
             | Value::Array(_)
             | Value::Object(_)) => {
                 let kind = kind_of(other);
-                Err(fault(&format!("{kind} stands where true or false is expected")))
+                Err(fault(&format!("expected true or false, got {kind}")))
             }
         },
     }
@@ -173,7 +173,7 @@ fn document(
     Ok(Zeroizing::new(text.to_owned()))
 }
 
-/// What stands there, without its content: it may be a credential.
+/// The JSON type of a value, without its content, which may be a credential.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",

@@ -1,4 +1,5 @@
-//! The providers, a row each: what `config` holds, and how the crate makes a client of it.
+//! The providers, one row each: the fields of `config`, and how to create the crate's client from
+//! them.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub(in crate::solver::dns01) struct Row {
     pub(super) name: &'static str,
     /// What its `config` may hold.
     pub(super) fields: &'static [Field],
-    /// Makes the client of the values of all fields, in their order; one that is absent is empty.
+    /// Creates the client from the values of all fields, in their order; an absent one is empty.
     pub(super) make: fn(&[&str]) -> Result<DnsUpdater>,
 }
 
@@ -38,21 +39,21 @@ macro_rules! row {
     };
 }
 
-/// A client that takes one token.
+/// A client with one token.
 macro_rules! token {
     ($name:literal, $new:ident) => {
         row!($name, [Secret token "apiTokenSecretRef"], DnsUpdater::$new(token, EACH))
     };
 }
 
-/// A client that takes one key.
+/// A client with one key.
 macro_rules! key {
     ($name:literal, $new:ident) => {
         row!($name, [Secret key "apiKeySecretRef"], DnsUpdater::$new(key, EACH))
     };
 }
 
-/// A client that takes a key and a secret.
+/// A client with a key and a secret.
 macro_rules! key_and_secret {
     ($name:literal, $new:ident) => {
         row!(
@@ -63,7 +64,7 @@ macro_rules! key_and_secret {
     };
 }
 
-/// A client that takes the keys of a cloud's user.
+/// A client with the keys of a cloud user.
 macro_rules! access_keys {
     ($name:literal, $new:ident) => {
         row!(
@@ -74,7 +75,7 @@ macro_rules! access_keys {
     };
 }
 
-/// A client that takes a user's name and something secret.
+/// A client with a user name and a secret.
 macro_rules! user_and {
     ($field:literal, $name:literal, $new:ident) => {
         row!(
@@ -385,5 +386,5 @@ fn joker(key: &str, user: &str, password: &str) -> Result<JokerAuth> {
     }
 }
 
-/// How long one request may take; a effect, which is several, has a limit of its own.
+/// How long one request may take; an operation of several requests has its own limit.
 const EACH: Option<Duration> = Some(Duration::from_secs(20));

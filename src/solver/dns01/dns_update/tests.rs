@@ -16,7 +16,7 @@ fn opened(name: &str, config: &Value) -> Result<More, ProviderError> {
     in_context(&secrets, &[], |context| More::new(row(name).unwrap(), Some(config), context))
 }
 
-/// A key that Oracle Cloud would take.
+/// A key that Oracle Cloud would accept.
 fn pem() -> String {
     static KEY: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
         rcgen::KeyPair::generate_for(&rcgen::PKCS_RSA_SHA256).unwrap().serialize_pem()
@@ -50,7 +50,7 @@ fn config_of(row: &Row, all: bool) -> Value {
 }
 
 #[test]
-fn every_provider_opens_with_what_its_row_says_and_shows_no_credential() {
+fn every_provider_opens_with_the_fields_of_its_row_and_shows_no_credential() {
     for row in ROWS {
         for all in [true, false] {
             let more = opened(row.name, &config_of(row, all));
@@ -89,7 +89,7 @@ fn names_are_in_order_and_take_nothing_from_certctls_own() {
 fn mistakes_in_the_settings_are_named_and_no_credential_is() {
     let cases = [
         ("desec", json!({}), "desec: config: missing field `apiTokenSecretRef`"),
-        ("desec", json!(CANARY), "desec: config: a text stands where a map is expected"),
+        ("desec", json!(CANARY), "desec: config: expected a map, got a text"),
         (
             "desec",
             json!({"apiToken": CANARY}),
@@ -98,7 +98,7 @@ fn mistakes_in_the_settings_are_named_and_no_credential_is() {
         (
             "desec",
             json!({"apiTokenSecretRef": CANARY}),
-            "desec: config.apiTokenSecretRef: a string stands where SecretKeySelector is expected",
+            "desec: config.apiTokenSecretRef: expected SecretKeySelector, got a string",
         ),
         (
             "desec",
@@ -123,7 +123,7 @@ fn mistakes_in_the_settings_are_named_and_no_credential_is() {
         (
             "dnsimple",
             json!({"apiTokenSecretRef": {"name": "s", "key": "one"}, "accountID": [CANARY]}),
-            "dnsimple: config.accountID: a list stands where a text is expected",
+            "dnsimple: config.accountID: expected a text, got a list",
         ),
         (
             "transip",
@@ -132,7 +132,7 @@ fn mistakes_in_the_settings_are_named_and_no_credential_is() {
                 "privateKeySecretRef": {"name": "s", "key": "pem"},
                 "globalKey": CANARY,
             }),
-            "transip: config.globalKey: a text stands where true or false is expected",
+            "transip: config.globalKey: expected true or false, got a text",
         ),
         (
             "joker",
@@ -225,7 +225,7 @@ async fn values_are_added_and_taken_back_one_by_one() {
     let (more, _fake, world) = pdns(World::default()).await;
     let contents = || world.lock().unwrap().contents.clone();
     let (apex, wildcard) = (record("apex"), record("wildcard"));
-    // Both at once, as the engine does it: neither is lost.
+    // Both at once, as the engine calls it: neither value is lost.
     let (one, two) = futures_util::join!(more.present(&apex), more.present(&wildcard));
     assert_eq!((one, two), (Ok(()), Ok(())));
     assert_eq!(contents(), ["\"apex\"", "\"wildcard\""]);
@@ -246,7 +246,7 @@ async fn a_service_that_repeats_the_credential_is_not_repeated() {
         (400, "pdns answered 400: BadRequest GET"),
         (401, "pdns refuses the credentials: it answered 401"),
         (403, "pdns refuses the credentials: GET"),
-        (404, "pdns answered 404: it has not found what was asked for"),
+        (404, "pdns answered 404: not found"),
         (422, "pdns answered 422: GET"),
     ] {
         let (more, _fake, _) = pdns(World { instead: Some(status), ..World::default() }).await;
@@ -295,12 +295,12 @@ fn the_texts_of_the_crate_become_errors_without_credentials() {
         (Error::Api(cut), "luadns answered 400: xxxxxxxxxxxxxxxxxxxx[redacted]"),
         (
             Error::Serialize("no JSON (body: canary)".to_owned()),
-            "luadns answered what cannot be used: no JSON (body: [redacted]",
+            "luadns sent an unusable answer: no JSON (body: [redacted]",
         ),
         (Error::Api("HTTP 429".to_owned()), "luadns limits the rate of requests"),
         (Error::Api("HTTP 503: busy".to_owned()), "luadns cannot be reached: 503: busy"),
         (Error::Api("zone not found".to_owned()), "luadns answered an error: zone not found"),
-        (Error::BadRequest, "luadns answered 400: it said no more"),
+        (Error::BadRequest, "luadns answered 400: no details"),
         (Error::Unsupported("no TXT".to_owned()), "luadns: no TXT"),
         (Error::InvalidRegion, "luadns: region: there is no such region"),
     ];

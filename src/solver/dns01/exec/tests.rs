@@ -1,4 +1,5 @@
-//! Programs that the tests write: what they are told, and what comes of what they do.
+//! Exec solvers against scripts that the tests write: their input, and the results of their output
+//! and exit codes.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -110,7 +111,7 @@ async fn values_come_and_go_one_by_one() {
 }
 
 #[tokio::test]
-async fn a_program_is_told_the_record_and_nothing_else() {
+async fn a_program_receives_the_record_and_nothing_else() {
     let script = "
         printf '%s\\n' \"$@\" > arguments; cat > input; pwd -P > folder
         env | grep -vE '^(PWD|OLDPWD|SHLVL|_)=' | sort > environment; umask > mask";
@@ -182,7 +183,7 @@ fn folder_of_cases(script: &str) -> TempDir {
 }
 
 #[tokio::test]
-async fn why_a_program_failed_is_said_in_its_own_words() {
+async fn an_error_quotes_the_output_of_the_program() {
     let long = format!("echo {} >&2; exit 1", "x".repeat(400));
     let flood = "yes first | head -c 1000000 >&2; echo >&2; echo last >&2
         yes out | head -c 1000000; exit 4";
@@ -192,10 +193,10 @@ async fn why_a_program_failed_is_said_in_its_own_words() {
             "exit code 3: no such zone",
         ),
         ("echo first; echo second; exit 1", "exit code 1: first"),
-        ("exit 255", "exit code 255: it said no more"),
+        ("exit 255", "exit code 255: no details"),
         ("printf 'a\\033[31mb\\tc\\n' >&2; exit 1", "exit code 1: a\\u{1b}[31mb c"),
         ("printf '\\377\\n' >&2; exit 1", "exit code 1: \u{fffd}"),
-        ("kill -KILL $$", "signal 9 (SIGKILL): it said no more"),
+        ("kill -KILL $$", "signal 9 (SIGKILL): no details"),
         ("echo bye >&2; kill -TERM $$", "signal 15 (SIGTERM): bye"),
         (flood, "exit code 4: last"),
         (&long, &format!("exit code 1: {}…", "x".repeat(300))),
@@ -305,7 +306,7 @@ fn only_what_is_the_operator_s_is_run() {
         (
             "away",
             Some(format!(
-                "{} leads out of {}, to {}",
+                "{} points outside {}, to {}",
                 path("away"),
                 folder.path().display(),
                 outside.path().join("out").canonicalize().unwrap().display()
@@ -370,10 +371,10 @@ fn settings_that_name_no_program_are_refused() {
             "exec: config.mode: use payload or lego".to_owned(),
         ),
         (json!({}), "exec: config: missing field `command`".to_owned()),
-        (json!("canary"), "exec: config: a string stands where Settings is expected".to_owned()),
+        (json!("canary"), "exec: config: expected Settings, got a string".to_owned()),
         (
             json!({"command": ["canary"]}),
-            "exec: config: a sequence stands where a string is expected".to_owned(),
+            "exec: config: expected a string, got a sequence".to_owned(),
         ),
         (
             json!({"comand": "fine"}),

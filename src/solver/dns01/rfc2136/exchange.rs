@@ -1,6 +1,6 @@
-//! A request to one address and its answer: over UDP, over TCP when that is too small.
+//! A request to one address and its answer: over UDP, and over TCP when UDP is too small.
 //!
-//! The same bytes are sent again when nothing comes: a change that is made twice is made once.
+//! Without an answer the same bytes are sent again: repeating an update has no further effect.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use tokio::time::timeout;
 
 use super::message::{Answer, Heard};
 
-/// How long is waited.
+/// Timeouts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// For one try over UDP, for a connection, and for the answer on it.
     pub(super) wait: Duration,
-    /// How often a request is sent over UDP.
+    /// How many times a request is sent over UDP.
     pub(super) tries: u32,
 }
 
@@ -29,13 +29,13 @@ impl Default for Limits {
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Silence {
-    /// Nobody is there, or stays silent.
+    /// No server is reachable, or it does not answer.
     Unreachable(String),
-    /// What came is not an answer.
+    /// The data received is not an answer.
     Garbled(String),
 }
 
-/// The answer over UDP, or over TCP where it must be.
+/// The answer over UDP, or over TCP where necessary.
 pub(super) async fn exchange(
     address: SocketAddr,
     request: &[u8],
@@ -66,7 +66,7 @@ async fn over_udp(
         SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))
     };
     let socket = UdpSocket::bind(any).await.map_err(failed)?;
-    // From now on nothing is received that somebody else sends.
+    // A connected socket receives only from this server.
     socket.connect(address).await.map_err(failed)?;
     let mut buffer = vec![0; usize::from(u16::MAX)];
     let mut noise = None;
@@ -78,7 +78,7 @@ async fn over_udp(
                 match hear(buffer.get(..size).unwrap_or_default()) {
                     Heard::Answer(answer) => return Ok(Some(*answer)),
                     Heard::Truncated => return Ok(None),
-                    // Anybody can send that; the answer may still come.
+                    // The datagram may be spoofed; the real answer may still arrive.
                     Heard::Noise(reason) => noise = Some(reason),
                 }
             }

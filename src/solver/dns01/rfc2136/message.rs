@@ -1,8 +1,8 @@
-//! The messages: a change of one value (RFC 2136), a question, and what answers them.
+//! The messages: an update of one value (RFC 2136), a query, and their answers.
 //!
-//! An answer is heard only when it belongs to the request; with a key, only when it is signed with
-//! that key. The exception are errors: a server that does not accept the signature, or gives up
-//! before it looks at it, cannot sign (RFC 8945 section 5.3.2).
+//! An answer counts only when it belongs to the request and, with a key, is signed with that key.
+//! The exception is errors: a server that rejects the signature, or fails before it verifies it,
+//! cannot sign (RFC 8945 section 5.3.2).
 
 use hickory_proto::ProtoError;
 use hickory_proto::op::{Header, Message, MessageType, OpCode, Query, ResponseCode};
@@ -12,17 +12,17 @@ use hickory_proto::serialize::binary::{BinDecodable as _, BinDecoder, DecodeErro
 
 use super::tsig::{FUDGE, Found, Key, Signed};
 
-/// What becomes of the value.
+/// The change of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// With this TTL, in seconds.
+    /// Add it with this TTL, in seconds.
     Add {
         ttl: u32,
     },
     Remove,
 }
 
-/// A request before it is signed; each has an id of its own, taken at random.
+/// A request before it is signed; each has a random id.
 pub(super) struct Request {
     message: Message,
 }
@@ -44,7 +44,7 @@ impl Request {
         Self { message }
     }
 
-    /// A question for one server: it is not to ask others.
+    /// A query without recursion.
     pub(super) fn question(name: Name, kind: RecordType) -> Self {
         let mut message = Message::query();
         message.add_query(Query::query(name, kind));
@@ -60,7 +60,7 @@ impl Request {
         })
     }
 
-    /// What some bytes from the server are to this request.
+    /// Classifies bytes from the server as an answer to this request.
     pub(super) fn hear(&self, key: Option<&Key>, sent: &Signed, bytes: &[u8]) -> Heard {
         let (message, found) = match read(bytes) {
             Ok(read) => read,
@@ -87,33 +87,33 @@ impl Request {
     }
 }
 
-/// What bytes from the server are.
+/// The classification of bytes from the server.
 pub(super) enum Heard {
     Answer(Box<Answer>),
     /// The answer is too large for UDP.
     Truncated,
-    /// Not an answer to this request, and why.
+    /// Not an answer to this request, with the reason.
     Noise(String),
 }
 
 /// An answer.
 pub(super) struct Answer {
     pub(super) message: Message,
-    /// What the server has against the signature.
+    /// The server's TSIG error.
     pub(super) fault: Option<Fault>,
 }
 
-/// What is wrong with a signature (RFC 8945 section 3).
+/// TSIG errors (RFC 8945 section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     BadSig,
     BadKey,
-    /// With the seconds by which the server's clock is ahead of ours, when it said so.
+    /// With the seconds by which the server's clock is ahead, when the server sent its time.
     BadTime(Option<i64>),
     Other(u16),
 }
 
-/// Why an answer to a signed request does not count, or what it says of the signature.
+/// Why an answer to a signed request is rejected, or the TSIG error that it reports.
 fn fault(
     key: &Key,
     sent: &Signed,
@@ -152,7 +152,7 @@ fn server_time(other: &[u8]) -> Option<u64> {
     Some(clock.into_iter().fold(0, |time, byte| (time << 8) | u64::from(byte)))
 }
 
-/// The message, and its TSIG record when that is where it must be: at the end.
+/// The message and its TSIG record, which must be the last one.
 pub(super) fn read(bytes: &[u8]) -> Result<(Message, Option<Found>), DecodeError> {
     let message = Message::from_vec(bytes)?;
     let mut decoder = BinDecoder::new(bytes);

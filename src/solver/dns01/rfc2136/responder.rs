@@ -1,4 +1,4 @@
-//! A name server for tests, on one loopback port for UDP and TCP, that answers what it is told to.
+//! A scripted name server for tests, on one loopback port for UDP and TCP.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -45,12 +45,12 @@ impl Asked {
         let terms = (TIME, error, [].as_slice());
         let signed = self.signed(code, terms);
         let mac = 16;
-        // From behind: other length 2, error 2, id 2, signature, its length 2.
+        // From the end: other length 2, error 2, id 2, signature, its length 2.
         let end = signed.len() - 6;
         let mut bytes = signed[..end - mac - 2].to_vec();
         bytes.extend([0, 0]);
         bytes.extend(&signed[end..]);
-        // The length of the data, behind the name `k.`, type, class and TTL.
+        // The data's length field, after the name `k.`, type, class and TTL.
         let (_, found) = read(&signed).unwrap();
         let place = found.unwrap().start + 3 + 8;
         let size = u16::from_be_bytes([signed[place], signed[place + 1]]) - 16;
@@ -75,7 +75,7 @@ pub(super) struct Responder {
 }
 
 impl Responder {
-    /// Sends what `answers` says for each request, in that order.
+    /// Sends the result of `answers` for each request, in that order.
     pub(super) async fn start(answers: impl Fn(&Asked) -> Vec<Vec<u8>> + Send + 'static) -> Self {
         let (tcp, udp) = bind().await;
         let address = udp.local_addr().unwrap();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The server that takes changes.
+/// The server that receives the updates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Server {
     pub(super) host: Host,
@@ -38,7 +38,7 @@ impl Server {
         Some(Self { host, port })
     }
 
-    /// For messages: the server, and which of its addresses is meant.
+    /// For messages: the server and the address in use.
     pub(super) fn at(&self, address: SocketAddr) -> String {
         match &self.host {
             Host::Address(_) => self.to_string(),

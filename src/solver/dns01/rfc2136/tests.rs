@@ -42,7 +42,7 @@ fn record() -> TxtRecord {
     }
 }
 
-/// What `present` says when the server answers each request so; its address is `SERVER`.
+/// The result of `present` when the server answers each request so; its address is `SERVER`.
 async fn said(answers: impl Fn(&Asked) -> Vec<Vec<u8>> + Send + 'static) -> String {
     let server = Responder::start(answers).await;
     let result = updates(&server).present(&record()).await;
@@ -75,19 +75,19 @@ fn one_value_is_added_and_removed() {
 type Answers = fn(&Asked) -> Vec<Vec<u8>>;
 
 #[tokio::test]
-async fn what_the_server_says_of_the_signature_is_said_in_words() {
+async fn tsig_errors_are_explained() {
     let cases: [(Answers, &str); 8] = [
         (|asked| vec![asked.signed(ResponseCode::NoError, FINE)], "done"),
         (
             |asked| vec![asked.bare(ResponseCode::NotAuth, 16)],
-            "SERVER refuses the credentials: BADSIG: its secret for the key `k` \
-             (hmac-md5.sig-alg.reg.int) is another one; asked about \
+            "SERVER refuses the credentials: BADSIG: wrong TSIG secret for the key `k` \
+             (hmac-md5.sig-alg.reg.int); record \
              _acme-challenge.www.example.test in the zone example.test",
         ),
         (
             |asked| vec![asked.bare(ResponseCode::NotAuth, 17)],
             "SERVER refuses the credentials: BADKEY: it has no key `k` \
-             (hmac-md5.sig-alg.reg.int); asked about _acme-challenge.www.example.test in the zone \
+             (hmac-md5.sig-alg.reg.int); record _acme-challenge.www.example.test in the zone \
              example.test",
         ),
         (
@@ -96,7 +96,7 @@ async fn what_the_server_says_of_the_signature_is_said_in_words() {
                 vec![asked.signed(ResponseCode::NotAuth, (TIME, 18, &clock[2..]))]
             },
             "SERVER answered BADTIME: its clock is 4000 s ahead of this machine's, and signatures \
-             hold for 300 s; asked about _acme-challenge.www.example.test in the zone example.test",
+             hold for 300 s; record _acme-challenge.www.example.test in the zone example.test",
         ),
         (
             |asked| {
@@ -104,19 +104,19 @@ async fn what_the_server_says_of_the_signature_is_said_in_words() {
                 vec![asked.signed(ResponseCode::NotAuth, (TIME, 18, &clock[2..]))]
             },
             "SERVER answered BADTIME: its clock is 301 s behind this machine's, and signatures \
-             hold for 300 s; asked about _acme-challenge.www.example.test in the zone example.test",
+             hold for 300 s; record _acme-challenge.www.example.test in the zone example.test",
         ),
-        // The server is content, and its clock is not: RFC 8945 section 5.2.3 holds for answers.
+        // The server reports success with a wrong clock: RFC 8945 section 5.2.3 covers answers too.
         (|asked| vec![asked.signed(ResponseCode::NoError, (TIME + 300, 0, &[]))], "done"),
         (
             |asked| vec![asked.signed(ResponseCode::NoError, (TIME + 301, 0, &[]))],
             "SERVER answered BADTIME: its clock is 301 s ahead of this machine's, and signatures \
-             hold for 300 s; asked about _acme-challenge.www.example.test in the zone example.test",
+             hold for 300 s; record _acme-challenge.www.example.test in the zone example.test",
         ),
         (
             |asked| vec![asked.bare(ResponseCode::NotAuth, 22)],
             "SERVER refuses the credentials: BADTRUNC for the key `k` \
-             (hmac-md5.sig-alg.reg.int); asked about _acme-challenge.www.example.test in the zone \
+             (hmac-md5.sig-alg.reg.int); record _acme-challenge.www.example.test in the zone \
              example.test",
         ),
     ];
@@ -126,7 +126,7 @@ async fn what_the_server_says_of_the_signature_is_said_in_words() {
 }
 
 #[tokio::test]
-async fn what_else_the_server_says_is_said_in_words() {
+async fn response_codes_are_explained() {
     let cases: [(Answers, &str); 10] = [
         (
             |asked| vec![asked.signed(ResponseCode::NotAuth, FINE)],
@@ -140,11 +140,11 @@ async fn what_else_the_server_says_is_said_in_words() {
         ),
         (
             |asked| vec![asked.signed(ResponseCode::Refused, FINE)],
-            "SERVER answered REFUSED: it lets nobody with the key `k` \
-             (hmac-md5.sig-alg.reg.int) change _acme-challenge.www.example.test in the zone \
+            "SERVER answered REFUSED: the key `k` \
+             (hmac-md5.sig-alg.reg.int) may not change _acme-challenge.www.example.test in the zone \
              example.test",
         ),
-        // Servers that give up before they look at the signature.
+        // Servers that fail before they verify the signature.
         (
             |asked| vec![asked.answer(ResponseCode::ServFail)],
             "SERVER answered SERVFAIL: it does not change _acme-challenge.www.example.test in the \
@@ -152,26 +152,26 @@ async fn what_else_the_server_says_is_said_in_words() {
         ),
         (
             |asked| vec![asked.answer(ResponseCode::NotImp)],
-            "SERVER answered NOTIMP: it takes no updates, such as of \
+            "SERVER answered NOTIMP: it does not implement updates, such as of \
              _acme-challenge.www.example.test in the zone example.test",
         ),
         (|_| vec![], "SERVER cannot be reached: no answer over UDP in 3 tries of 200ms"),
         (
             |asked| vec![asked.answer(ResponseCode::NoError)],
-            "SERVER answered what cannot be used: it is not signed",
+            "SERVER sent an unusable answer: it is not signed",
         ),
         (
             |asked| vec![asked.bare(ResponseCode::NoError, 0)],
-            "SERVER answered what cannot be used: it is not signed",
+            "SERVER sent an unusable answer: it is not signed",
         ),
         (
             |_| vec![b"HTTP/1.1 400 Bad Request".to_vec()],
-            "SERVER answered what cannot be used: it cannot be read: unexpected end of input \
+            "SERVER sent an unusable answer: it cannot be read: unexpected end of input \
              reached",
         ),
         (
             |_| vec![vec![0x12, 0x34, 0x56]],
-            "SERVER answered what cannot be used: it cannot be read: unexpected end of input \
+            "SERVER sent an unusable answer: it cannot be read: unexpected end of input \
              reached",
         ),
     ];
@@ -184,7 +184,7 @@ async fn what_else_the_server_says_is_said_in_words() {
 async fn the_values_at_a_name_keep_their_ttl() {
     for (owner, kind_of_error, ttl) in [
         ("_acme-challenge.www.example.test", ResponseCode::NoError, 3600),
-        // Where a CNAME points to is another name.
+        // The target of a CNAME is another name.
         ("elsewhere.example.test", ResponseCode::NoError, 60),
         ("", ResponseCode::NXDomain, 60),
         ("", ResponseCode::Refused, 60),
@@ -237,7 +237,7 @@ async fn a_forged_answer_is_not_heard_and_the_true_one_is() {
     ];
     for (number, forge) in forge.into_iter().enumerate() {
         let alone = said(move |asked| vec![forge(asked)]).await;
-        assert!(alone.starts_with("SERVER answered what cannot be used: "), "{number}: {alone}");
+        assert!(alone.starts_with("SERVER sent an unusable answer: "), "{number}: {alone}");
         let first =
             said(move |asked| vec![forge(asked), asked.signed(ResponseCode::NoError, FINE)]).await;
         assert_eq!(first, "done", "{number}");
@@ -259,7 +259,7 @@ async fn a_lost_request_is_sent_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn tcp_is_used_where_udp_is_too_small_and_where_the_manifest_says_so() {
+async fn tcp_is_used_where_udp_is_too_small_or_the_manifest_requires_it() {
     let transports = |server: &Responder| -> Vec<bool> {
         server.asked().iter().map(|asked| asked.tcp).collect()
     };
@@ -295,10 +295,7 @@ async fn tcp_is_used_where_udp_is_too_small_and_where_the_manifest_says_so() {
         answer[2] |= 2;
         vec![answer]
     });
-    assert_eq!(
-        truncated.await,
-        "SERVER answered what cannot be used: it is truncated over TCP too"
-    );
+    assert_eq!(truncated.await, "SERVER sent an unusable answer: it is truncated over TCP too");
     let server = Responder::start(|_| vec![]).await;
     let hung_up = Updates { tcp: true, ..updates(&server) }.present(&record()).await.unwrap_err();
     assert_eq!(
@@ -350,7 +347,7 @@ async fn every_address_of_a_host_is_tried() {
     }
 }
 
-/// What `check` says of a server that holds `holds` and is as authoritative as said.
+/// The result of `check` for a server with these records and this authority.
 async fn checked(code: ResponseCode, holds: &'static str, authoritative: bool) -> String {
     let server = Responder::start(move |asked| {
         let mut message = Message::from_vec(&asked.answer(code)).unwrap();
@@ -371,7 +368,7 @@ async fn checked(code: ResponseCode, holds: &'static str, authoritative: bool) -
 }
 
 #[tokio::test]
-async fn a_check_says_what_the_server_is_to_the_zone() {
+async fn a_check_reports_whether_the_server_serves_the_zone() {
     let cases = [
         (
             (ResponseCode::NoError, "example.test", true),
@@ -417,7 +414,7 @@ async fn without_a_key_nothing_is_signed() {
     assert_eq!(
         error.to_string(),
         format!(
-            "{} answered REFUSED: it lets nobody without a key change \
+            "{} answered REFUSED: requests without a key may not change \
              _acme-challenge.www.example.test in the zone example.test",
             server.address
         )

@@ -1,7 +1,7 @@
 //! TSIG (RFC 8945): requests are signed with a shared key, and answers must be.
 //!
-//! hickory signs with SHA-256 and longer only, while cert-manager's default is HMAC-MD5; so the
-//! record is written here. Truncated signatures are neither made nor accepted.
+//! hickory signs with SHA-256 and longer only, while cert-manager's default is HMAC-MD5, so certctl
+//! writes the record itself. It neither makes nor accepts truncated signatures.
 
 use ::hmac::{Hmac, KeyInit as _, Mac as _};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
@@ -24,7 +24,7 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// From `tsigAlgorithm`, in any case; nothing is MD5, as in cert-manager.
+    /// From `tsigAlgorithm`, in any case; empty is MD5, as in cert-manager.
     pub(super) fn from_word(word: &str) -> Option<Self> {
         if word.is_empty() {
             return Some(Self::Md5);
@@ -32,7 +32,7 @@ impl Algorithm {
         ALGORITHMS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(word)).map(|(_, it, _)| *it)
     }
 
-    /// As it stands in messages, in lower case and without a trailing dot.
+    /// As in messages, in lower case and without a trailing dot.
     pub(super) fn name(self) -> &'static str {
         ALGORITHMS.iter().find(|(_, it, _)| *it == self).map_or("", |(.., name)| name)
     }
@@ -56,7 +56,7 @@ fn md5(key: &[u8], data: &[u8]) -> Vec<u8> {
     mac.chain_update(data).finalize().into_bytes().to_vec()
 }
 
-/// A key that the server has as well. It is never shown.
+/// A shared key. It is never shown.
 pub(super) struct Key {
     name: Name,
     algorithm: Algorithm,
@@ -98,8 +98,8 @@ impl Key {
         Signed { bytes, mac, time }
     }
 
-    /// Whether the answer is signed with this key, as an answer to that request (RFC 8945 section
-    /// 5.3); says why not.
+    /// Checks that the answer is signed with this key, as an answer to that request (RFC 8945
+    /// section 5.3).
     pub(super) fn verify(
         &self,
         request: &Signed,
@@ -185,7 +185,7 @@ impl Key {
     }
 }
 
-/// What is signed beside the message.
+/// The TSIG variables, which are signed after the message.
 struct Terms<'a> {
     time: u64,
     fudge: u16,

@@ -1,4 +1,4 @@
-//! What an answer means for a value in a zone, in words that name server, zone and name.
+//! Converts an answer into a result or an error that names server, zone and name.
 
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{RData, RecordType};
@@ -7,7 +7,7 @@ use super::super::ProviderError;
 use super::message::{Answer, Fault};
 use super::tsig::{FUDGE, Key, bare};
 
-/// What was asked for, and of whom.
+/// The subject of a request: server, key, zone and name.
 pub(super) struct Place<'a> {
     /// The server, as messages call it.
     pub(super) service: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Whether the change was made.
+    /// Checks the answer to an update.
     pub(super) fn changed(&self, answer: &Answer) -> Result<(), ProviderError> {
         self.signature(answer.fault)?;
         let code = answer.message.metadata.response_code;
@@ -31,18 +31,21 @@ impl Place<'_> {
             self.no_zone(format!("NOTZONE: that is not in the zone {zone}"))
         } else if code == ResponseCode::Refused {
             let who = self.key.map_or_else(
-                || "nobody without a key".to_owned(),
-                |key| format!("nobody with the key {}", key.shown()),
+                || "requests without a key".to_owned(),
+                |key| format!("the key {}", key.shown()),
             );
-            self.refused(code, format!("it lets {who} change {name} in the zone {zone}"))
+            self.refused(code, format!("{who} may not change {name} in the zone {zone}"))
         } else if code == ResponseCode::NotImp {
-            self.refused(code, format!("it takes no updates, such as of {name} in the zone {zone}"))
+            self.refused(
+                code,
+                format!("it does not implement updates, such as of {name} in the zone {zone}"),
+            )
         } else {
             self.refused(code, format!("it does not change {name} in the zone {zone}"))
         })
     }
 
-    /// What the server says of the zone.
+    /// Checks the answer to an SOA query for the zone.
     pub(super) fn found(&self, answer: &Answer) -> Result<String, ProviderError> {
         self.signature(answer.fault)?;
         let Self { service, zone, .. } = self;
@@ -75,18 +78,18 @@ impl Place<'_> {
         Ok(format!("{service} is authoritative for the zone {zone} (serial {serial}); {key}"))
     }
 
-    /// The server's word on the signature.
+    /// Converts a TSIG error.
     fn signature(&self, fault: Option<Fault>) -> Result<(), ProviderError> {
         let Some(fault) = fault else { return Ok(()) };
         let Self { service, zone, name, .. } = self;
         let key = self.key.map(Key::shown).unwrap_or_default();
-        let place = format!("asked about {name} in the zone {zone}");
+        let place = format!("record {name} in the zone {zone}");
         let unauthorized =
             |reason| ProviderError::Unauthorized { service: (*service).to_owned(), reason };
         Err(match fault {
-            Fault::BadSig => unauthorized(format!(
-                "BADSIG: its secret for the key {key} is another one; {place}"
-            )),
+            Fault::BadSig => {
+                unauthorized(format!("BADSIG: wrong TSIG secret for the key {key}; {place}"))
+            }
             Fault::BadKey => unauthorized(format!("BADKEY: it has no key {key}; {place}")),
             Fault::BadTime(ahead) => {
                 let clock = match ahead {

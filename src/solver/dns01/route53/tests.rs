@@ -28,7 +28,7 @@ struct Service {
     signatures: usize,
 }
 
-/// What a service answers, whatever it is asked.
+/// How a service answers a request.
 pub(super) type Says = fn(&Asked) -> Answer;
 
 type State = Arc<Lock<Service>>;
@@ -68,7 +68,7 @@ fn answer(state: &State, asked: &Asked) -> Answer {
     }
 }
 
-/// Whether the request is signed with ID, key and token, as the documentation says.
+/// Whether the request is signed with ID, key and token, as documented.
 pub(super) fn is_signed(asked: &Asked, service: &str, [id, secret, token]: [&str; 3]) -> bool {
     let digest = |text: &str| hex(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     let mac = |key: &[u8], text: &str| {
@@ -102,7 +102,7 @@ fn zones(state: &Service, asked: &Asked) -> Answer {
         Some(id) => zone == id,
         None => *dns == name,
     });
-    // Without such a name the list continues what follows it.
+    // Without such a name the list starts at the next one.
     let from = from.unwrap_or(state.zones.len() - 1);
     let (id, dns, private) = state.zones[from];
     let next = state.zones.get(from + 1).map_or(String::new(), |(id, dns, _)| {
@@ -167,7 +167,7 @@ pub(super) fn settings(zone_id: &str) -> Settings {
     }
 }
 
-/// The provider of these settings and variables, led to this address.
+/// The provider of these settings and variables, directed to this address.
 pub(super) fn provider(base: &str, settings: &Settings, variables: &[(&str, &str)]) -> Route53 {
     let made = in_context(&SECRETS, variables, |context| Route53::new(settings, context)).unwrap();
     assert_eq!(made.base, "https://route53.amazonaws.com");
@@ -247,7 +247,7 @@ async fn values_come_and_go_one_by_one() {
 }
 
 #[tokio::test]
-async fn zones_that_cannot_be_chosen_are_said() {
+async fn ambiguous_and_missing_zones_are_reported() {
     let cases = [
         (
             vec![("Z1", "example.com.", true)],

@@ -30,15 +30,14 @@ impl Route53 {
         Ok(found)
     }
 
-    /// A page of the zones of a name, each with whether it is private, and what the next page
-    /// begins with. The list begins at the name that is asked for, and those of one name stand
-    /// together.
+    /// A page of the zones of a name, each with whether it is private, and the start of the next
+    /// page. The list starts at the requested name, and zones of one name are adjacent.
     async fn zones_from(
         &self,
         fqdn: &str,
         from: &str,
     ) -> Result<(Vec<(String, bool)>, Option<String>), ProviderError> {
-        // In the order that a signature asks for.
+        // In the order that the signature needs.
         let mut query = vec![("dnsname", fqdn)];
         if !from.is_empty() {
             query.push(("hostedzoneid", from));

@@ -8,7 +8,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
-/// The configuration that trusts these certificates and no others.
+/// A TLS configuration that trusts only these certificates.
 pub(super) fn trusting(bundle: &str) -> Result<ClientConfig, String> {
     let compact: String = bundle.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     let pem = STANDARD.decode(compact).map_err(|_| {

@@ -1,7 +1,7 @@
 //! A webhook over HTTP: cert-manager's ChallengePayload, posted to a URL.
 //!
 //! `config`: `url`; `caBundle` (base64 of PEM); `headers`, from a header's name to the `name` and
-//! `key` of a Secret's entry that is its value; `timeout` (30s unless said); `config`, which goes
+//! `key` of a Secret's entry that is its value; `timeout` (default 30s); `config`, which goes
 //! with every request. The answer is a ChallengePayload with a `response`; a success without a body
 //! is one too.
 
@@ -99,7 +99,7 @@ impl DnsProvider for Http {
         Box::pin(self.ask(Action::CleanUp, record))
     }
 
-    /// There is no question that changes nothing; whether somebody is there can be seen.
+    /// The protocol has no read-only operation; the check only shows that a server answers.
     fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> Deed<'a, String> {
         Box::pin(async move {
             let reply = self.send(Call::new(Method::GET, self.url.clone())).await?;
@@ -147,7 +147,7 @@ fn verdict(reply: &Reply, uid: &str) -> Result<(), ProviderError> {
         return Ok(());
     }
     let status = response.status.unwrap_or_default();
-    // A Status carries the code that the webhook met.
+    // A Kubernetes Status carries the HTTP code that the webhook received.
     if StatusCode::from_u16(status.code).is_ok_and(|code| !code.is_success()) {
         let reply = Reply {
             service: reply.service.clone(),
@@ -164,7 +164,7 @@ fn verdict(reply: &Reply, uid: &str) -> Result<(), ProviderError> {
     })
 }
 
-/// What an answer that is no success says: a `response`, or a Status of Kubernetes, or any text.
+/// The message of a failed request: a `response`, a Kubernetes Status, or plain text.
 fn said_in(reply: &Reply) -> String {
     let Ok(document) = reply.json::<Document>() else { return reply.text() };
     let inner = document.response.and_then(|response| response.status).map(|s| s.words());

@@ -1,4 +1,4 @@
-//! Webhooks over HTTP, and what the names of a webhook lead to.
+//! Webhooks over HTTP, and how `groupName` and `solverName` are resolved.
 
 use std::sync::{Arc, Mutex};
 
@@ -135,7 +135,7 @@ async fn the_request_is_cert_manager_s_payload() {
 }
 
 #[tokio::test]
-async fn an_answer_says_whether_it_worked() {
+async fn the_answer_determines_success() {
     let cases = [
         (200, String::new(), None),
         (204, String::new(), None),
@@ -153,25 +153,25 @@ async fn an_answer_says_whether_it_worked() {
         (
             200,
             r#"{"response":{"uid":"x","success":true}}"#.to_owned(),
-            Some("{} answered what cannot be used: `response.uid` is not that of the request"),
+            Some("{} sent an unusable answer: `response.uid` is not that of the request"),
         ),
         (
             200,
             r#"{"kind":"ChallengePayload"}"#.to_owned(),
-            Some("{} answered what cannot be used: there is no `response` in it"),
+            Some("{} sent an unusable answer: there is no `response` in it"),
         ),
         (
             200,
             r#"{"response":{"success":"yes"}}"#.to_owned(),
             Some(
-                "{} answered what cannot be used: invalid type: string \"yes\", expected a boolean \
+                "{} sent an unusable answer: invalid type: string \"yes\", expected a boolean \
                  at line 1 column 28",
             ),
         ),
         (
             200,
             "ok".to_owned(),
-            Some("{} answered what cannot be used: expected value at line 1 column 1"),
+            Some("{} sent an unusable answer: expected value at line 1 column 1"),
         ),
         (500, response("canary-7f3a9 failed", "", 0), Some("{} answered 500: *** failed")),
         (
@@ -180,7 +180,7 @@ async fn an_answer_says_whether_it_worked() {
             Some("{} refuses the credentials: not you (Forbidden)"),
         ),
         (502, "<html>bad</html>".to_owned(), Some("{} answered 502: <html>bad</html>")),
-        (302, String::new(), Some("{} answered 302: it said no more")),
+        (302, String::new(), Some("{} answered 302: no details")),
         (429, String::new(), Some("{} limits the rate of requests and asks to wait 60 s")),
     ];
     for (status, body, expected) in cases {
@@ -249,7 +249,7 @@ fn settings_of_a_webhook_are_checked_before_anything_is_sent() {
         ),
         (
             json!({"url": url, "headers": {"x-key": "canary"}}),
-            Some("config: a string stands where SecretKeySelector is expected"),
+            Some("config: expected SecretKeySelector, got a string"),
         ),
         (json!({"url": url, "caBundle": "!"}), Some("config.caBundle: this is not base64")),
         (
@@ -286,7 +286,7 @@ async fn a_provider_of_this_build_can_be_named() {
         (
             "digitalocean",
             Some(json!({"tokenSecretRef": "canary"})),
-            "digitalocean: config: a string stands where SecretKeySelector is expected",
+            "digitalocean: config: expected SecretKeySelector, got a string",
         ),
         (
             "acmeDNS",
@@ -341,7 +341,8 @@ async fn a_provider_that_is_named_needs_the_zone_that_it_always_needs() {
 
 const URL: &str = "https://hook.test/";
 
-/// A server on 127.0.0.1 that says yes to everything, and its certificate as a caBundle.
+/// A server on 127.0.0.1 that answers every request with success, and its certificate as a
+/// caBundle.
 async fn start_tls() -> (String, String, JoinSet<()>) {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
@@ -379,7 +380,7 @@ async fn a_ca_bundle_is_trusted_and_nothing_else_is() {
         let config = json!({"url": format!("https://{service}/"), "caBundle": bundle});
         opened("http", Some(config)).unwrap().present(&record("v")).await
     };
-    // The stranger has the same name and another key.
+    // The second CA has the same name and another key.
     let refused = present(&stranger).await.unwrap_err().to_string();
     let why =
         "error sending request: client error (Connect): invalid peer certificate: BadSignature";

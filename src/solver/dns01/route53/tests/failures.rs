@@ -1,9 +1,9 @@
-//! What is said when it does not work.
+//! Error messages.
 
 use super::*;
 
 #[tokio::test]
-async fn each_failure_says_what_to_do_and_no_credential() {
+async fn each_error_has_advice_and_no_credential() {
     let name = "_acme-challenge.www.example.com";
     let cases: [(Says, String); 11] = [
         (
@@ -36,12 +36,11 @@ async fn each_failure_says_what_to_do_and_no_credential() {
         (|_| Answer::new(500, "<html>\nOops"), "answered 500: <html> Oops".to_owned()),
         (
             |_| Answer::new(200, "{\"CANARY\":1}"),
-            "answered what cannot be used: this is not an XML document".to_owned(),
+            "sent an unusable answer: this is not an XML document".to_owned(),
         ),
         (
             |_| Answer::new(200, "<a><ChangeInfo><Id>/change/../x</Id></ChangeInfo></a>"),
-            "answered what cannot be used: there is no change with an ID and a status in it"
-                .to_owned(),
+            "sent an unusable answer: there is no change with an ID and a status in it".to_owned(),
         ),
         (
             |_| error(404, "NoSuchHostedZone", "No hosted zone found with ID: Z9"),

@@ -1,10 +1,10 @@
-//! Where keys come from.
+//! The sources of keys.
 
 use super::*;
 
 const END: &str = "2026-01-02T04:04:05Z";
 
-/// Answers with a page to whoever shows these keys; all else is answered by `keys`.
+/// Answers requests signed with these keys with a page; `keys` answers all others.
 async fn start_with(
     keys: impl Fn(&Asked) -> Answer + Send + 'static,
     expected: [&'static str; 3],
@@ -43,7 +43,7 @@ fn json() -> Answer {
 
 const NEW: [&str; 3] = ["CANARYID2", "CANARY2", "CANARY3"];
 
-/// Both checks work, and keys are asked for once.
+/// Both checks work, and keys are requested once.
 async fn works(provider: &Route53, fake: &Fake, questions: usize) {
     for _ in 0..2 {
         let said = provider.check("www.example.com", "").await.unwrap();
@@ -62,7 +62,7 @@ async fn variables_are_keys() {
     let ambient = Settings { hosted_zone_id: "Z3".to_owned(), ..Settings::default() };
     let fake = start_with(|_| Answer::new(500, ""), NEW).await;
     works(&provider(&fake.url(), &ambient, &variables), &fake, 0).await;
-    // A service that repeats the request, session token and all.
+    // A service that repeats the request, session token included.
     let fake = start_with(|_| Answer::new(500, ""), ["", "", ""]).await;
     let error = provider(&fake.url(), &ambient, &variables).check("", "").await.unwrap_err();
     let text = format!("{error} {error:?}");
@@ -84,7 +84,7 @@ async fn a_role_is_assumed_on_top() {
     let settings = Settings { role, ..settings("Z3") };
     let fake = start_with(assume, NEW).await;
     works(&provider(&fake.url(), &settings, &[]), &fake, 1).await;
-    // Keys that end within a minute are not used twice.
+    // Keys that expire within a minute are not used twice.
     let short = |_: &Asked| sts("AssumeRole", "2026-01-02T03:05:05Z");
     let fake = start_with(short, NEW).await;
     let provider_of = |fake: &Fake| provider(&fake.url(), &settings, &[]);
@@ -99,18 +99,12 @@ async fn a_role_is_assumed_on_top() {
             },
             "refuses the credentials: AccessDenied: AWS4-HMAC-SHA256 Credential=[redacted]/",
         ),
-        (
-            |_| Answer::new(200, "CANARY"),
-            "answered what cannot be used: this is not an XML document",
-        ),
+        (|_| Answer::new(200, "CANARY"), "sent an unusable answer: this is not an XML document"),
         (
             |_| Answer::new(200, "<a><CANARY/></a>"),
-            "answered what cannot be used: there are no Credentials in it",
+            "sent an unusable answer: there are no Credentials in it",
         ),
-        (
-            |_| sts("AssumeRole", "CANARY"),
-            "answered what cannot be used: its Expiration is no time",
-        ),
+        (|_| sts("AssumeRole", "CANARY"), "sent an unusable answer: its Expiration is no time"),
     ];
     for (says, expected) in cases {
         let fake = start_with(says, NEW).await;
@@ -150,7 +144,7 @@ async fn a_web_identity_is_shown_to_sts() {
 }
 
 #[tokio::test]
-async fn a_container_asks_its_agent() {
+async fn a_container_queries_its_agent() {
     let says = |asked: &Asked| match (asked.target.as_str(), asked.header("authorization")) {
         ("/v2/keys", "CANARY-agent") => json(),
         _ => Answer::new(403, asked.repeated()),
@@ -176,7 +170,7 @@ async fn a_container_asks_its_agent() {
 }
 
 #[tokio::test]
-async fn an_instance_asks_its_metadata_service() {
+async fn an_instance_queries_its_metadata_service() {
     let says = |asked: &Asked| {
         let token = asked.header("x-aws-ec2-metadata-token");
         match (asked.method.as_str(), asked.target.as_str(), token) {
