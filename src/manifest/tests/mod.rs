@@ -1,4 +1,4 @@
-//! Whole manifests: what they become, and what is said of them.
+//! Whole manifests: the resulting objects and diagnostics.
 
 mod files;
 mod hostile;
