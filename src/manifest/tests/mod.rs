@@ -2,7 +2,7 @@
 
 mod files;
 mod hostile;
-mod words;
+mod messages;
 
 use super::{Diagnostic, Loaded, Options, Source, check_references, load};
 
