@@ -101,7 +101,7 @@ fn an_idle_run_over_fifty_certificates_leaves_no_trace() {
 /// world's folder.
 #[cfg(feature = "real-servers")]
 #[test]
-fn an_idle_run_connects_to_nobody_and_opens_nothing_for_writing() {
+fn an_idle_run_connects_to_no_server_and_opens_nothing_for_writing() {
     use std::process::Command;
 
     let world = all_issued();
