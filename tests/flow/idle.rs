@@ -13,7 +13,7 @@ use crate::support::{CertificateYaml, World};
 const COUNT: usize = 50;
 
 /// Everything that can be seen of a file without changing it, and its content. The time of the last
-/// look is left out: nobody may be kept from looking.
+/// access is left out: reading is allowed.
 #[derive(Debug, PartialEq, Eq)]
 struct Trace {
     inode: u64,
