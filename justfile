@@ -1,4 +1,4 @@
-# Everything that must be green before a commit.
+# All checks that must pass before a commit.
 check: fmt clippy test deny generated words
 
 fmt:
@@ -9,7 +9,7 @@ fmt:
 clippy:
     cargo clippy --locked --all-targets --all-features -- -D warnings
 
-# All tests, the ones against real servers too.
+# All tests, including those against real servers.
 test:
     tests/run
 
@@ -17,22 +17,22 @@ test:
 deny:
     cargo deny check
 
-# Completions and manual are what the binary would print.
+# Completions and manual match the output of the binary.
 generated:
     cargo test --locked --lib cli
 
 words:
     .ci/words
 
-# Writes the generated files anew.
+# Regenerates completions and manual.
 regenerate:
     CERTCTL_REGENERATE=1 cargo test --locked --lib cli
 
-# Takes over what the binary says now as what it should say; read the difference before it is
-# committed.
+# Replaces the expected output of the golden tests with the current output; review the difference
+# before it is committed.
 golden:
     CERTCTL_REGENERATE=1 cargo test --locked --test golden
 
-# Wall time beside the bare protocol.
+# Wall time compared with the bare protocol.
 bench:
     tests/bench

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     match quickstart() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // When this cannot be written either, the exit code still says it.
+            // If stderr cannot be written either, the exit code still reports the failure.
             drop(writeln!(io::stderr(), "quickstart: {error}"));
             ExitCode::FAILURE
         }
@@ -62,14 +62,14 @@ fn quickstart() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Everything that a first certificate needs.
+/// The servers and folders for a first certificate.
 struct Scene {
     ca: CaThread,
     dns: NameServer,
     http01: String,
     config: PathBuf,
     state: PathBuf,
-    /// Gone when this is dropped.
+    /// Deleted on drop.
     _folder: tempfile::TempDir,
 }
 
@@ -78,7 +78,7 @@ impl Scene {
         let here = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
         let dns = NameServer::start(BTreeMap::from([("*.example.com".to_owned(), here)]))?;
         let mut options = CaOptions::new(Arc::new(|| SystemClock.now()), dns.resolver());
-        // A free port stands for port 80.
+        // A free port is used instead of port 80.
         options.http01_port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let http01 = options.http01_port.to_string();
         let ca = CaThread::start(options)?;
@@ -90,7 +90,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The manifests as they are, but for the CA's address and root.
+    /// The manifests, with the CA's address and root replaced.
     fn write_manifests(&self) -> Result<(), Box<dyn Error>> {
         let bundle = BASE64_STANDARD.encode(self.ca.root_pem());
         let server = format!("server: {}\n    caBundle: {bundle}", self.ca.directory_url());
@@ -133,7 +133,7 @@ fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }
 
-/// What is below a folder: each file, and each link with where it leads.
+/// The content of a folder: each file, and each link with its target.
 fn list(root: &Path, folder: &Path) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(folder)? {

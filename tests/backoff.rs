@@ -44,7 +44,7 @@ fn an_issuance_fails_thrice_then_succeeds() {
     let third = world.fail_thrice(hours_ago(6));
     world.is_deferred(third.next - 60.seconds(), &third);
 
-    world.mend();
+    world.repair();
     world.is_deferred(third.next - 30.seconds(), &third);
     world.succeed(third.next + 2.seconds(), &ISSUE);
     let sent = ca.requests().len();
@@ -59,7 +59,7 @@ fn a_renewal_by_hand_succeeds_within_the_wait() {
     world.write(&Manifest::default());
     let third = world.fail_thrice(hours_ago(3));
 
-    world.mend();
+    world.repair();
     let time = third.time + 1.hour();
     world.is_deferred(time - 60.seconds(), &third);
     world.succeed(time, &RENEW);
@@ -93,7 +93,7 @@ fn a_live_certificate_stays_while_its_renewal_waits() {
     let ca = start();
     let world = World::new(&ca);
     world.write(&Manifest::default());
-    world.mend();
+    world.repair();
     let issued = hours_ago(0);
     world.succeed(issued, &ISSUE);
     let (chain, keystore) = (world.secret("tls.crt"), world.secret("keystore.p12"));
@@ -217,11 +217,11 @@ impl Failure {
     }
 }
 
-/// A CA that is led to an address where nobody listens; the self-check is not.
+/// The CA resolves the name to an address where nothing listens; the self-check does not.
 struct World<'a> {
     ca: &'a Ca,
     work: Work<'a>,
-    /// What the self-check asks.
+    /// The DNS server of the self-check.
     _dns: Dns,
 }
 
@@ -239,7 +239,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn mend(&self) {
+    fn repair(&self) {
         for name in NAMES {
             self.ca.dns.clear_address(name);
         }

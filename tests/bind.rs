@@ -1,4 +1,4 @@
-//! `rfc2136` against BIND 9: the provider alone, and the binary with Pebble that asks that BIND.
+//! `rfc2136` against BIND 9: the provider alone, and the binary with a Pebble that queries BIND.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
 

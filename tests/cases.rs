@@ -2,7 +2,7 @@
 //!
 //! Each area has one adapter from a case's input to the input of a controller, which knows no case by
 //! its name. Only the keys that a case expects are compared; an area, a key or a placeholder that
-//! nobody knows is a failure. Where certctl answers something else on purpose, a row of
+//! is unknown is a failure. Where certctl answers something else on purpose, a row of
 //! `differences` says so. `CERTCTL_EXTRA_CASES=<file>` runs the cases of that file too.
 
 #![expect(

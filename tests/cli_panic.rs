@@ -1,4 +1,4 @@
-//! A panic ends the process with exit code 1 and a short message, also when nobody can read it.
+//! A panic ends the process with exit code 1 and a short message, even with a broken stderr.
 
 use std::process::{Command, Stdio};
 

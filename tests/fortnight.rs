@@ -1,7 +1,7 @@
 //! Promise: one certificate that fails for two weeks of hourly runs, among 50 that are renewed in
 //! that time, costs at most one message a day, and the exit code says at each run how things stand.
 //!
-//! On a clock that moves only when everybody waits, with the operator's hook for failures.
+//! On a clock that moves only when all tasks wait, with the operator's hook for failures.
 
 #![expect(
     clippy::unwrap_used,

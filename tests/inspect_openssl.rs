@@ -62,7 +62,7 @@ fn every_field_is_what_openssl_reads() {
         let leaf = &report["leaf"];
         agree(folder, "cert.pem", leaf);
         assert_eq!(report["daysLeft"], 29);
-        // What was asked for is there to be compared.
+        // The requested fields are present.
         assert_eq!(leaf["publicKeyAlgorithm"], algorithm);
         assert_eq!(leaf["signatureAlgorithm"], signature);
         assert_eq!(leaf["serialNumberHex"], "8234567890abcdef");

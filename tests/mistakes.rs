@@ -50,7 +50,7 @@ fn mistakes() -> Vec<Mistake<'static>> {
 /// What the README lets a newcomer write.
 const FIRST: &str = include_str!("../examples/web.yaml");
 
-/// Runs the binary in a folder that nobody has used.
+/// Runs the binary in a fresh folder.
 fn alone(folder: &Path, words: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
     command.args(words).current_dir(folder).env_clear().env("HOME", folder);
@@ -76,7 +76,7 @@ fn a_mistake_in_a_manifest_is_shown_with_its_line_and_its_cure() {
     }
 }
 
-/// A server that gives everybody this answer.
+/// A server that gives every client this answer.
 fn answering(listener: TcpListener, answer: &'static str) {
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
@@ -120,7 +120,7 @@ fn the_name_leads_to_another_server() {
     answering(TcpListener::bind(&elsewhere).unwrap(), page);
     let run = world.run(&["issue", "--timeout", "1s"]).ends_in(75).says("web.example.test");
     run.says("wrong status code '404'").says("no such page here").says("127.0.0.2");
-    assert_eq!(world.sent(RequestKind::Challenge), 0, "the CA is not asked to look");
+    assert_eq!(world.sent(RequestKind::Challenge), 0, "the challenge is not accepted");
     let check = world.run(&["check", "http", "web.example.test"]).ends_in(4).stdout;
     assert!(check.contains("a CA would not find the answer"), "{check}");
 }
@@ -134,7 +134,7 @@ fn the_name_does_not_exist() {
 }
 
 #[test]
-fn the_secret_is_not_there_or_open_to_everybody() {
+fn the_secret_is_missing_or_open_to_all() {
     let world = wildcard("cloudflare: {apiTokenSecretRef: {name: cloudflare, key: token}}");
     let file = world.path("config/secrets/default/cloudflare/token").display().to_string();
     let run = world.issue().ends_in(3).says("secret default/cloudflare has no `token`");
@@ -184,9 +184,9 @@ fn the_hook_is_not_there_or_cannot_be_run() {
     let file = world.path("config/hooks.d/nginx").display().to_string();
     world.issue().ends_in(6).says("issued but not deployed: reload nginx").says(&file);
     world.write("config/hooks.d/nginx", "#!/bin/sh\n");
-    for (mode, mend) in [(0o644, "chmod u+x"), (0o777, "chmod o-w")] {
+    for (mode, command) in [(0o644, "chmod u+x"), (0o777, "chmod o-w")] {
         chmod(Path::new(&file), mode);
-        world.run(&["deploy"]).ends_in(6).says(&format!("{mend} {file}"));
+        world.run(&["deploy"]).ends_in(6).says(&format!("{command} {file}"));
     }
     chmod(Path::new(&file), 0o755);
     world.run(&["deploy"]).ends_in(0);
@@ -201,7 +201,7 @@ fn the_state_belongs_to_another_user() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.issue().ends_in(0);
     let state = world.path("state").display().to_string();
-    // Somebody who may look at everything but the state.
+    // A user who can read everything but the state.
     chmod(&world.path(""), 0o755);
     let mut command = world.command(&["issue"]);
     command.uid(4321).gid(4321);
@@ -211,7 +211,7 @@ fn the_state_belongs_to_another_user() {
     let run = world.run(&["issue"]).ends_in(7);
     run.says(&format!("{state}: belongs to user 4321")).says("sudo -u '#4321' certctl");
     world.run(&["status"]).ends_in(0);
-    // A manifest that somebody else could write is not trusted.
+    // A manifest that another user could write is not trusted.
     let web = world.path("config/web.yaml");
     chmod(&web, 0o666);
     let run = world.run(&["issue"]);

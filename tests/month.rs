@@ -38,7 +38,7 @@ use ca::TooOld;
 use fuse::Fuse;
 use issuance::Wrong;
 use scene::{Scene, identifier};
-use world::{DEED, Error};
+use world::{EFFECT, Error};
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// How long an order lives.
@@ -51,7 +51,7 @@ struct Hour {
     /// When it began.
     begun: Timestamp,
     ending: Ending,
-    /// Whether it is told when nobody watches.
+    /// Whether it is reported without a terminal.
     is_new: bool,
     /// What it did, by effect.
     effects: Vec<String>,
@@ -77,7 +77,7 @@ fn hourly(scene: &Scene, runs: usize, unreachable: bool, mut look: impl FnMut(&H
         let before = scene.ca.borrow().orders.len();
         let error = Error { unreachable, ..Error::default() };
         let went = scene.run_under(Fuse::endless(), error);
-        let effects = went.labels.iter().filter_map(|label| label.strip_prefix(DEED));
+        let effects = went.labels.iter().filter_map(|label| label.strip_prefix(EFFECT));
         let hour = Hour {
             begun,
             ending: went.ending.unwrap(),
@@ -133,7 +133,7 @@ fn a_name_that_is_always_refused_costs_an_order_in_32_hours() {
         let hour = &hours[*number];
         let Ending::Failed { failure, .. } = &hour.ending else { panic!() };
         assert_eq!(failure.class, FailureClass::Validation);
-        // The self-check had passed, and the CA was told to look, once.
+        // The self-check had passed, and the challenge was accepted once.
         assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (1, 0), "{:?}", hour.effects);
     }
     let state = scene.state();
@@ -142,7 +142,7 @@ fn a_name_that_is_always_refused_costs_an_order_in_32_hours() {
 
 /// An order that ran out of time is gone at one CA, and invalid at another.
 #[test]
-fn a_name_that_nobody_reaches_costs_an_order_in_the_life_of_one() {
+fn an_unreachable_name_costs_an_order_in_the_life_of_one() {
     for too_old in [TooOld::Gone, TooOld::Invalid] {
         let scene = Scene::new(&["a.example"]);
         scene.ca.borrow_mut().lifetime = Some(LIFE);
@@ -227,7 +227,7 @@ fn page(scene: &Scene) -> String {
     status::certificates(&[view], true, &look).unwrap()
 }
 
-/// Two days of hourly runs that nobody watches.
+/// Two days of hourly runs without a terminal.
 #[test]
 fn a_failure_and_the_wait_after_it_are_told_once_a_day() {
     let scene = Scene::new(&["a.example"]);

@@ -68,7 +68,7 @@ fn live_leaf(world: &World) -> CertificateDer<'static> {
 }
 
 #[test]
-fn a_running_nginx_takes_up_the_renewed_certificate_and_turns_nobody_away() {
+fn a_running_nginx_takes_up_the_renewed_certificate_and_refuses_no_client() {
     let world = World::start();
     world.prepare(&[CertificateYaml::new("web")
         .annotation("certctl.io/output-dir", &world.path("out").display().to_string())

@@ -128,7 +128,7 @@ fn one_failing_validation_does_not_stop_the_other_certificate() {
     installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options::default());
-    // The self-check sees the listener; the CA is led to an address where nobody listens.
+    // The self-check sees the listener; the CA gets an address where nothing listens.
     ca.dns.set_address("bad.test", Ipv4Addr::new(127, 9, 9, 9));
     let elsewhere = Dns::start();
     let work = Work::new(&ca, CERTCTL).asking(&elsewhere);

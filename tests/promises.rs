@@ -2,7 +2,7 @@
 //!
 //! `fixtures/design-documents.tsv` has one line per row: A, orders and challenges; B, their
 //! resources; C, the certificate's controllers; D, the backoff. Its columns are the row, what the
-//! design asks, the tests as `path::function` with a space between two, or `-`, and the reason
+//! design requires, the tests as `path::function` with a space between two, or `-`, and the reason
 //! where no test shows it, or not all of it, or something else was decided. This test holds the
 //! table against the tree, so that a test which is renamed or removed is missed here.
 

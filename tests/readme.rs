@@ -203,7 +203,7 @@ fn the_first_run_goes_as_it_is_shown() {
 }
 
 #[test]
-fn the_mistake_is_told_as_it_is_shown() {
+fn the_mistake_is_reported_as_shown() {
     let world = World::start();
     let wrong = include_str!("../examples/web.yaml").replace("dnsNames:", "dnsName:");
     world.write("web.yaml", &wrong);

@@ -225,7 +225,7 @@ fn a_refused_name_is_counted_once() {
 /// The CA looks for an answer when the run that gave it is dead: that costs the order, and counts
 /// as no failure.
 #[test]
-fn a_ca_that_looks_when_nobody_answers() {
+fn a_ca_that_validates_when_nothing_answers() {
     let begin = || {
         let scene = three_names();
         scene.ca.borrow_mut().looks_late = true;

@@ -187,7 +187,7 @@ const STORY: [(i64, &str, Reason, &str); 12] = [
     (41, "three", Reason::Released, "Challenge gave its slot back (a.example)"),
 ];
 
-/// What the checker says of the story after somebody has doctored it.
+/// The checker's result for a modified story.
 fn told(doctor: impl Fn(&mut Vec<(i64, &str, Reason, &str)>)) -> Vec<Violation> {
     let mut story = STORY.to_vec();
     doctor(&mut story);
@@ -225,7 +225,7 @@ fn the_checker_catches_each_kind_of_violation() {
         story.push((20, "four", Reason::Released, "(c.example)"));
     };
     assert_eq!(told(|story| early(story, 19)), [overtook("two", "one")]);
-    // Before the older one is in the queue nobody can overtake it; nor while a slot is left for it.
+    // Before the older one is in the queue none can overtake it; nor while a slot is left for it.
     assert_eq!(told(|story| early(story, 4)), []);
     assert_eq!(told(|story| story[7].0 = 19), []);
     // Never given back, given back twice, taken twice.

@@ -31,8 +31,8 @@ struct StepCa {
     port: u16,
     /// The port it validates HTTP-01 on.
     http_port: u16,
-    /// Its root, in PEM: made for this process alone, so that whoever shows a certificate of it on
-    /// the port is the process that was started.
+    /// Its root, in PEM: made for this process alone, so that a server that shows a certificate of it
+    /// on the port is the process that was started.
     root: String,
     _folder: tempfile::TempDir,
     server: Server,
@@ -151,7 +151,7 @@ fn challenge(folder: &Path) -> Option<Value> {
     order.pointer("/document/challenges/0").cloned()
 }
 
-/// The CA is sent to an address where nobody listens, until it has looked there.
+/// The CA gets an address where nothing listens, until it has tried to connect.
 #[test]
 fn a_listener_that_step_ca_finds_late_is_issued_for_in_the_same_run() {
     let Some(program) = find("step-ca") else {

@@ -22,7 +22,7 @@ use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
 use zeroize::Zeroizing;
 
-const NOBODY: u32 = 65534;
+const OTHER_USER: u32 = 65534;
 
 fn web() -> NamespacedName {
     NamespacedName::new("default", "web")
@@ -124,7 +124,7 @@ async fn child_uses_everything_under_umask() {
     let umask = path.file_name().unwrap().to_str().unwrap();
     rustix::process::umask(Mode::from_bits_truncate(umask.parse().unwrap()));
     use_everything(&writer(&path.join("state"))).await;
-    // Whoever took the bits away must find the files again.
+    // The owner must be able to read the files again.
     let key = StateDirectory::open(&path.join("state"), OpenMode::ReadWrite).unwrap();
     assert!(key.get(&Key::NextKey(web())).await.unwrap().is_some());
 }
@@ -138,9 +138,9 @@ fn files_are_private_whatever_the_umask() {
         let mut command = child("child_uses_everything_under_umask", &path);
         if is_root() {
             // Root would not notice that the umask shut it out.
-            chown(scratch.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
-            command.uid(NOBODY).gid(NOBODY);
+            chown(scratch.path(), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
+            chown(&path, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
+            command.uid(OTHER_USER).gid(OTHER_USER);
         }
         assert!(command.status().unwrap().success(), "umask {umask:04o}");
         let found = modes(&path.join("state"));
@@ -212,26 +212,29 @@ fn a_state_that_is_open_to_others_is_not_written_to() {
 }
 
 #[test]
-fn a_state_of_another_user_is_read_by_root_and_written_by_nobody_else() {
+fn a_state_of_another_user_is_read_by_root_and_written_only_by_its_owner() {
     if !is_root() {
         return;
     }
     let (_scratch, path) = scratch();
     futures(use_everything(&writer(&path)));
     for (path, _) in modes(&path) {
-        std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        std::os::unix::fs::lchown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
     }
     let before = modes(&path);
     let error = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap_err();
-    assert!(matches!(error, StoreError::ForeignOwner { owner: NOBODY, us: 0, .. }), "{error}");
+    assert!(matches!(error, StoreError::ForeignOwner { owner: OTHER_USER, us: 0, .. }), "{error}");
     assert_eq!(modes(&path), before);
     let state = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
     futures(async {
         assert_eq!(state.published(&web()).await.unwrap(), Some(pair("2")));
-        // A file that somebody else put among them is not believed.
+        // A file of another user among them is rejected.
         chown(path.join("certificates/default/web/status.json"), Some(0), Some(0)).unwrap();
         let error = state.get(&document()).await.map(drop).unwrap_err();
-        assert!(matches!(error, StoreError::ForeignOwner { owner: 0, us: NOBODY, .. }), "{error}");
+        assert!(
+            matches!(error, StoreError::ForeignOwner { owner: 0, us: OTHER_USER, .. }),
+            "{error}"
+        );
     });
 }
 

@@ -1,7 +1,7 @@
 //! Promise: challenges that never pass their self-check keep no other from its slot for longer
 //! than a turn, in one run and over several.
 //!
-//! On a clock that moves only when everybody waits: times are exact.
+//! On a clock that moves only when all tasks wait: times are exact.
 
 #![expect(
     clippy::unwrap_used,
@@ -113,7 +113,7 @@ fn those_who_wait_for_another_turn_get_it() {
     let options = Options { max_concurrent_challenges: 2, ..options() };
     scene.run_together(&[&[hopeless(3)]], options, error);
     let requeued = times(&scene, start, "hopeless", Reason::Requeued);
-    // Ten minutes are ten turns, the first of which makes nobody wait.
+    // Ten minutes are ten turns, the first of which delays no other.
     assert!((8..=10).contains(&requeued.len()), "{requeued:?}");
     for (number, at) in (1_u32..).zip(&requeued) {
         let turns = at / 6.0;
@@ -127,14 +127,14 @@ fn those_who_wait_for_another_turn_get_it() {
     assert_eq!(names.len(), 3, "{names:?}");
 }
 
-/// A turn is never over when nobody is kept waiting by it.
+/// A turn does not end while no other certificate waits.
 #[test]
-fn a_turn_goes_on_when_nobody_waits() {
+fn a_turn_continues_when_none_waits() {
     let scene = Scene::new(&["a.example"]);
     let start = scene.clock.now();
     scene.run_together(&[&[hopeless(60)], &[]], options(), error);
     assert_eq!(times(&scene, start, "hopeless", Reason::Requeued), Vec::<f64>::new());
-    // One that waits for its name, and not for controller, is helped by nobody's slot.
+    // One that waits for its name, and not for controller, is not helped by a free slot.
     let twice = task("twice", &["hopeless-0.example"]);
     let start = scene.clock.now();
     scene.run_together(&[&[task("once", &["hopeless-0.example"]), twice]], options(), error);
@@ -143,7 +143,7 @@ fn a_turn_goes_on_when_nobody_waits() {
 }
 
 /// The slots of a run that is killed are free at once, and the one that continues its orders
-/// queues as everybody does.
+/// queues as the others do.
 #[test]
 fn a_killed_run_holds_nothing_and_its_successor_queues() {
     let mut scene = Scene::new(&[]);
@@ -155,13 +155,13 @@ fn a_killed_run_holds_nothing_and_its_successor_queues() {
     let went = scene.run_under(fuse::Fuse::at(checks), error());
     assert!(went.ending.is_none());
     assert_eq!(queue(&scene).runs[&0].len(), 3, "it could not give them back");
-    // Somebody watches, so that what was pending before has more than a minute.
+    // With a terminal, an order that was pending before has more than a minute.
     let options = Options { max_concurrent_challenges: 1, unattended: false, ..options() };
     let before = times(&scene, scene.clock.now(), "hopeless", Reason::Started).len();
     let start = scene.clock.now();
     let ended = scene.run_together(&[&[good("good")], &[hopeless(3)]], options, error);
     assert!(is_issued(&ended[0][0]), "{:?}", ended[0][0].ending);
-    assert!(times(&scene, start, "good", Reason::Started)[0] < 1.0, "nobody is in its way");
+    assert!(times(&scene, start, "good", Reason::Started)[0] < 1.0, "nothing delays it");
     let started = times(&scene, start, "hopeless", Reason::Started);
     assert!(started.len() >= before + 3, "{started:?}");
     for two in started[before..].windows(2) {

@@ -36,14 +36,14 @@ struct Fill {
 enum Key {
     Name(String, Span),
     Merge,
-    /// Its value is read and forgotten; why was said already.
+    /// The value is read and dropped; its error is already reported.
     Refused,
 }
 
 /// Reads one document whose first line is line `first_line` of its file.
 ///
-/// Duplicate keys, odd keys and tags go to `errors` and reading goes on; anything worse ends it
-/// with `Err`. An empty document is `None`.
+/// Duplicate keys, keys that are not text and unsupported tags go to `errors` and reading
+/// continues; any other error ends it with `Err`. An empty document is `None`.
 pub(crate) fn parse(
     text: &str,
     first_line: usize,
@@ -207,7 +207,7 @@ impl<'e> Builder<'e> {
         self.place(Node { span, value }, frame.anchor)
     }
 
-    /// Puts a complete node where the innermost open collection wants it.
+    /// Adds a complete node to the innermost open collection.
     fn place(&mut self, node: Node, anchor: usize) -> Result<(), Located> {
         if anchor != 0 {
             self.remember(anchor, &node)?;
@@ -243,7 +243,7 @@ impl<'e> Builder<'e> {
         Ok(node)
     }
 
-    /// Takes what a copy costs out of the budget, before it is made.
+    /// Subtracts the cost of a copy from the budget, before the copy is made.
     fn weigh(&mut self, node: &Node, at: Span, depth: usize) -> Result<(), Located> {
         self.alias_nodes += 1;
         if self.alias_nodes > MAX_ALIAS_NODES {
@@ -275,7 +275,7 @@ impl<'e> Builder<'e> {
         if self.alias_bytes > MAX_ALIAS_BYTES { Err((at, TreeError::Aliases)) } else { Ok(()) }
     }
 
-    /// The entries of a mapping with those that `<<` brings; what is written out wins.
+    /// The entries of a mapping with those merged by `<<`; explicit entries override merged ones.
     fn merged(&mut self, fill: Fill) -> Vec<Entry> {
         let Fill { mut entries, mut seen, merges, key: _ } = fill;
         for merge in merges {

@@ -1,7 +1,7 @@
-//! A Certificate out of its node: every field of `cert-manager.io/v1`, checked as cert-manager's
-//! admission checks it, with its words.
+//! Decodes a Certificate: every field of `cert-manager.io/v1`, validated as cert-manager's
+//! admission webhook validates it, with the same messages.
 //!
-//! Contract: all mistakes go to the sink; the value is only used when there was none.
+//! Contract: all errors go to the sink; the value is only used when there are none.
 
 use crate::resource::{CertificateSpec, DnsName, IssuerKind, IssuerRef};
 
@@ -17,7 +17,7 @@ use super::suggestion::nearest;
 use super::tree::Span;
 use super::validity::{renewal, renewal_time};
 
-/// Where the parts of a Certificate are that other objects decide about.
+/// Positions of the fields that are checked against other objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     /// Index of the file among those loaded.
@@ -52,7 +52,7 @@ pub(crate) fn spec(
     let common = common_name(&mut fields, sink);
     let other_names = other_names(&mut fields, sink);
     let anything = found_names.any || common.is_some() || !other_names.is_empty();
-    let told = sink.errors() > errors;
+    let reported = sink.errors() > errors;
     let (duration, renew_before, renew_before_percentage) = renewal_time(&mut fields, sink);
     let (private_key, algorithm) = private_key(&mut fields, sink);
     let is_ca = fields.take("isCA").and_then(|f| f.boolean(sink)).unwrap_or_default();
@@ -105,7 +105,7 @@ pub(crate) fn spec(
     if let Some(common) = places.common_name.as_ref().filter(|common| !common.literal) {
         spec.common_name = common.stored(&spec.dns_names);
     }
-    if !anything && !told && !fields.misspelt(NAMES) {
+    if !anything && !reported && !fields.misspelt(NAMES) {
         sink.error("E0101", fields.span(), fields.path(), NO_NAMES);
     }
     fields.finish(sink);
@@ -176,8 +176,8 @@ fn revision_history_limit(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Optio
 }
 
 impl CommonName {
-    /// What the CSR carries: as written, but a name with letters beyond ASCII in the form in
-    /// which it stands among the DNS names.
+    /// The name in the CSR: as written, but an internationalised name in the A-label form that
+    /// `dnsNames` uses.
     fn stored(&self, dns_names: &[DnsName]) -> String {
         match &self.dns_name {
             Some(name) if !self.text.is_ascii() && dns_names.contains(name) => name.to_string(),

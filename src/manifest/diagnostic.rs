@@ -1,7 +1,7 @@
-//! What is wrong in a manifest, and where; and how that looks.
+//! Diagnostics: errors and warnings in a manifest, with their position, and how they are rendered.
 //!
 //! Contract: rendering is pure, plain text without colour, and never shows a control character of
-//! the manifest. A mistake inside a Secret, or at a password, carries no source line.
+//! the manifest. An error inside a Secret, or at a password, carries no source line.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,13 +15,13 @@ use crate::resource::{NamespacedName, is_hidden};
 
 use super::tree::Span;
 
-/// Whether a finding stops something.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// What it concerns cannot be used.
+    /// The object, document or file cannot be used.
     Error,
-    /// Worth knowing.
+    /// Does not prevent use.
     Warning,
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Display for ObjectId {
     }
 }
 
-/// What an error takes out of use.
+/// What cannot be used because of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Blocks {
     /// Nothing: a warning.
@@ -48,20 +48,19 @@ pub enum Blocks {
     Nothing,
     /// Every document of the file.
     File,
-    /// The document, which cannot be told apart any further.
+    /// The whole document: its objects cannot be identified.
     Document,
     /// One object.
     Object(ObjectId),
 }
 
-/// One finding.
+/// One diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Error or warning.
     pub severity: Severity,
     /// Stable code, such as `E0102`.
     pub code: &'static str,
-    /// What is wrong; for a field, cert-manager's own words where it has some.
+    /// For a field, cert-manager's own message where it has one.
     pub message: String,
     /// The file as the user named it; `-` for standard input.
     pub path: PathBuf,
@@ -73,9 +72,9 @@ pub struct Diagnostic {
     pub column: usize,
     /// Column behind the last character on that line.
     pub end_column: usize,
-    /// What was probably meant.
+    /// Suggested correction.
     pub suggestion: Option<String>,
-    /// A further word, without "help:".
+    /// Additional help text, without "help:".
     pub help: Option<String>,
     /// The line, or a part of a long line; `None` when it must not be shown.
     pub source_line: Option<String>,
@@ -88,7 +87,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A finding about a whole file.
+    /// A diagnostic about a whole file.
     pub(crate) fn about_file(path: PathBuf, code: &'static str, message: String) -> Self {
         Self {
             severity: Severity::Error,
@@ -113,7 +112,7 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// The message with its field, unless the message names what it is about itself.
+    /// The message prefixed with its field, unless the message already names it.
     pub fn headline(&self) -> String {
         if self.field.is_empty() || SPEAKS_FOR_ITSELF.contains(&self.code) {
             self.message.clone()
@@ -122,7 +121,7 @@ impl Diagnostic {
         }
     }
 
-    /// The finding as text, in the look of rustc: headline, place, source line, caret, help.
+    /// The diagnostic as text, in rustc's format: headline, position, source line, caret, help.
     pub fn render(&self) -> String {
         let word = match self.severity {
             Severity::Error => "error",
@@ -183,30 +182,30 @@ impl Diagnostic {
     }
 }
 
-/// `n errors, m warnings`, as the last line of a report says it.
+/// `n errors, m warnings`, for the last line of a report.
 pub fn count(diagnostics: &[Diagnostic]) -> (usize, usize) {
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     (errors, diagnostics.len() - errors)
 }
 
-/// A mistake in a manifest, or in `config.toml`.
+/// An error or warning in a manifest, or in `config.toml`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Report<'a> {
-    /// Such as E0102; never changes its meaning.
+    /// Stable error code, such as E0102.
     code: &'static str,
     severity: Severity,
     file: String,
-    /// Counted from 1; 0 when it is about the whole file.
+    /// Line, counted from 1; 0 when the diagnostic is about the whole file.
     line: usize,
-    /// Of the first character, counted from 1.
+    /// Column of the first character, counted from 1.
     column: usize,
-    /// Behind the last character on that line.
+    /// Column after the last character on that line.
     end_column: usize,
-    /// The field, such as `spec.dnsNames[0]`.
+    /// Path of the field, such as `spec.dnsNames[0]`.
     path: &'a str,
     message: &'a str,
-    /// What was probably meant.
+    /// Suggested correction.
     suggestion: Option<&'a str>,
 }
 
@@ -237,7 +236,7 @@ impl Serialize for Diagnostic {
     }
 }
 
-/// A finding before it knows its file: made where the mistake is met, completed by the sink.
+/// A diagnostic without its file: created where the error is found, completed by the sink.
 pub(crate) struct Draft {
     pub(crate) severity: Severity,
     pub(crate) code: &'static str,
@@ -277,12 +276,12 @@ impl Draft {
         Self { severity: Severity::Warning, ..Self::error(code, span, field, message) }
     }
 
-    /// With what was probably meant, when something comes near.
+    /// Adds a suggested correction, when there is a similar name.
     pub(crate) fn suggest(self, suggestion: Option<String>) -> Self {
         Self { suggestion, ..self }
     }
 
-    /// With a further word.
+    /// Adds a help text.
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }

@@ -1,7 +1,7 @@
-//! Reading a node as what a field wants, with every mistake told to the sink.
+//! Decodes a node as the type of its field, and reports every error to the sink.
 //!
-//! Contract: a method returns `None` (or leaves an item out) exactly when it told the sink why.
-//! `null` is the same as absent, as in Kubernetes.
+//! Contract: a method returns `None` (or leaves an item out) exactly when it reported an error to
+//! the sink. `null` is the same as absent, as in Kubernetes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,12 +34,12 @@ impl<'n> Field<'n> {
         self.node.span
     }
 
-    /// Tells the sink that the value is wrong.
+    /// Reports an invalid value to the sink.
     pub(crate) fn refuse(&self, sink: &mut Sink<'_>, message: impl Into<String>) {
         sink.error("E0105", self.span(), &self.path, message);
     }
 
-    /// The same, with what was probably meant.
+    /// The same, with a suggested correction.
     pub(crate) fn refuse_word(&self, sink: &mut Sink<'_>, message: String, words: &[&str]) {
         let suggestion = self.node.as_text().and_then(|text| nearest(text, words.iter().copied()));
         let draft = Draft::error("E0105", self.span(), &self.path, message);
@@ -85,7 +85,7 @@ impl<'n> Field<'n> {
         Some(Fields { entries, owner: owner.into(), path, span: self.key_span, known: Vec::new() })
     }
 
-    /// Text in one line: no control characters, nothing that hides from the eye, no template.
+    /// Text in one line: no control characters, no invisible characters, no template.
     pub(crate) fn text(&self, sink: &mut Sink<'_>) -> Option<String> {
         let text = self.free_text(sink)?;
         if let Some(hidden) = text.chars().find(|c| is_hidden(*c)) {
@@ -179,7 +179,7 @@ impl<'n> Field<'n> {
         narrow
     }
 
-    /// One word of `words`, as the value beside it.
+    /// One word of `words`, decoded as the value next to it.
     pub(crate) fn word<T: Copy>(&self, sink: &mut Sink<'_>, words: &[(&str, T)]) -> Option<T> {
         let text = self.text(sink)?;
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
@@ -252,7 +252,7 @@ impl<'n> Fields<'n> {
         Some(Field { node: &entry.value, path: self.at(name), key_span: entry.key_span })
     }
 
-    /// The field, which must be there; absence is told as `message`.
+    /// A required field; if it is absent, `message` is reported.
     pub(crate) fn require(
         &mut self,
         sink: &mut Sink<'_>,
@@ -266,7 +266,7 @@ impl<'n> Fields<'n> {
         field
     }
 
-    /// Where a field that says nothing is, or else the mapping that lacks it.
+    /// Position of a field without a value, or else of the mapping that lacks it.
     pub(crate) fn place(&self, name: &str) -> Span {
         let entry = self.entries.iter().find(|entry| entry.key == name);
         entry.map_or(first_line(self.span), |entry| entry.key_span)
@@ -277,7 +277,7 @@ impl<'n> Fields<'n> {
         self.known.extend_from_slice(names);
     }
 
-    /// Names the mapping anew, once it is known what it is.
+    /// Renames the mapping, once its type is known.
     pub(crate) fn rename(&mut self, owner: &'static str) {
         self.owner = owner.into();
     }
@@ -297,9 +297,10 @@ impl<'n> Fields<'n> {
         &self.path
     }
 
-    /// Tells the sink of each field that nobody knows.
+    /// Reports each unknown field to the sink.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
-        // The last field that is known and says nothing: what follows may have been meant for it.
+        // The last known field without a value: the unknown field may be one of its children,
+        // indented too little.
         let mut parent = None;
         for entry in self.entries {
             if self.known.contains(&entry.key.as_str()) {
@@ -316,7 +317,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Whether something that is not known (so far) was probably meant as one of these.
+    /// Whether a field that is not known (so far) is probably a misspelling of one of these.
     pub(crate) fn misspelt(&self, names: &[&str]) -> bool {
         let unknown = self.entries.iter().map(|entry| entry.key.as_str());
         let mut unknown = unknown.filter(|key| !self.known.contains(key));
@@ -324,14 +325,14 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// cert-manager's words for a field that is empty or absent.
+/// cert-manager's message for a field that is empty or absent.
 const LIST: &str = "a list";
 pub(crate) const REQUIRED: &str = "must be specified";
-/// For text that a template engine has not filled in yet.
+/// For text with an unrendered template.
 pub(crate) const TEMPLATE: &str =
     "this is a template: render it first (helm template, kustomize build, envsubst)";
 
-/// The first line of a place: a collection is pointed at by where it begins.
+/// The first line of a position: for a collection, only its beginning is underlined.
 pub(crate) fn first_line(span: Span) -> Span {
     if span.end_line > span.line { Span::point(span.line, span.column) } else { span }
 }

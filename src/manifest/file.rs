@@ -1,4 +1,4 @@
-//! Reading a file that somebody named: a regular file, up to a size, without waiting for anybody.
+//! Reads a regular file of limited size that the user named, without blocking.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The system says no.
+    /// A system call failed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// A directory, a FIFO, a socket or a device.
@@ -18,16 +18,13 @@ pub enum ReadError {
     NotRegular,
     /// Larger than allowed.
     #[error("larger than {limit} bytes")]
-    TooLarge {
-        /// The limit, in bytes.
-        limit: usize,
-    },
+    TooLarge { limit: usize },
 }
 
-/// Reads a regular file of at most `limit` bytes, and hands out what it was opened as.
+/// Reads a regular file of at most `limit` bytes, and returns its metadata too.
 ///
-/// A FIFO would block an ordinary open until somebody writes: it is opened without waiting, and
-/// then refused.
+/// An ordinary open of a FIFO would block until a writer opens it: it is opened with O_NONBLOCK,
+/// and then rejected.
 pub(crate) fn read_regular(
     path: &Path,
     limit: usize,

@@ -1,6 +1,6 @@
-//! An Issuer or `ClusterIssuer` of type acme out of its node.
+//! Decodes an Issuer or `ClusterIssuer` of type acme.
 //!
-//! Contract: as in [`super::certificate`]. Issuers of other types are told apart, not read.
+//! Contract: as in [`super::certificate`]. Issuers of other types are recognised, not decoded.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ use super::sink::Sink;
 use super::solver::solvers;
 use super::url::https_fault;
 
-/// What `spec` of an Issuer says.
+/// The type of an Issuer.
 pub(crate) enum Spec {
     /// An ACME issuer.
     Acme(Box<Acme>),
@@ -190,7 +190,7 @@ fn decode_bundle(text: &str) -> Result<String, &'static str> {
     for block in x509_parser::pem::Pem::iter_from_buffer(pem.as_bytes()) {
         let block = match block {
             Ok(block) => block,
-            // What stands behind the last block is a comment.
+            // Text after the last block is a comment.
             Err(_) if found => break,
             Err(_) => return Err(NO_CERTIFICATE),
         };
@@ -220,7 +220,7 @@ const V1_ENDPOINTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Addresses that are easily taken for their directory's.
+/// Addresses that are often used by mistake instead of the directory's.
 const HOMES: &[(&str, &str)] = &[
     ("https://acme-v02.api.letsencrypt.org", "https://acme-v02.api.letsencrypt.org/directory"),
     ("https://letsencrypt.org", "https://acme-v02.api.letsencrypt.org/directory"),

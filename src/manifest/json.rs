@@ -1,4 +1,4 @@
-//! Nodes that are kept as written, as JSON (YAML 1.2 core schema, section 10.3.2).
+//! Nodes that are stored as written, as JSON (YAML 1.2 core schema, section 10.3.2).
 
 use serde_json::{Map, Number, Value as Json};
 

@@ -1,7 +1,7 @@
-//! From files to objects: which files, which documents, and what each became.
+//! Loads manifests: from files to documents to objects.
 //!
-//! Contract: nothing stops at the first mistake; a file, a document or an object that cannot be
-//! used takes nothing else with it.
+//! Contract: loading does not stop at the first error; a file, a document or an object that cannot
+//! be used does not affect any other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::Metadata;
@@ -28,9 +28,9 @@ use super::trust::check_trust;
 /// Where manifests come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file that somebody named.
+    /// A file named by the user.
     File(PathBuf),
-    /// Every `*.yaml`, `*.yml` and `*.json` right in a folder, except hidden ones, by name.
+    /// Every `*.yaml`, `*.yml` and `*.json` directly in a folder, except hidden ones, by name.
     Directory(PathBuf),
     /// What standard input held; its path is `-`.
     Stdin(Vec<u8>),
@@ -41,7 +41,7 @@ pub enum Source {
 pub struct Options {
     /// The namespace of objects that name none.
     pub default_namespace: String,
-    /// Whether files must be safe from anybody but root (see [`check_trust`]).
+    /// Whether only root may be able to change the files (see [`check_trust`]).
     pub check_trust: bool,
 }
 
@@ -51,18 +51,17 @@ impl Default for Options {
     }
 }
 
-/// Everything that was found.
+/// The result of loading.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// Valid Certificates, in the order written.
     pub certificates: Vec<Certificate>,
     /// Valid Issuers and `ClusterIssuer`s of type acme.
     pub issuers: Vec<Issuer>,
-    /// Secrets.
     pub secrets: Vec<SecretManifest>,
-    /// Objects that certctl has no use for.
+    /// Objects of kinds that certctl does not use.
     pub skipped: Vec<Skipped>,
-    /// All mistakes and warnings, by file and document.
+    /// All errors and warnings, by file and document.
     pub diagnostics: Vec<Diagnostic>,
     /// The files read, as named.
     pub files: Vec<PathBuf>,
@@ -70,7 +69,7 @@ pub struct Loaded {
     pub documents: usize,
     /// Objects that must not be used: their own document has errors, or what they refer to.
     pub blocked: BTreeSet<ObjectId>,
-    /// Secrets that several Certificates want, for the caller to decide about.
+    /// Secrets that several Certificates write; the caller decides which of them may.
     pub conflicts: Vec<Conflict>,
     pub(crate) texts: Vec<Arc<Zeroizing<String>>>,
     pub(crate) places: BTreeMap<PlaceKey, Places>,
@@ -89,14 +88,14 @@ pub struct Conflict {
 }
 
 impl Loaded {
-    /// Whether anything is wrong: the all-or-nothing policy stops here.
+    /// Whether there is any error: the all-or-nothing policy stops here.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// The Certificates that can be worked on, each error blocking no more than what it is about:
-    /// the isolating policy. Of the Certificates that want one Secret, `owner` names the one that
-    /// may have it.
+    /// The usable Certificates under the isolating policy: each error blocks only the objects that
+    /// it concerns. Of several Certificates with the same Secret, `owner` returns the one that may
+    /// write it.
     pub fn usable(&self, owner: impl Fn(&Conflict) -> Option<NamespacedName>) -> Vec<&Certificate> {
         let losers: BTreeSet<NamespacedName> = self
             .conflicts
@@ -120,12 +119,12 @@ impl Loaded {
     }
 }
 
-/// The key under which the places of an object are kept.
+/// The key of the map of positions of objects.
 pub(crate) fn place_key(origin: &Origin) -> PlaceKey {
     (origin.path.clone(), origin.line, origin.column)
 }
 
-/// Reads all sources; a file that was read already is not read twice.
+/// Reads all sources, each file once.
 pub fn load(sources: &[Source], options: &Options) -> Loaded {
     Manifests::new(options.clone()).load(sources)
 }
@@ -135,7 +134,7 @@ pub fn load(sources: &[Source], options: &Options) -> Loaded {
 #[derive(Debug, Default)]
 pub struct Manifests {
     options: Options,
-    /// What each file, or standard input, holds, and what is wrong with it.
+    /// The content and the diagnostics of each file, or of standard input.
     read: Vec<Loaded>,
     by_path: HashMap<PathBuf, usize>,
     /// The same by device and inode: a file may have many names.
@@ -188,7 +187,7 @@ impl Manifests {
         number
     }
 
-    /// Standard input has one content: whoever reads it again finds its end.
+    /// Standard input is read once: a second read would return end of file.
     fn standard_input(&mut self, bytes: &[u8]) -> usize {
         let path = Path::new("-");
         if let Some(number) = self.by_path.get(path) {
@@ -203,7 +202,7 @@ impl Manifests {
     }
 }
 
-/// What a file holds, and what it was opened as.
+/// The content of a file, and its metadata.
 fn read_file(path: &Path, options: &Options) -> (Loaded, Option<Metadata>) {
     let mut loaded = Loaded::default();
     let (bytes, metadata) = match read_regular(path, MAX_BYTES) {
@@ -250,7 +249,7 @@ impl Loaded {
         self.diagnostics.push(Diagnostic::about_file(path.to_path_buf(), code, message));
     }
 
-    /// Adds what another file holds.
+    /// Adds the content of another file.
     fn add(&mut self, file: &Self) {
         let offset = self.files.len();
         self.certificates.extend_from_slice(&file.certificates);
@@ -267,7 +266,7 @@ impl Loaded {
         }));
     }
 
-    /// Takes in the one file that this is about.
+    /// Adds the objects of this file.
     fn read(&mut self, path: &Path, bytes: &[u8], options: &Options) {
         let content = match decode(path, bytes) {
             Ok(content) => content,
@@ -362,7 +361,7 @@ fn read_document(
     }
 }
 
-/// The finding that an error of a document is.
+/// The diagnostic for an error of a document.
 fn tell(document: Document<'_>, span: Span, error: &TreeError) -> Draft {
     if let TreeError::Syntax(said) = error {
         let Fault { span, message, help } = explain(document, span, said);
@@ -371,8 +370,8 @@ fn tell(document: Document<'_>, span: Span, error: &TreeError) -> Draft {
     Draft::error(code_of(error), span, "", error.to_string())
 }
 
-/// Where a second object begins for which the line `---` was forgotten: the words that open an
-/// object stand at the margin again.
+/// Where a second object begins without a line `---` before it: the keys that begin an object
+/// appear in column 1 again.
 fn second_object(errors: &[Located]) -> Option<Span> {
     let opens = |error: &&Located| {
         let opening = |key: &String| matches!(key.as_str(), "apiVersion" | "kind");

@@ -89,7 +89,7 @@ pub(crate) fn annotations(field: &Field<'_>, sink: &mut Sink<'_>) -> BTreeMap<St
     field.text_map(sink)
 }
 
-/// Set by an API server; accepted, never read.
+/// Set by an API server; accepted and ignored.
 const SERVER_SET: &[&str] = &[
     "generateName",
     "selfLink",

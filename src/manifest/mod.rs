@@ -1,13 +1,13 @@
-//! YAML text becomes validated resources; every mistake carries file, line and column.
+//! Parses YAML into validated resources; every error carries file, line and column.
 //!
 //! ```text
 //! files → text (documents) → tree (nodes with places) → object (kind) → resource, or findings
 //!                                                        load ──→ check_references
 //! ```
 //!
-//! Contract: all mistakes of all documents come in one go; nothing in a manifest can make this
-//! panic, hang or take unbounded memory; what is valid is valid for a cluster as well. The YAML
-//! crate is used in here and nowhere else.
+//! Contract: all errors of all documents are reported in one run; no manifest can make this panic,
+//! hang or use unbounded memory; a manifest that is valid here is valid for a cluster as well. Only
+//! this module uses the YAML crate.
 
 mod builder;
 mod certificate;

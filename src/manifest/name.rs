@@ -1,7 +1,7 @@
-//! Names as they are written in manifests: of objects, of keys in Secrets, of labels, of hosts.
+//! Names in manifests: of objects, of keys in Secrets, of labels, of hosts.
 //!
-//! Contract: a name that passes is a single path component and holds nothing that a shell, a
-//! terminal or a file system reads as something else.
+//! Contract: a valid name is a single path component without characters that are special to a
+//! shell, a terminal or a file system.
 
 use crate::resource::{DnsName, SecretKeySelector, is_dns_label, is_dns_subdomain};
 
@@ -9,10 +9,10 @@ use super::diagnostic::{Draft, short};
 use super::field::{Field, REQUIRED};
 use super::sink::Sink;
 
-/// Kubernetes' words for a name that is none.
+/// Kubernetes' message for an invalid name.
 pub(crate) const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case \
     alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
-/// Kubernetes' words for a namespace that is none.
+/// Kubernetes' message for an invalid namespace.
 pub(crate) const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case \
     alphanumeric characters or '-', and must start and end with an alphanumeric character";
 
@@ -83,7 +83,7 @@ fn secret_key(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {
     None
 }
 
-/// What the entries of a Secret may be called.
+/// The rule for the keys of a Secret.
 pub(crate) const SECRET_KEY: &str = "a key of a Secret consists of alphanumeric characters, '-', '_' or '.', and is not '.' or '..'";
 
 /// A host name; letters beyond ASCII become A-labels (UTS 46).

@@ -1,7 +1,7 @@
-//! One document becomes objects: which kind it is, and who reads it.
+//! Decodes a document into objects, by kind.
 //!
 //! Contract: an object with an error yields no resource, but its kind, namespace and name are
-//! remembered as far as they can be read; the items of a List stand for themselves.
+//! recorded as far as they can be read; each item of a List is an object of its own.
 
 use std::path::Path;
 
@@ -18,25 +18,21 @@ use super::sink::Sink;
 use super::suggestion::nearest;
 use super::tree::{Node, Span, Value};
 
-/// An object that was passed over.
+/// A skipped object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Where it was written.
     pub origin: Origin,
-    /// `apiVersion`.
     pub api_version: String,
-    /// `kind`.
     pub kind: String,
     /// Namespace and name, as far as they could be read.
     pub key: NamespacedName,
-    /// Why.
     pub reason: SkipReason,
 }
 
-/// Why an object was passed over.
+/// Why an object was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// certctl has no use for the kind.
+    /// certctl does not use this kind.
     OtherKind,
     /// An Issuer of a type other than acme, by the name of its field.
     UnsupportedIssuerType(&'static str),
@@ -53,7 +49,7 @@ impl std::fmt::Display for SkipReason {
     }
 }
 
-/// What one object turned out to be.
+/// The result of decoding one object.
 pub(crate) enum Object {
     Certificate(Box<(Certificate, Places)>),
     Issuer(Box<Issuer>),
@@ -63,13 +59,13 @@ pub(crate) enum Object {
     Broken(ObjectId),
 }
 
-/// What reading an object needs to know.
+/// The context for decoding an object.
 pub(crate) struct Context<'c> {
     pub(crate) path: &'c Path,
     pub(crate) default_namespace: &'c str,
     /// Number of the document in the file.
     pub(crate) document: usize,
-    /// Where the tree itself has mistakes: an object around one of them is broken.
+    /// Positions of errors in the tree itself: an object that contains one is invalid.
     pub(crate) flaws: &'c [Span],
 }
 
@@ -142,7 +138,7 @@ fn read(
     }
 }
 
-/// The items of a List, each for itself.
+/// The items of a List, decoded independently.
 fn list(
     fields: &mut Fields<'_>,
     api_version: &str,
@@ -167,14 +163,14 @@ enum Kind {
     Secret,
 }
 
-/// What apiVersion and kind make of an object.
+/// The type of an object by its apiVersion and kind.
 enum Role {
     Read(Kind),
     Other,
     Wrong(Wrong),
 }
 
-/// A mistake in `apiVersion` or `kind`, of which the place is still to be found.
+/// An error in `apiVersion` or `kind`, without its position.
 struct Wrong {
     code: &'static str,
     field: &'static str,
@@ -200,7 +196,7 @@ fn role(api_version: &str, kind: &str) -> Role {
         if version == "v1" && kind == "Secret" {
             return Role::Read(Kind::Secret);
         }
-        // A cert-manager kind without its group is nothing that any cluster knows.
+        // No cluster knows a cert-manager kind without its group.
         return if KINDS.iter().any(|(known, _)| *known == kind) {
             Role::Wrong(wrong_version(api_version))
         } else {
@@ -248,7 +244,7 @@ impl Context<'_> {
         Origin { path: self.path.to_path_buf(), line: span.line, column: span.column }
     }
 
-    /// Reads an object of a known kind; the result counts only when there was no error.
+    /// Reads an object of a known kind; the result is used only when there was no error.
     fn object(
         &self,
         kind: Kind,
@@ -339,7 +335,7 @@ impl Context<'_> {
     }
 }
 
-/// Whether a document may hold a Secret: then none of its lines is ever shown.
+/// Whether a document may contain a Secret: then diagnostics show none of its lines.
 pub(crate) fn may_be_secret(text: &str) -> bool {
     text.match_indices("kind").any(|(at, word)| {
         let behind = text.get(at + word.len()..).unwrap_or_default();
@@ -349,7 +345,7 @@ pub(crate) fn may_be_secret(text: &str) -> bool {
     })
 }
 
-/// Whether a tree holds a Secret anywhere a Secret can be.
+/// Whether a tree contains a Secret, as its root or as an item of a List.
 pub(crate) fn holds_secret(root: &Node) -> bool {
     let is_secret = |node: &Node| {
         node.get("kind").and_then(Node::as_text).is_some_and(|kind| kind.starts_with("Secret"))

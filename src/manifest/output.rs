@@ -1,4 +1,4 @@
-//! What goes into a Certificate's Secret beside the pair: keystores, formats, metadata.
+//! Fields about a Certificate's Secret, other than the pair: keystores, formats, metadata.
 
 use crate::resource::{
     Jks, KeystoreProfile, Keystores, OutputFormat, Pkcs12, SecretKeySelector, SecretTemplate,
@@ -30,7 +30,7 @@ pub(crate) fn keystores(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Option<
     Some(Keystores { jks, pkcs12 })
 }
 
-/// `create` and the one password of a store; the rules hold even when nothing is created.
+/// `create` and the one password of a store; they are validated even when nothing is created.
 fn protection(
     store: &mut Fields<'_>,
     name: &str,

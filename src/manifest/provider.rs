@@ -1,4 +1,4 @@
-//! `dns01`: exactly one provider, read by the table of its settings.
+//! Decodes `dns01`: exactly one provider, by the table of its settings.
 
 use std::collections::BTreeMap;
 
@@ -70,8 +70,8 @@ fn provider(
     Some(provider)
 }
 
-/// Reads settings by their table: all mistakes in them go to the sink, and what is found is as serde
-/// reads it. None when a field is missing that must be there.
+/// Reads settings by their table: all errors go to the sink, and the result is in the form that
+/// serde reads. None when a required field is missing.
 fn settings(
     table: &'static SettingsTable,
     owner: &str,
@@ -89,7 +89,7 @@ fn settings(
         };
         let value = written.as_ref().and_then(|field| value(row, owner, field, sink));
         is_whole &= !row.is_required || value.is_some();
-        // Empty text is no text, as in cert-manager.
+        // Empty text counts as absent, as in cert-manager.
         let is_empty = value.as_ref().is_some_and(|value| value.as_str() == Some(""));
         if let Some(field) = written.filter(|_| !is_empty) {
             places.insert(row.name, field.key_span);
@@ -114,7 +114,7 @@ fn settings(
     is_whole.then_some(found)
 }
 
-/// What stands at a field.
+/// The value of a field.
 fn value(
     row: &'static SettingsField,
     owner: &str,
@@ -158,7 +158,7 @@ fn value(
             Some(Json::String(text))
         }
         FieldKind::Secret => {
-            // Text in the place of a reference may be the credential itself.
+            // Text instead of a reference may be the credential itself: it is not shown.
             if field.node.as_text().is_some() {
                 sink.keep_secret();
             }

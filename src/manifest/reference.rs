@@ -1,7 +1,7 @@
-//! What objects say about each other: references, names without a solver, Secrets wanted twice.
+//! Checks between objects: references, names without a solver, Secrets of several Certificates.
 //!
-//! Contract: everything here is found before any ACME call; each finding is located, and says
-//! through [`Loaded::blocked`] and [`Loaded::conflicts`] what it takes out of use.
+//! Contract: these checks run before any ACME request; each diagnostic has a position, and
+//! [`Loaded::blocked`] and [`Loaded::conflicts`] record which objects cannot be used.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use super::suggestion::nearest_by;
 use super::text::{Text, documents};
 use super::tree::Span;
 
-/// Checks all references, and adds what it finds.
+/// Checks all references, and adds the diagnostics.
 pub fn check_references(loaded: &mut Loaded) {
     forget_repeated_issuers(loaded);
     let mut found = Vec::new();
@@ -61,7 +61,7 @@ fn place(origin: &Origin) -> String {
     format!("{}:{}", origin.path.display(), origin.line)
 }
 
-/// A finding at the name of an object.
+/// A diagnostic at the name of an object.
 fn at_name(
     loaded: &Loaded,
     id: &ObjectId,
@@ -90,8 +90,8 @@ fn content(loaded: &Loaded, file: usize) -> &str {
     loaded.texts.get(file).map_or("", |text| text.as_str())
 }
 
-/// An Issuer that is written in several files in the same words is one Issuer: a file that holds
-/// an Issuer with its Certificate is a good unit, and each of them may be copied from another.
+/// Identical copies of an Issuer in several files are one Issuer: users keep an Issuer and its
+/// Certificate in one file, and copy that file for the next Certificate.
 fn forget_repeated_issuers(loaded: &mut Loaded) {
     let mut kept: Vec<Issuer> = Vec::new();
     for issuer in std::mem::take(&mut loaded.issuers) {
@@ -154,7 +154,7 @@ fn conflicts(loaded: &mut Loaded, found: &mut Vec<Diagnostic>) {
     loaded.conflicts.extend(conflicts);
 }
 
-/// The finding at the secretName of a later Certificate.
+/// The diagnostic at the secretName of a later Certificate.
 fn wanted_twice(
     loaded: &Loaded,
     secret: &NamespacedName,
@@ -263,8 +263,8 @@ impl Check<'_> {
         };
         let in_reach = || issuers().filter(is_near);
         if let Some(near) = nearest_by(name, in_reach(), |issuer| &issuer.metadata.name) {
-            let meant = format!("`{}` ({})", near.metadata.name, place(&near.origin));
-            return sink.add(draft.suggest(Some(meant)));
+            let suggested = format!("`{}` ({})", near.metadata.name, place(&near.origin));
+            return sink.add(draft.suggest(Some(suggested)));
         }
         let same_name = || issuers().filter(|issuer| issuer.metadata.name == *name);
         let reachable = |issuer: &&Issuer| {
@@ -272,8 +272,8 @@ impl Check<'_> {
                 || issuer.metadata.namespace == self.certificate.metadata.namespace
         };
         if let Some(other) = same_name().find(reachable) {
-            let meant = format!("kind: {} ({})", other.kind, place(&other.origin));
-            return sink.add(draft.suggest(Some(meant)));
+            let suggested = format!("kind: {} ({})", other.kind, place(&other.origin));
+            return sink.add(draft.suggest(Some(suggested)));
         }
         if let Some(other) = same_name().next() {
             let namespace = &other.metadata.namespace;
@@ -349,5 +349,5 @@ impl Check<'_> {
     }
 }
 
-/// How many issuers are listed when none is like the one that is looked for.
+/// How many issuers are listed when no name is similar to the missing one.
 const MAX_LISTED: usize = 5;

@@ -1,6 +1,6 @@
 //! A `kind: Secret` manifest: credentials that manifests refer to, or a pair to adopt.
 //!
-//! Contract: no value ever reaches a message, a diagnostic or `Debug`.
+//! Contract: no message, diagnostic or `Debug` output contains a value.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,19 @@ use super::field::{Field, Fields};
 use super::name::{SECRET_KEY, is_secret_key};
 use super::sink::Sink;
 
-/// A Secret, decoded.
+/// A decoded Secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretManifest {
-    /// `metadata.namespace`.
     pub namespace: String,
-    /// `metadata.name`.
     pub name: String,
     /// `data` decoded from base64, with `stringData` over it.
     pub data: BTreeMap<String, Zeroizing<Vec<u8>>>,
     /// `type`; empty when absent.
     pub secret_type: String,
-    /// Where it was written.
     pub origin: Origin,
 }
 
 impl SecretManifest {
-    /// Namespace and name.
     pub fn key(&self) -> NamespacedName {
         NamespacedName::new(self.namespace.clone(), self.name.clone())
     }
@@ -77,7 +73,7 @@ pub(crate) fn content(object: &mut Fields<'_>, sink: &mut Sink<'_>) -> (Data, St
     (data, secret_type.unwrap_or_default())
 }
 
-/// The entries whose keys and kinds are right; null is an empty value.
+/// The entries with a valid key and type; null is an empty value.
 fn entries<'n>(field: &Field<'n>, sink: &mut Sink<'_>) -> Vec<(String, Field<'n>)> {
     let mut found = Vec::new();
     for (entry, value) in field.entries(sink) {

@@ -1,8 +1,9 @@
-//! Where the bytes behind a secret reference come from.
+//! Resolves secret references to bytes.
 //!
 //! Contract: `kind: Secret` manifests first, then `<secrets>/<namespace>/<name>/<key>`, then
-//! `<secrets>/<name>/<key>`, then `<credentials>/<name>.<key>`; the first that is there decides,
-//! even when it is then refused. A file loses exactly one trailing newline. No environment.
+//! `<secrets>/<name>/<key>`, then `<credentials>/<name>.<key>`; the first that exists is used,
+//! even when it is then rejected. One trailing newline of a file is removed. Environment variables
+//! are not read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use super::name::is_secret_key;
 use super::secret::SecretManifest;
 use super::trust::{TrustError, check_secret, check_trust};
 
-/// The largest secret, in bytes: what a cluster allows.
+/// The largest secret, in bytes: the limit of a cluster.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Resolves references to Secrets.
@@ -29,34 +30,24 @@ pub struct SecretSource {
     is_root: bool,
 }
 
-/// Why a secret cannot be had.
+/// Why a secret cannot be resolved.
 #[derive(Debug, Error)]
 pub enum SecretError {
-    /// A part of the reference could lead out of its place.
+    /// A part of the reference is not a single path component.
     #[error("`{text}` is not the name of a Secret or of an entry in one")]
-    Name {
-        /// The part.
-        text: String,
-    },
-    /// Nowhere to be found.
+    Name { text: String },
+    /// None of the places has it.
     #[error("secret {secret} has no `{key}`; tried {}", tried.join(", "))]
     Missing {
-        /// Namespace and name.
         secret: NamespacedName,
-        /// The entry.
         key: String,
         /// Each place, in the order tried.
         tried: Vec<String>,
     },
-    /// It is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: ReadError,
-    },
-    /// It is there and others can read or change it.
+    Read { path: PathBuf, source: ReadError },
+    /// The file exists and others can read or change it.
     #[error(transparent)]
     Loose(#[from] TrustError),
 }
@@ -111,7 +102,7 @@ impl SecretSource {
                 [folder.join(namespace).join(name).join(key), folder.join(name).join(key)]
             })
             .map(|path| (path, self.is_root))
-            // systemd makes this folder for the unit alone: its owner is the unit's user.
+            // systemd creates this folder for the unit only: its owner is the unit's user.
             .chain(self.credentials.iter().map(|c| (c.join(format!("{name}.{key}")), false)));
         for (path, is_root) in paths {
             match read_regular(&path, MAX_BYTES) {
@@ -135,7 +126,7 @@ fn is_absent(error: &std::io::Error) -> bool {
     error.kind() == NotFound || error.kind() == NotADirectory
 }
 
-/// Editors end a file with a newline that is no part of the secret.
+/// Editors end a file with a newline that is not part of the secret.
 fn without_newline(mut bytes: Zeroizing<Vec<u8>>) -> Zeroizing<Vec<u8>> {
     if bytes.last() == Some(&b'\n') {
         bytes.pop();

@@ -1,7 +1,7 @@
 //! The `certctl.io/` annotations of a Certificate or an Issuer.
 //!
-//! Contract: nothing here runs a command or leaves its place: hooks are names of files in the
-//! operator's folder, paths are absolute and do not climb.
+//! Contract: no annotation holds a command: hooks are names of files in the operator's folder,
+//! paths are absolute and without `..`.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use super::sink::Sink;
 use super::suggestion::nearest;
 use super::tree::Node;
 
-/// Reads the settings out of `metadata.annotations`.
+/// Reads the settings from `metadata.annotations`.
 pub(crate) fn settings(object: &Node, sink: &mut Sink<'_>) -> Settings {
     let mut settings = Settings::default();
     let annotations = object.get("metadata").and_then(|metadata| metadata.get("annotations"));
@@ -34,7 +34,7 @@ pub(crate) fn settings(object: &Node, sink: &mut Sink<'_>) -> Settings {
             });
             continue;
         }
-        // What is no text was told when the annotations were read.
+        // A value that is not text was reported when the annotations were decoded.
         let Some(text) = entry.value.as_text() else { continue };
         if let Err(reason) = set(&mut settings, key, text) {
             let message = format!("invalid value `{}`: {reason}", short(text));

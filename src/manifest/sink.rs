@@ -1,13 +1,13 @@
-//! Where the findings of one document are gathered, each completed with its file and line.
+//! Collects the diagnostics of one document, and completes each with its file and line.
 
 use super::diagnostic::{Blocks, Diagnostic, Draft, Severity};
 use super::text::Text;
 use super::tree::Span;
 
-/// The most findings that are kept for one document.
+/// The maximum number of diagnostics of one document.
 const MAX_FINDINGS: usize = 200;
 
-/// Gathers the findings of one document.
+/// Collects the diagnostics of one document.
 pub(crate) struct Sink<'t> {
     text: &'t Text<'t>,
     document: usize,
@@ -23,7 +23,7 @@ impl<'t> Sink<'t> {
         Self { text, document, secret, found: Vec::new(), errors: 0 }
     }
 
-    /// Takes a finding.
+    /// Adds a diagnostic.
     pub(crate) fn add(&mut self, draft: Draft) {
         let is_error = draft.severity == Severity::Error;
         self.errors += usize::from(is_error);
@@ -49,12 +49,12 @@ impl<'t> Sink<'t> {
         self.add(Draft::error(code, span, field, message));
     }
 
-    /// From here on no source line is kept.
+    /// Omits source lines from now on.
     pub(crate) fn keep_secret(&mut self) {
         self.secret = true;
     }
 
-    /// Whether source lines are kept out.
+    /// Whether source lines are omitted.
     pub(crate) fn is_secret(&self) -> bool {
         self.secret
     }
@@ -64,24 +64,24 @@ impl<'t> Sink<'t> {
         self.errors
     }
 
-    /// How many findings are kept so far.
+    /// How many diagnostics there are so far.
     pub(crate) fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// Says of the errors kept since `from` what they block.
+    /// Sets what the errors added since `from` block.
     pub(crate) fn block(&mut self, from: usize, blocks: &Blocks) {
         for finding in self.found.iter_mut().skip(from).filter(|finding| finding.is_error()) {
             finding.blocks = blocks.clone();
         }
     }
 
-    /// The findings.
+    /// The diagnostics.
     pub(crate) fn into_found(self) -> Vec<Diagnostic> {
         self.found
     }
 
-    /// A finding with its file and line, for whoever keeps it elsewhere.
+    /// A diagnostic with its file and line, for a caller that stores it elsewhere.
     pub(crate) fn complete(&self, draft: Draft) -> Diagnostic {
         let Draft { severity, code, span, field, message, suggestion, help } = draft;
         let end_column = if span.end_line > span.line {

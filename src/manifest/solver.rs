@@ -1,4 +1,4 @@
-//! `spec.acme.solvers`: selectors, HTTP-01 as written, DNS-01 with its provider.
+//! Decodes `spec.acme.solvers`: selectors, HTTP-01 as written, DNS-01 with its provider.
 
 use crate::resource::{DnsName, GoDuration, Http01, Selector, Solver, SolverKind};
 
@@ -63,7 +63,7 @@ fn selector(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Selector> {
     Some(Selector { match_labels: match_labels.unwrap_or_default(), dns_names, dns_zones })
 }
 
-/// Cluster plumbing inside is kept as written: whatever it says, the answer is served in-process.
+/// Settings for a cluster are stored as written and ignored: certctl itself serves the response.
 fn http01_solver(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Http01> {
     let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.http01")?;
     let ingress = fields.take("ingress");

@@ -12,7 +12,7 @@ use super::name::{dns_name, to_dns_name};
 use super::sink::Sink;
 use super::tree::Span;
 
-/// A name that must be proven.
+/// A name that the CA must validate.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub(crate) identifier: Identifier,
@@ -24,7 +24,7 @@ pub(crate) struct Name {
 /// The most names a CA takes in one order (Let's Encrypt and most others).
 const MAX_NAMES: usize = 100;
 
-/// The SANs of a Certificate, and where they are.
+/// The SANs of a Certificate, and their positions.
 #[derive(Default)]
 pub(crate) struct Names {
     pub(crate) dns: Vec<DnsName>,

@@ -1,20 +1,20 @@
 //! "did you mean".
 
-/// How alike two words must be, by Jaro and Winkler.
+/// Minimum Jaro-Winkler similarity.
 const ALIKE: f64 = 0.8;
 
-/// The word most like `text`, in backticks, when one is alike enough.
+/// The word most similar to `text`, in backticks, if one is similar enough.
 pub(crate) fn nearest<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<String> {
     nearest_by(text, words, |word| word).map(|word| format!("`{word}`"))
 }
 
-/// The item whose word is most like `text`.
+/// The item whose word is most similar to `text`.
 pub(crate) fn nearest_by<T>(
     text: &str,
     items: impl Iterator<Item = T>,
     word: impl Fn(&T) -> &str,
 ) -> Option<T> {
-    // Nothing that a person mistyped is longer; the cost grows with the square of the length.
+    // Typing errors occur in short words; the cost grows with the square of the length.
     if text.is_empty() || text.len() > 100 {
         return None;
     }
@@ -36,14 +36,14 @@ mod tests {
     #[test]
     fn the_most_alike_word_is_meant() {
         let words = ["dnsNames", "dnsZones", "duration", "commonName"];
-        for (text, meant) in [
+        for (text, suggested) in [
             ("dnsName", Some("`dnsNames`")),
             ("dnsnames", Some("`dnsNames`")),
             ("comonName", Some("`commonName`")),
             ("zzz", None),
             ("", None),
         ] {
-            assert_eq!(nearest(text, words.into_iter()).as_deref(), meant, "{text}");
+            assert_eq!(nearest(text, words.into_iter()).as_deref(), suggested, "{text}");
         }
     }
 }

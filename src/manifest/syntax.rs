@@ -1,13 +1,13 @@
-//! What a syntax error of YAML means to whoever made it, and where the cause of it stands.
+//! Explains a YAML syntax error, and locates its cause.
 //!
-//! Contract: pure; bounded by the length of the document; nothing of the document is repeated in
-//! a message, so that it may hold secrets. What is not understood here is told in the parser's own
-//! words, in the parser's place.
+//! Contract: pure; bounded by the length of the document; no message repeats text of the
+//! document, which may hold secrets. For any other error, the parser's own message and position are
+//! used.
 
 use super::text::{Document, lines};
 use super::tree::Span;
 
-/// An error as it is told.
+/// An error as it is reported.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) span: Span,
@@ -15,7 +15,7 @@ pub(crate) struct Fault {
     pub(crate) help: Option<&'static str>,
 }
 
-/// Says what is behind `said`, which the parser said at `at`.
+/// Finds the cause of `said`, the message of the parser at `at`.
 pub(crate) fn explain(document: Document<'_>, at: Span, said: &str) -> Fault {
     let scene = Scene {
         lines: lines(document.text).map(|(_, line)| line).collect(),
@@ -44,7 +44,7 @@ impl<'t> Scene<'t> {
         index.and_then(|index| self.lines.get(index)).copied().unwrap_or_default()
     }
 
-    /// The numbers of the lines above that say something, nearest first.
+    /// The numbers of the lines above that are not empty, nearest first.
     fn above(&self, number: usize) -> impl Iterator<Item = (usize, &'t str)> {
         let numbers = (self.first..number).rev();
         numbers.map(|number| (number, self.line(number))).filter(|(_, line)| {
@@ -62,7 +62,7 @@ impl<'t> Scene<'t> {
         Some(Fault { span, message, help: None })
     }
 
-    /// A quote, or a bracket of an earlier line, that is open still where the parser gave up.
+    /// A quote, or a bracket of an earlier line, that is still open where the parser stopped.
     fn unclosed(&self, at: Span) -> Option<Fault> {
         let mut open = Open::default();
         for (number, line) in (self.first..=at.line).zip(&self.lines) {
@@ -77,7 +77,7 @@ impl<'t> Scene<'t> {
         Some(Fault { span, message: format!("{what} is never closed"), help: None })
     }
 
-    /// Dashes that separate nothing, because there are not three.
+    /// Dashes that are not a document separator, because there are not three.
     fn marker(&self, at: Span) -> Option<Fault> {
         let dashes = |line: &str| {
             let text = line.trim_end();
@@ -91,7 +91,7 @@ impl<'t> Scene<'t> {
         Some(Fault { span, message, help: None })
     }
 
-    /// A value that begins with a character that means something to YAML.
+    /// A value that begins with a character that is special in YAML.
     fn unquoted(&self, at: Span, said: &str) -> Option<Fault> {
         let (begin, help) = match self.line(at.line).chars().nth(at.column - 1)? {
             '*' if said.contains("anchor") => ('*', Some("write \"*.example.com\"")),
@@ -140,13 +140,13 @@ impl<'t> Scene<'t> {
         Some(Fault { span: Span { column, ..word }, message, help: None })
     }
 
-    /// A line that begins where no line above it that is still open does.
+    /// A line whose indentation matches no open level above it.
     fn indentation(&self, at: Span) -> Option<Fault> {
         let own = indent(self.line(at.line));
         let mut open: Vec<(usize, usize)> = Vec::new();
         for (number, line) in self.above(at.line) {
             let outer = indent(line);
-            // What follows a dash is a level of its own.
+            // The text after a dash is a level of its own.
             for level in inner(line).into_iter().chain([outer]) {
                 if open.last().is_none_or(|(_, least)| level < *least) {
                     open.push((number, level));
@@ -173,12 +173,12 @@ impl<'t> Scene<'t> {
     }
 }
 
-/// What is open between two lines.
+/// Open quotes, brackets and text blocks between two lines.
 #[derive(Default)]
 struct Open {
     quote: Option<(char, Span)>,
     brackets: Vec<(char, Span)>,
-    /// The indentation of the key whose text block goes on.
+    /// The indentation of the key whose text block continues.
     block: Option<usize>,
 }
 
@@ -227,14 +227,14 @@ fn indent(line: &str) -> usize {
     line.bytes().take_while(|byte| *byte == b' ').count()
 }
 
-/// Where what follows the dash of a list begins.
+/// Where the text after the dash of a list item begins.
 fn inner(line: &str) -> Option<usize> {
     let rest = line.trim_start().strip_prefix('-')?;
     let text = rest.trim_start();
     (rest.len() > text.len() && !text.is_empty()).then(|| line.len() - text.len())
 }
 
-/// The column behind an earlier `: ` of the line: where the value begins that the colon at `end`
+/// The column after an earlier `: ` of the line: where the value begins that the colon at `end`
 /// is a part of.
 fn second_colon(line: &str, end: usize) -> Option<usize> {
     let before: String = line.chars().take(end - 1).collect();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_in_the_place_of_its_cause() {
+    fn each_error_is_reported_where_its_cause_is() {
         let tab = "a tab: YAML is indented with spaces only";
         let quoted = "wants quotes";
         let quote = "this quote is never closed";
@@ -324,12 +324,12 @@ mod tests {
             ),
         ];
         let (texts, expected): (Vec<&str>, Vec<String>) = cases.into_iter().unzip();
-        let told: Vec<String> = texts.iter().map(|text| found(text)).collect();
-        assert_eq!(told, expected);
+        let reported: Vec<String> = texts.iter().map(|text| found(text)).collect();
+        assert_eq!(reported, expected);
     }
 
     #[test]
-    fn what_is_not_understood_is_told_as_the_parser_says_it() {
+    fn other_errors_keep_the_parsers_message() {
         let said = "1:8-9 while parsing a block mapping, did not find expected key";
         assert_eq!(found("a: [b] c"), said);
     }

@@ -1,6 +1,6 @@
 //! The text of one file: its lines, and its documents.
 //!
-//! Contract: bytes become text or one located error; a document is what stands between markers
+//! Contract: bytes become text or one located error; a document is the text between markers
 //! (`---` or `...` at column 1), with the number of its first line.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::diagnostic::Diagnostic;
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// The most documents in one file.
 pub(crate) const MAX_DOCUMENTS: usize = 1_000;
-/// The longest piece of a line that is kept to be shown, in characters.
+/// The longest part of a line that a diagnostic shows, in characters.
 const MAX_SHOWN: usize = 160;
 
 /// A file as text.

@@ -1,7 +1,7 @@
-//! One YAML document as a tree of nodes that know where they stand.
+//! One YAML document as a tree of nodes with their positions.
 //!
-//! Contract: never panics, never hangs; depth, nodes and what aliases may add are bounded. Scalars
-//! keep their raw text and style: what a scalar means is decided by who reads it.
+//! Contract: never panics, never hangs; depth, nodes and the expansion of aliases are bounded. Scalars
+//! keep their raw text and style: the decoder of the field decides their type.
 
 use thiserror::Error;
 
@@ -20,7 +20,7 @@ pub(crate) struct Span {
     pub(crate) line: usize,
     pub(crate) column: usize,
     pub(crate) end_line: usize,
-    /// First column behind the place.
+    /// First column after the place.
     pub(crate) end_column: usize,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Node {
     pub(crate) value: Value,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Null,

@@ -1,7 +1,7 @@
-//! Who else could have written this file: the walk that OpenSSH's `StrictModes` does.
+//! Checks which users could have written a file, as OpenSSH's `StrictModes` does.
 //!
-//! Contract: as root, a file and every folder above it must be owned by root and writable by
-//! nobody else; a sticky folder such as /tmp is fine, since in it nobody can replace root's files.
+//! Contract: as root, a file and every folder above it must be owned by root and writable only by
+//! root; a sticky folder such as /tmp is accepted, since other users cannot replace root's files in it.
 //! An error carries the command that fixes it.
 
 use std::fmt;
@@ -13,42 +13,18 @@ use thiserror::Error;
 /// Why a file is not trusted.
 #[derive(Debug, Error)]
 pub enum TrustError {
-    /// It cannot be looked at.
+    /// Its metadata cannot be read.
     #[error("cannot check {}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
     /// Another user owns it.
     #[error("{} is owned by user {owner}, not by {trusted}", path.display())]
-    Owner {
-        /// The file or folder.
-        path: PathBuf,
-        /// Its owner's uid.
-        owner: u32,
-        /// Who may own it.
-        trusted: Trusted,
-    },
+    Owner { path: PathBuf, owner: u32, trusted: Trusted },
     /// Others than its owner can write to it.
     #[error("{} can be written by others than {trusted} (mode {mode:04o})", path.display())]
-    Writable {
-        /// The file or folder.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-        /// Who may write to it.
-        trusted: Trusted,
-    },
+    Writable { path: PathBuf, mode: u32, trusted: Trusted },
     /// A secret that others can read or change.
     #[error("{} is open to others (mode {mode:04o})", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
+    Open { path: PathBuf, mode: u32 },
 }
 
 /// The users who may own a file or folder, and write to it.
@@ -82,10 +58,10 @@ impl TrustError {
     }
 }
 
-/// Checks a manifest, hook or secret and all folders above it; as anybody but root, nothing.
+/// Checks a manifest, hook or secret and all folders above it, if certctl runs as root.
 ///
-/// Both the path as it is written and the path that links lead to are walked: whoever can replace
-/// a link decides what is read.
+/// Checks both the path as written and the path that its symbolic links resolve to: a user who can
+/// replace a link decides which file is read.
 pub fn check_trust(path: &Path, is_root: bool) -> Result<(), TrustError> {
     if !is_root {
         return Ok(());
@@ -110,8 +86,8 @@ pub fn check_trust(path: &Path, is_root: bool) -> Result<(), TrustError> {
     Ok(())
 }
 
-/// Checks the mode of a file that holds a secret: nobody but owner and group may read it, nobody
-/// but the owner may write it (0640 is fine).
+/// Checks the mode of a file that holds a secret: only owner and group may read it, and only the
+/// owner may write it (0640 is accepted).
 pub fn check_secret(path: &Path, metadata: &std::fs::Metadata) -> Result<(), TrustError> {
     let mode = metadata.mode() & 0o7777;
     if mode & 0o027 != 0 {
@@ -120,7 +96,7 @@ pub fn check_secret(path: &Path, metadata: &std::fs::Metadata) -> Result<(), Tru
     Ok(())
 }
 
-/// The same rule for one folder that is held open, by its owner and mode.
+/// The same rule for one open folder, by its owner and mode.
 pub fn check_folder(
     path: &Path,
     owner: u32,
@@ -134,7 +110,7 @@ pub fn check_folder(
 enum Kind {
     File,
     Folder,
-    /// Its mode means nothing, its owner does.
+    /// A link: its owner is checked, its mode has no meaning.
     Link,
 }
 
@@ -156,7 +132,7 @@ fn judge(
     Ok(())
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 pub fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@".contains(c);

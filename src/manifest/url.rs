@@ -1,6 +1,6 @@
 //! URLs as they are written in manifests.
 
-/// Why a text is no `https://` URL with a host.
+/// Why a text is not an `https://` URL with a host.
 pub(crate) fn https_fault(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let Some(rest) = lower.strip_prefix("https://") else {

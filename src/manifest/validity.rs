@@ -1,4 +1,4 @@
-//! How long a Certificate lives and when it is renewed: durations and maintenance windows.
+//! Lifetime and renewal of a Certificate: durations and maintenance windows.
 
 use jiff::SignedDuration;
 
@@ -58,8 +58,8 @@ pub(crate) fn renewal_time(
     (duration, before, percentage)
 }
 
-/// The percentage is of the lifetime that remains; cert-manager's words are kept, and with them
-/// which word says which side.
+/// The percentage is of the remaining lifetime; the messages are cert-manager's, which name the
+/// two sides in this order.
 fn percentage_fault(percentage: i32, duration: GoDuration) -> Option<String> {
     if percentage <= 0 {
         let wanted = "must result in a renewBefore less than duration";

@@ -40,7 +40,7 @@ struct NewAccount {
     external_account_binding: Option<Value>,
 }
 
-/// newAccount: 201 for a new account, 200 for the one that the key has already.
+/// newAccount: 201 for a new account, 200 for an existing account of the key.
 pub(super) fn new_account(
     shared: &Shared,
     world: &mut World,

@@ -1,7 +1,7 @@
-//! What the name server says to one message (RFC 1034 section 4.3.2, RFC 2308, RFC 6604).
+//! Answers one DNS message (RFC 1034 section 4.3.2, RFC 2308, RFC 6604).
 //!
-//! Names are answered in the case they were asked in; CNAMEs are followed as far as this server
-//! knows, which is everywhere. Records may change at any time, so nobody is to keep an answer.
+//! Answers keep the case of the query; CNAMEs are followed in the records of this server, which
+//! has authority for every name. Records may change at any time, so answers have a TTL of 0.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -33,7 +33,7 @@ pub(super) fn answer(query: &Message, zones: &Zones) -> Message {
     answer
 }
 
-/// Puts the records in, and returns the code for them.
+/// Adds the records, and returns the response code.
 fn fill(answer: &mut Message, question: &Query, zones: &Zones) -> ResponseCode {
     let kind = question.query_type();
     let mut owner = question.name().clone();
@@ -71,7 +71,7 @@ fn fill(answer: &mut Message, question: &Query, zones: &Zones) -> ResponseCode {
         answer.add_answers(found);
         return ResponseCode::NoError;
     }
-    // Who asked can go on from the last name.
+    // The client can continue from the last name.
     ResponseCode::NoError
 }
 
@@ -81,7 +81,7 @@ fn failed(answer: &mut Message) -> ResponseCode {
     ResponseCode::ServFail
 }
 
-/// Everything that stands at a name. Beside a CNAME there is nothing else (RFC 1034 section 3.6.2).
+/// All records of a name. A name with a CNAME has no others (RFC 1034 section 3.6.2).
 fn records(owner: &Name, node: &Node) -> Vec<Record> {
     let record = |data| Record::from_rdata(owner.clone(), TTL, data);
     if let Some(target) = &node.alias {

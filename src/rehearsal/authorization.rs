@@ -16,7 +16,7 @@ use super::world::World;
 
 /// The states of an authorization (RFC 8555 section 7.1.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// The words of RFC 8555 section 7.1.6.
+// The names of RFC 8555 section 7.1.6.
 pub enum AuthorizationStatus {
     Pending,
     Valid,
@@ -65,7 +65,7 @@ impl ChallengeKind {
         [Self::Http01, Self::Dns01].into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// What may prove control: HTTP-01 for no wildcard, DNS-01 for no address.
+    /// The challenge types that may prove control: HTTP-01 for no wildcard, DNS-01 for no address.
     fn offered_for(subject: &Identifier) -> &'static [Self] {
         match subject {
             Identifier::Dns(name) if name.is_wildcard() => &[Self::Dns01],
@@ -221,7 +221,7 @@ struct Update {
     status: String,
 }
 
-/// The authorization: read, or given back (section 7.5.2).
+/// The authorization: read, or deactivated (section 7.5.2).
 pub(super) fn authorization(
     shared: &Shared,
     world: &mut World,

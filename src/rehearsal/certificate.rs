@@ -57,7 +57,7 @@ struct Revocation {
     reason: u8,
 }
 
-/// Revokes for the account that ordered, or for the bearer of the certificate's key.
+/// Revokes, when the ordering account or the certificate's key signed the request.
 pub(super) fn revoke(world: &mut World, signed: &Signed) -> Result<Reply, Problem> {
     let wanted: Revocation = signed.parse()?;
     if wanted.reason == 7 || wanted.reason > 10 {

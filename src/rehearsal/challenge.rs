@@ -1,4 +1,4 @@
-//! Challenges (RFC 8555 section 7.5.1): read, accepted, validated in a task of their own.
+//! Challenges (RFC 8555 section 7.5.1): read, accepted, validated in a separate task.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use super::world::World;
 #[derive(Debug, Deserialize)]
 struct Empty {}
 
-/// The challenge. An accepted one is looked at once: a second accept while the first is at work
-/// changes nothing, and one after the verdict is refused, as public CAs do. A failed look is a
-/// verdict, unless the CA leaves such challenges pending.
+/// The challenge. An accepted one is validated once: a second accept during the validation changes
+/// nothing, and one after its end is refused, as public CAs do. A failed validation is final,
+/// unless the CA leaves such challenges pending.
 pub(super) fn challenge(
     shared: &Arc<Shared>,
     world: &mut World,
@@ -94,7 +94,7 @@ fn absorb(shared: &Shared, attempt: &Attempt, verdict: Verdict) {
         return;
     }
     // One failed challenge decides the authorization (RFC 8555 section 7.1.6), unless it was
-    // given back in the meantime.
+    // deactivated in the meantime.
     if authorization.status == AuthorizationStatus::Pending {
         if valid {
             authorization.status = AuthorizationStatus::Valid;

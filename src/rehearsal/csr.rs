@@ -1,4 +1,4 @@
-//! Certificate signing requests (RFC 2986), read with suspicion.
+//! Certificate signing requests (RFC 2986), decoded strictly.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -157,7 +157,7 @@ fn identifier(name: &GeneralName<'_>) -> Result<Identifier, Problem> {
     let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
     let six = <[u8; 16]>::try_from(octets).map(IpAddr::from);
     four.or(six).map(Identifier::Ip).map_err(|_| {
-        bad("the CSR asks for a subject alternative name that is neither DNS name nor address")
+        bad("the CSR has a subject alternative name that is neither DNS name nor address")
     })
 }
 

@@ -43,8 +43,5 @@ pub(super) fn new_nonce(is_head: bool) -> Reply {
 }
 
 pub(super) fn terms() -> Reply {
-    Reply::new(
-        200,
-        Content::Text("This CA is a rehearsal: its certificates are worth nothing to anybody.\n"),
-    )
+    Reply::new(200, Content::Text("This CA is a rehearsal: no client trusts its certificates.\n"))
 }

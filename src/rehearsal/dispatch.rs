@@ -1,4 +1,4 @@
-//! One request: understood, done and logged.
+//! Handles one request: parses, executes and logs it.
 
 use std::sync::Arc;
 
@@ -16,28 +16,28 @@ use super::{lock, order};
 
 /// A request with its whole body.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct Received {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
-/// Answers; without an answer the connection is cut.
-pub(super) async fn answer(shared: &Arc<Shared>, asked: Asked) -> Option<Response<Answer>> {
-    let route = Route::parse(&asked.path);
-    let names = names(shared, route, &asked.body);
-    let is_post = asked.method == Method::POST;
+/// Answers; `None` closes the connection.
+pub(super) async fn answer(shared: &Arc<Shared>, received: Received) -> Option<Response<Answer>> {
+    let route = Route::parse(&received.path);
+    let names = names(shared, route, &received.body);
+    let is_post = received.method == Method::POST;
     let mut signer = None;
     let Before { mut played, is_cut, reply } =
         shared.options.faults.before(shared, route.kind(), is_post, &names).await;
     if is_cut {
-        record(shared, &asked, route, &names, &played, signer, None);
+        record(shared, &received, route, &names, &played, signer, None);
         return None;
     }
     let mut reply = match reply {
         Some(reply) => reply,
-        None => handle(shared, &asked, route, &mut signer).unwrap_or_else(Reply::from),
+        None => handle(shared, &received, route, &mut signer).unwrap_or_else(Reply::from),
     };
     if is_post || route == Route::NewNonce {
         let nonce = lock(&shared.world).nonces.issue();
@@ -50,25 +50,25 @@ pub(super) async fn answer(shared: &Arc<Shared>, asked: Asked) -> Option<Respons
     let (spoiled, response) = shared.options.faults.on_reply(shared, route.kind(), &names, reply);
     played.extend(spoiled);
     let done = Done { status, problem, delivered: response.is_some() };
-    record(shared, &asked, route, &names, &played, signer, Some(&done));
+    record(shared, &received, route, &names, &played, signer, Some(&done));
     response
 }
 
-/// What misbehaviour there is before a request is looked at.
+/// The faults that apply before a request is handled.
 #[derive(Debug, Default)]
 pub(super) struct Before {
     /// The names of the faults, for the log.
     pub(super) played: Vec<&'static str>,
-    /// Whether the connection is closed before anything is done.
+    /// Whether the connection is closed before the request is handled.
     pub(super) is_cut: bool,
     /// The answer instead of the CA's own.
     pub(super) reply: Option<Reply>,
 }
 
-/// The effect itself.
+/// Executes the request.
 fn handle(
     shared: &Arc<Shared>,
-    asked: &Asked,
+    received: &Received,
     route: Route,
     signer: &mut Option<u64>,
 ) -> Result<Reply, Problem> {
@@ -85,13 +85,13 @@ fn handle(
         | Route::Revoke => &[Method::POST],
         Route::Unknown => return Err(Problem::not_found("resource")),
     };
-    if !allowed.contains(&asked.method) {
-        let detail = format!("{} is not allowed here", asked.method);
+    if !allowed.contains(&received.method) {
+        let detail = format!("{} is not allowed here", received.method);
         return Err(Problem::malformed(detail).with_status(405));
     }
     match route {
         Route::Directory => Ok(directory::directory(shared)),
-        Route::NewNonce => Ok(directory::new_nonce(asked.method == Method::HEAD)),
+        Route::NewNonce => Ok(directory::new_nonce(received.method == Method::HEAD)),
         Route::Terms => Ok(directory::terms()),
         Route::Unknown => Err(Problem::not_found("resource")),
         Route::NewAccount
@@ -102,23 +102,23 @@ fn handle(
         | Route::Challenge(..)
         | Route::Finalize(_)
         | Route::Certificate(..)
-        | Route::Revoke => signed(shared, asked, route, signer),
+        | Route::Revoke => signed(shared, received, route, signer),
     }
 }
 
-/// A effect that needs a signature.
+/// A request that needs a signature.
 fn signed(
     shared: &Arc<Shared>,
-    asked: &Asked,
+    received: &Received,
     route: Route,
     signer: &mut Option<u64>,
 ) -> Result<Reply, Problem> {
     let content_type =
-        asked.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        received.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let mut world = lock(&shared.world);
     let world = &mut *world;
     let accepted = &shared.options.signature_algorithms;
-    let opened = jws::open(world, accepted, &shared.base_url, route, content_type, &asked.body)?;
+    let opened = jws::open(world, accepted, &shared.base_url, route, content_type, &received.body)?;
     if let Signer::Account(id) = opened.signer {
         *signer = Some(id);
     }
@@ -140,7 +140,7 @@ fn signed(
     }
 }
 
-/// The names a request is about: from what is known, or from what newOrder asks for.
+/// The names that a request concerns: those of its resource, or the identifiers of newOrder.
 fn names(shared: &Shared, route: Route, body: &[u8]) -> Vec<String> {
     if route.kind() != RequestKind::NewOrder {
         return lock(&shared.world).names_of(route);
@@ -155,7 +155,7 @@ fn names(shared: &Shared, route: Route, body: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// What became of a request that was not dropped unhandled.
+/// The result of a request that was handled.
 struct Done {
     status: u16,
     problem: Option<ProblemType>,
@@ -164,19 +164,19 @@ struct Done {
 
 fn record(
     shared: &Shared,
-    asked: &Asked,
+    received: &Received,
     route: Route,
     names: &[String],
     played: &[&'static str],
     signer: Option<u64>,
     done: Option<&Done>,
 ) {
-    let user_agent = asked.headers.get(http::header::USER_AGENT);
+    let user_agent = received.headers.get(http::header::USER_AGENT);
     let problem = done.and_then(|done| done.problem);
     lock(&shared.log).push(LogEntry {
         time: shared.now(),
-        method: asked.method.to_string(),
-        path: short(&asked.path),
+        method: received.method.to_string(),
+        path: short(&received.path),
         kind: route.kind(),
         status: done.map(|done| done.status),
         delivered: done.is_some_and(|done| done.delivered),
@@ -188,16 +188,16 @@ fn record(
     });
 }
 
-/// The answer to a request whose body is too long to be read.
-pub(super) fn too_large(shared: &Shared, asked: &Asked) -> Response<Answer> {
-    let route = Route::parse(&asked.path);
+/// The answer to a request whose body is too long.
+pub(super) fn too_large(shared: &Shared, received: &Received) -> Response<Answer> {
+    let route = Route::parse(&received.path);
     let reply = Reply::from(Problem::malformed("the body is over 256 KiB").with_status(413));
     let done = Done { status: reply.status, problem: reply.problem, delivered: true };
-    record(shared, asked, route, &[], &[], None, Some(&done));
+    record(shared, received, route, &[], &[], None, Some(&done));
     reply.into_response().map(Answer::from)
 }
 
-/// A client's text, as much of it as the log may hold.
+/// A client's text, cut for the log.
 fn short(text: &str) -> String {
     text.chars().take(MAX_LOGGED).collect()
 }

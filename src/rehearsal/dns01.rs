@@ -12,7 +12,7 @@ use super::resolver::TxtAnswer;
 use super::validate::{Attempt, Verdict};
 use super::zones::MAX_ALIASES;
 
-/// Looks for the digest of the key authorization among the TXT records of the name.
+/// Searches the TXT records of the name for the digest of the key authorization.
 pub(super) async fn check(shared: &Shared, attempt: &Attempt) -> Verdict {
     let digest = digest::digest(&digest::SHA256, attempt.key_authorization.as_bytes());
     let expected = URL_SAFE_NO_PAD.encode(digest);
@@ -25,7 +25,7 @@ pub(super) async fn check(shared: &Shared, attempt: &Attempt) -> Verdict {
     }
 }
 
-/// Nobody answered in time.
+/// The lookup timed out.
 pub(super) fn timeout(attempt: &Attempt) -> Problem {
     dns(format!("looking up TXT for {}: timeout", record_name(attempt)))
 }
@@ -34,14 +34,14 @@ fn record_name(attempt: &Attempt) -> String {
     format!("_acme-challenge.{}", attempt.host)
 }
 
-/// The values, and where they are: the name, and the one that its CNAMEs lead to.
+/// The values, and their location: the name, and the target of its CNAMEs.
 async fn values(shared: &Shared, name: &str) -> Result<(String, Vec<String>), Problem> {
     let mut target = name.to_owned();
     for _ in 0..=MAX_ALIASES {
         let place = if target == name {
             name.to_owned()
         } else {
-            format!("{name} (a CNAME leads to {target})")
+            format!("{name} (a CNAME points to {target})")
         };
         match shared.options.resolver.txt(&target).await {
             Err(why) => return Err(dns(format!("looking up TXT for {place}: {why}"))),

@@ -1,5 +1,4 @@
-//! What stands in the place of `faults` in a build without the feature `testing`: nothing goes
-//! wrong on order.
+//! Replaces `faults` in a build without the feature `testing`: there are no faults.
 
 use bytes::Bytes;
 use http::Response;
@@ -17,7 +16,7 @@ use super::reply::Reply;
 /// The body of an answer.
 pub(super) type Answer = http_body_util::Full<Bytes>;
 
-/// No rules of misbehaviour.
+/// An empty set of fault rules.
 #[derive(Clone, Debug, Default)]
 pub struct Faults;
 

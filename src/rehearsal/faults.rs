@@ -1,7 +1,7 @@
-//! Misbehaviour on order: rules that say what goes wrong, for which requests and how often.
+//! Injected faults: rules with a fault, the requests that it applies to and how often.
 //!
-//! A rule is tried on every request of its kind and names; the first rule that fits and whose
-//! turn it is plays. Turns are counted, never drawn by lot, so a test sees the same twice.
+//! A rule is evaluated for every request of its kind and names; the first rule that matches and is
+//! due applies. Turns are counted, not random, so that tests are reproducible.
 
 mod spoil;
 
@@ -23,38 +23,33 @@ use super::{Shared, lock};
 
 pub(super) use spoil::Answer;
 
-/// What goes wrong.
+/// A fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The nonce is refused whatever it is; the answer carries a fresh one.
+    /// Every nonce is refused; the answer carries a fresh one.
     BadNonce,
-    /// The CA has forgotten all accounts and their orders; then the effect is tried.
+    /// The CA loses all accounts and their orders, then handles the request.
     ForgetAccounts,
-    /// A problem document instead of the effect.
+    /// A problem document; the request is not executed.
     Problem {
-        /// HTTP status.
         status: u16,
-        /// Problem type.
         kind: ProblemType,
-        /// The text for people.
+        /// The `detail` text.
         detail: String,
-        /// Retry-After as given: seconds, a date, or nonsense.
+        /// Retry-After, verbatim: seconds, a date, or an invalid value.
         retry_after: Option<String>,
     },
-    /// An HTML page instead of the effect.
-    Html {
-        /// HTTP status.
-        status: u16,
-    },
-    /// The answer comes late; the effect is done after the wait.
+    /// An HTML page; the request is not executed.
+    Html { status: u16 },
+    /// The answer is delayed; the request is executed after the delay.
     Delay(Duration),
-    /// The connection is closed before anything is done.
+    /// The connection is closed before the request is executed.
     CloseUnhandled,
-    /// The effect is done, then the connection is closed without an answer.
+    /// The request is executed, then the connection is closed without an answer.
     LoseReply,
     /// The body ends half-way although Content-Length says more.
     TruncateBody,
-    /// The body is followed by blanks up to this many bytes, sent chunked.
+    /// The body is padded with blanks to this many bytes, sent chunked.
     HugeBody(u64),
     /// The body is replaced by this text; the headers stay.
     ReplaceBody(String),
@@ -72,18 +67,18 @@ pub enum Fault {
     ForeignIdentifier(String),
     /// newOrder refuses the identifier (`rejectedIdentifier`, with subproblems when several).
     RejectIdentifier {
-        /// The text for people.
+        /// The `detail` text.
         detail: String,
     },
-    /// New challenges have this token. Drawn per name, at newOrder.
+    /// New challenges have this token. Chosen per name, at newOrder.
     Token(String),
-    /// A new authorization is born in this state. Drawn per name, at newOrder.
+    /// A new authorization has this initial state. Chosen per name, at newOrder.
     BornAs(AuthorizationStatus),
-    /// Validation fails without a look. Drawn per name, at the challenge.
+    /// Validation fails without a request to the name. Chosen per name, at the challenge.
     Refuse {
         /// Problem type of the challenge.
         kind: ProblemType,
-        /// The text for people.
+        /// The `detail` text.
         detail: String,
     },
     /// A finalized order stays `processing` for so many reads.
@@ -93,14 +88,14 @@ pub enum Fault {
         /// Retry-After of those answers, as given.
         retry_after: Option<String>,
     },
-    /// The certificate is not what was ordered. Drawn at finalize.
+    /// The certificate does not match the order. Chosen at finalize.
     Certificate(WrongCertificate),
 }
 
 /// How a certificate is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WrongCertificate {
-    /// For a key that nobody has.
+    /// For another, unknown key.
     OtherKey,
     /// For these DNS names instead of those ordered.
     OtherNames(Vec<String>),
@@ -141,7 +136,7 @@ impl Fault {
         }
     }
 
-    /// The fault in a word, for the log.
+    /// The name of the fault, for the log.
     pub fn name(&self) -> &'static str {
         match self {
             Self::BadNonce => "bad nonce",
@@ -169,7 +164,7 @@ impl Fault {
         }
     }
 
-    /// When in the life of a request the fault is drawn.
+    /// The stage of a request at which the fault is chosen.
     fn stage(&self) -> Stage {
         match self {
             Self::BadNonce
@@ -183,7 +178,7 @@ impl Fault {
             | Self::BornAs(_)
             | Self::Refuse { .. }
             | Self::SlowFinalize { .. }
-            | Self::Certificate(_) => Stage::Deed,
+            | Self::Certificate(_) => Stage::Execution,
             Self::LoseReply
             | Self::TruncateBody
             | Self::HugeBody(_)
@@ -198,18 +193,18 @@ impl Fault {
     }
 }
 
-/// When a fault is drawn.
+/// The stage at which a fault is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Before the request is looked at.
+    /// Before the request is handled.
     Before,
-    /// By the effect itself.
-    Deed,
-    /// On the finished answer.
+    /// While the request is executed.
+    Execution,
+    /// On the complete answer.
     Reply,
 }
 
-/// A fault, for which requests, and how often: always, unless said otherwise.
+/// A fault, the requests that it applies to, and how often: by default always.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     fault: Fault,
@@ -222,7 +217,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The fault on every request where it makes sense.
+    /// The fault on every request that it can apply to.
     pub fn always(fault: Fault) -> Self {
         Self { fault, kind: None, name: None, skip: 0, times: None, rate: None, seen: 0 }
     }
@@ -244,14 +239,14 @@ impl Rule {
         self
     }
 
-    /// Only requests about such a name; `*` stands for any text.
+    /// Only requests about such a name; `*` matches any text.
     #[must_use]
     pub fn for_name(mut self, pattern: impl Into<String>) -> Self {
         self.name = Some(pattern.into());
         self
     }
 
-    /// Lets so many matching requests pass first.
+    /// Skips this many matching requests first.
     #[must_use]
     pub fn after(mut self, skip: u32) -> Self {
         self.skip = skip;
@@ -266,7 +261,7 @@ impl Rule {
                 .is_none_or(|pattern| names.iter().any(|name| fits(pattern, name)))
     }
 
-    /// Counts one matching request; whether the fault plays on it.
+    /// Counts one matching request; returns whether the fault applies to it.
     fn turn(&mut self) -> bool {
         let seen = self.seen;
         self.seen = seen.saturating_add(1);
@@ -286,17 +281,17 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Adds a rule behind those there are.
+    /// Appends a rule.
     pub fn add(&self, rule: Rule) {
         lock(&self.rules).push(rule);
     }
 
-    /// Forgets all rules.
+    /// Removes all rules.
     pub fn clear(&self) {
         lock(&self.rules).clear();
     }
 
-    /// What happens to a request before the CA looks at it.
+    /// The faults on a request before the CA handles it.
     pub(super) async fn before(
         &self,
         shared: &Shared,
@@ -305,7 +300,7 @@ impl Faults {
         names: &[String],
     ) -> Before {
         let mut before = Before::default();
-        // Only a POST has a nonce that could be bad.
+        // Only a POST carries a nonce.
         let wanted = |fault: &Fault| {
             fault.stage() == Stage::Before && (is_post || *fault != Fault::BadNonce)
         };
@@ -326,7 +321,7 @@ impl Faults {
         before
     }
 
-    /// What becomes of the finished answer, and the names of the faults.
+    /// The complete answer with its faults, and the names of the faults.
     pub(super) fn on_reply(
         &self,
         shared: &Shared,
@@ -347,7 +342,7 @@ impl Faults {
         })
     }
 
-    /// The state that a new authorization is born in.
+    /// The initial state of a new authorization.
     pub(super) fn initial_status(&self, name: &str) -> Option<AuthorizationStatus> {
         self.draw_first(RequestKind::NewOrder, &[name.to_owned()], |fault| {
             if let Fault::BornAs(status) = fault { Some(*status) } else { None }
@@ -361,7 +356,7 @@ impl Faults {
         })
     }
 
-    /// Why validation fails without a look.
+    /// The injected validation failure.
     pub(super) fn refusal(&self, name: &str) -> Option<Problem> {
         self.draw_first(RequestKind::Challenge, &[name.to_owned()], |fault| {
             let Fault::Refuse { kind, detail } = fault else { return None };
@@ -369,7 +364,7 @@ impl Faults {
         })
     }
 
-    /// A certificate, in DER, and its chains, in PEM, that are not what was ordered.
+    /// A certificate, in DER, and its chains, in PEM, that do not match the order.
     pub(super) fn issue(
         &self,
         hierarchy: &Hierarchy,
@@ -392,8 +387,8 @@ impl Faults {
         })
     }
 
-    /// All faults that are wanted and play now, in the order of their rules. Only those count
-    /// a turn.
+    /// All faults that `pick` selects and that apply now, in the order of their rules. Only these
+    /// count a turn.
     fn draw(
         &self,
         kind: RequestKind,
@@ -407,7 +402,7 @@ impl Faults {
             .collect()
     }
 
-    /// The first fault that `pick` knows and that plays now.
+    /// The first fault that `pick` selects and that applies now.
     fn draw_first<T>(
         &self,
         kind: RequestKind,
@@ -419,7 +414,7 @@ impl Faults {
     }
 }
 
-/// Whether `name` fits `pattern`, where `*` stands for any text, also none.
+/// Whether `name` matches `pattern`; `*` matches any text, also the empty one.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -24,7 +24,7 @@ struct Finalize {
     csr: String,
 }
 
-/// Signs at once; the order shows `processing` for as long as options and faults say.
+/// Signs immediately; the order stays `processing` as long as options and faults specify.
 pub(super) fn finalize(
     shared: &Shared,
     world: &mut World,
@@ -84,7 +84,7 @@ pub(super) fn finalize(
 /// The names must be those of the order, no more and no less (section 7.4). A common name counts
 /// as a name.
 fn check_names(csr: &Csr, wanted: &[Identifier]) -> Result<(), Problem> {
-    let mut asked = csr.identifiers.clone();
+    let mut requested = csr.identifiers.clone();
     if let Some(name) = &csr.common_name {
         let subject = match name.parse() {
             Ok(address) => Identifier::Ip(address),
@@ -92,10 +92,10 @@ fn check_names(csr: &Csr, wanted: &[Identifier]) -> Result<(), Problem> {
                 Problem::new(ProblemType::BadCsr, format!("common name {name:?}: {error}"))
             })?),
         };
-        asked.insert(subject);
+        requested.insert(subject);
     }
     let ordered = wanted.iter().cloned().collect();
-    if asked == ordered {
+    if requested == ordered {
         return Ok(());
     }
     let list = |names: Vec<&Identifier>| {
@@ -103,8 +103,8 @@ fn check_names(csr: &Csr, wanted: &[Identifier]) -> Result<(), Problem> {
     };
     let detail = format!(
         "the CSR's names are not the order's: missing [{}], not ordered [{}]",
-        list(ordered.difference(&asked).collect()),
-        list(asked.difference(&ordered).collect()),
+        list(ordered.difference(&requested).collect()),
+        list(requested.difference(&ordered).collect()),
     );
     Err(Problem::new(ProblemType::BadCsr, detail))
 }

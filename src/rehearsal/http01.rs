@@ -1,4 +1,4 @@
-//! HTTP-01 (RFC 8555 section 8.3), as public CAs do it: IPv6 first with one fall back to IPv4,
+//! HTTP-01 (RFC 8555 section 8.3), as public CAs do it: IPv6 first with one fallback to IPv4,
 //! at most 10 redirects to ports 80 and 443, certificates behind a redirect not checked, little
 //! of the body read, trailing white space ignored.
 
@@ -23,14 +23,14 @@ use super::problem::{Problem, ProblemType};
 use super::redirect::Target;
 use super::validate::{Attempt, Verdict};
 
-/// Asks the name for the token until it answers, or until it is clear that it does not.
+/// Requests the token from the addresses of the name, until one answers or all have failed.
 pub(super) async fn check(shared: &Shared, attempt: &Attempt) -> Verdict {
     let mut records = Vec::new();
     let result = follow(shared, attempt, &mut records).await;
     Verdict { records, result }
 }
 
-/// The answer did not come in time.
+/// The request timed out.
 pub(super) fn timeout(attempt: &Attempt, limit: Duration) -> Problem {
     let detail = format!("{}: timeout during connect or read ({limit:?})", attempt.host);
     Problem::new(ProblemType::Connection, detail)
@@ -81,7 +81,7 @@ fn unreachable(address: IpAddr, target: &Target, error: impl std::fmt::Display) 
     Problem::new(ProblemType::Connection, detail)
 }
 
-/// One request. Only a connection that cannot be made falls back to IPv4.
+/// One request. Only a failed connection falls back to IPv4.
 async fn fetch(
     shared: &Shared,
     target: &Target,
@@ -159,7 +159,7 @@ async fn ask(
     Ok(sender.send_request(request).await?)
 }
 
-/// The first bytes of a body; what comes after them cannot make it right.
+/// The first bytes of a body; a longer body is wrong in any case.
 async fn read_start(mut body: Incoming) -> Vec<u8> {
     let mut read = Vec::new();
     while read.len() <= MAX_BODY {

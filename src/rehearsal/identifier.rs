@@ -49,7 +49,7 @@ pub(super) fn to_json(identifier: &Identifier) -> Value {
     }
 }
 
-/// The same without a leading `*.`: what an authorization is about (RFC 8555 section 7.1.4).
+/// The same without a leading `*.`: the identifier of an authorization (RFC 8555 section 7.1.4).
 pub(super) fn base_to_json(identifier: &Identifier) -> Value {
     json!({ "type": kind(identifier), "value": base(identifier) })
 }

@@ -23,7 +23,7 @@ pub(super) struct Hierarchy {
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// What a leaf certificate is to say.
+/// The content of a leaf certificate.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     pub(super) identifiers: Vec<Identifier>,
@@ -59,8 +59,8 @@ impl Hierarchy {
         self.roots.iter().map(Certificate::pem).collect()
     }
 
-    /// Chain and key of the CA's own HTTPS server. Its validity is that of the roots: what
-    /// connects goes by the real time, whatever the CA's clock says.
+    /// Chain and key of the CA's own HTTPS server. Its validity is that of the roots:
+    /// TLS clients use the real time, not the CA's clock.
     pub(super) fn server(
         &self,
         address: IpAddr,
@@ -135,7 +135,7 @@ fn authority(name: &str, constraints: BasicConstraints) -> CertificateParams {
     params
 }
 
-/// Long enough for whatever time a test plays.
+/// Long enough for any time that a test simulates.
 fn set_long_validity(params: &mut CertificateParams) {
     params.not_before = date_time_ymd(2000, 1, 1);
     params.not_after = date_time_ymd(2999, 12, 31);
@@ -143,5 +143,5 @@ fn set_long_validity(params: &mut CertificateParams) {
 
 const ROOT: &str = "certctl rehearsal root X1";
 const ALTERNATE_ROOT: &str = "certctl rehearsal root X2";
-/// 9999-12-31T23:59:59Z, the last moment that X.509 knows.
+/// 9999-12-31T23:59:59Z, the latest time in X.509.
 const END_OF_TIME: u64 = 253_402_300_799;

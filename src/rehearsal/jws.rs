@@ -1,4 +1,4 @@
-//! Signed requests (RFC 8555 section 6.2 to 6.5): opened only when every check passes.
+//! Signed requests (RFC 8555 section 6.2 to 6.5): decoded only when every check passes.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -67,7 +67,7 @@ fn decode(field: &str, text: &str) -> Result<Vec<u8>, Problem> {
         .map_err(|error| Problem::malformed(format!("JWS {field} is not base64url: {error}")))
 }
 
-/// Who signed.
+/// The signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Signer {
     /// The bearer of this key (`jwk`).
@@ -76,7 +76,7 @@ pub(super) enum Signer {
     Account(u64),
 }
 
-/// A request whose signature, URL and nonce are good.
+/// A request whose signature, URL and nonce are valid.
 #[derive(Debug)]
 pub(super) struct Signed {
     pub(super) signer: Signer,
@@ -103,7 +103,7 @@ impl Signed {
     }
 }
 
-/// Checks a request. The nonce is used up as soon as it is found, whatever follows.
+/// Verifies a request. The nonce is consumed even when a later check fails.
 pub(super) fn open(
     world: &mut World,
     accepted: &[String],
@@ -163,8 +163,7 @@ pub(super) fn open(
     Ok(Signed { signer, payload: jws.payload()? })
 }
 
-/// The payload of a request that nobody has checked yet: only to find the names that rules of
-/// misbehaviour ask for.
+/// The payload of an unverified request: only to find the names that fault rules match.
 pub(super) fn unchecked_payload(body: &[u8]) -> Option<Value> {
     let jws = FlatJws::parse(body).ok()?;
     serde_json::from_slice(&jws.payload().ok()?).ok()

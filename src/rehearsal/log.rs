@@ -1,10 +1,10 @@
-//! The request log: what was asked, what was answered, and which fault was played.
+//! The request log: request, answer, and injected faults.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 
-/// What a request is about.
+/// The resource of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 // The resources of RFC 8555 section 7.1, by name.
 pub enum RequestKind {
@@ -26,27 +26,25 @@ pub enum RequestKind {
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// When it was answered, by the CA's clock.
+    /// Time of the answer, by the CA's clock.
     pub time: Timestamp,
-    /// HTTP method.
     pub method: String,
     /// Path, with query if there was one.
     pub path: String,
-    /// What it is about.
+    /// The resource.
     pub kind: RequestKind,
     /// The status that the CA decided on; `None` when the connection was closed unhandled.
     pub status: Option<u16>,
-    /// Whether the answer was sent; false when a fault swallowed it.
+    /// Whether the answer was sent; false when a fault suppressed it.
     pub delivered: bool,
     /// URL of the account that signed, once its signature is checked.
     pub account: Option<String>,
     /// Last part of the problem type, e.g. `badNonce`.
     pub problem: Option<String>,
-    /// The faults played on this request.
+    /// The faults injected into this request.
     pub faults: Vec<&'static str>,
-    /// The names it is about, as far as they are known.
+    /// The names that it concerns, as far as they are known.
     pub names: Vec<String>,
-    /// The User-Agent header.
     pub user_agent: Option<String>,
 }
 

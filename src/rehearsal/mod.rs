@@ -1,14 +1,14 @@
 //! A small ACME CA (RFC 8555) in-process: for `certctl rehearse`, the quick start and the tests.
 //!
-//! It serves HTTPS on a loopback port, checks requests as strictly as the RFC allows, really
-//! validates HTTP-01 and DNS-01, and signs with a hierarchy that is made at the start and thrown away at the
-//! end. Everything is held in memory and bounded. It reads no clock of its own for dates
-//! ([`CaOptions::clock`]), and misbehaves only as told ([`Faults`]), in tests (feature `testing`).
+//! It serves HTTPS on a loopback port, checks requests as strictly as the RFC allows,
+//! validates HTTP-01 and DNS-01 over the network, and signs with a hierarchy that exists in memory
+//! only. Its memory is bounded. It takes dates from the caller's clock ([`CaOptions::clock`]). In
+//! tests (feature `testing`) it injects faults ([`Faults`]).
 //!
 //! ```text
 //! request → [server] body cap, log ─ faults before ─ [route] → [jws] → directory | account | order
 //!             | authorization | challenge → [validate] | finalize → [issue] | certificate
-//!             → reply ─ faults on it ─ [server] → answer, or a cut connection
+//!             → reply ─ faults on it ─ [server] → answer, or a closed connection
 //! ```
 
 mod account;
@@ -80,29 +80,24 @@ use log::Log;
 use route::Route;
 use world::World;
 
-/// Why a CA does not start.
+/// Why the CA cannot start.
 #[derive(Debug, Error)]
 pub enum RehearsalError {
-    /// The address cannot be listened on.
+    /// The listener cannot be bound.
     #[error("cannot listen on {address}: {source}")]
-    Bind {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A certificate of its own cannot be made.
+    Bind { address: SocketAddr, source: io::Error },
+    /// Its own certificates cannot be generated.
     #[error("cannot make the CA's own certificates: {0}")]
     Certificates(#[from] rcgen::Error),
-    /// The TLS server does not take them.
+    /// The TLS server rejects them.
     #[error("cannot set up the CA's TLS server: {0}")]
     Tls(#[from] rustls::Error),
-    /// The thread or its runtime cannot be had.
+    /// The thread or its runtime cannot be created.
     #[error("cannot run the CA on a thread of its own: {0}")]
     Thread(io::Error),
 }
 
-/// A running CA, on the runtime that it was started on. It stops when this is dropped.
+/// A running CA, on the runtime that it was started on. Dropping it stops the CA.
 #[derive(Debug)]
 pub struct Ca {
     handle: CaHandle,
@@ -110,7 +105,7 @@ pub struct Ca {
 }
 
 impl Ca {
-    /// Binds, makes the certificates and serves from then on.
+    /// Binds the listener, generates the certificates and starts serving.
     pub async fn start(options: CaOptions) -> Result<Self, RehearsalError> {
         let bind = options.bind;
         let failed = |source| RehearsalError::Bind { address: bind, source };
@@ -131,14 +126,14 @@ impl Ca {
         Ok(Self { handle: CaHandle { shared }, server })
     }
 
-    /// Stops, and returns once nothing listens any more.
+    /// Stops the CA, and returns once the listener is closed.
     pub async fn shutdown(mut self) {
         self.stop();
-        // It was aborted: that it says so is no news.
+        // The task was aborted just before: its join error is expected.
         drop((&mut self.server).await);
     }
 
-    /// A second way to look at the CA, which does not keep it running.
+    /// A handle for inspection, which does not keep the CA running.
     pub fn handle(&self) -> CaHandle {
         self.handle.clone()
     }
@@ -163,19 +158,19 @@ impl Deref for Ca {
     }
 }
 
-/// What can be asked of a CA while it runs and afterwards.
+/// A handle to inspect a CA while it runs and afterwards.
 #[derive(Clone, Debug)]
 pub struct CaHandle {
     shared: Arc<Shared>,
 }
 
 impl CaHandle {
-    /// Where ACME begins.
+    /// The URL of the directory.
     pub fn directory_url(&self) -> String {
         self.shared.url(Route::Directory)
     }
 
-    /// The root that signs both the default chain and the CA's HTTPS server, in PEM.
+    /// The root of both the default chain and the CA's HTTPS server, in PEM.
     pub fn root_pem(&self) -> String {
         self.root_pems().into_iter().next().unwrap_or_default()
     }
@@ -195,7 +190,7 @@ impl CaHandle {
         lock(&self.shared.log).requests()
     }
 
-    /// How many requests of the kind made something (status 201), whether or not the answer
+    /// How many requests of the kind created a resource (status 201), whether or not the answer
     /// reached the client.
     pub fn created(&self, kind: RequestKind) -> usize {
         lock(&self.shared.log).created(kind)
@@ -222,7 +217,7 @@ impl CaHandle {
         issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
     }
 
-    /// The misbehaviour, to be changed while the CA runs.
+    /// The fault rules, which can be changed while the CA runs.
     #[cfg(feature = "testing")]
     pub fn faults(&self) -> Faults {
         self.shared.options.faults.clone()
@@ -235,7 +230,7 @@ impl CaHandle {
     }
 }
 
-/// What all connections and validations of one CA share.
+/// The state shared by all connections and validations of one CA.
 struct Shared {
     options: CaOptions,
     /// Scheme, host and port; no slash at the end.
@@ -256,13 +251,13 @@ impl Shared {
         self.http01_port.load(Ordering::Relaxed)
     }
 
-    /// The CA's time, in whole seconds as CAs write it.
+    /// The CA's time, in whole seconds, as in ACME objects.
     fn now(&self) -> Timestamp {
         let now = (self.options.clock)();
         Timestamp::from_second(now.as_second()).unwrap_or(now)
     }
 
-    /// Runs beside the requests, at most until the CA stops.
+    /// Spawns a background task, which ends with the CA at the latest.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
@@ -284,7 +279,7 @@ fn before(end: Timestamp, span: Duration) -> Timestamp {
     end.checked_sub(span).unwrap_or(Timestamp::MIN)
 }
 
-/// The content of a mutex. A test that panicked while it held one does not matter to others.
+/// Locks a mutex, and ignores poisoning: a test that panicked does not affect others.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

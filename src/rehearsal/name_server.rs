@@ -3,9 +3,9 @@
 //!
 //! Contract: it answers over UDP and TCP, with authority for every name: those of its records,
 //! which can be changed while it runs, have A, AAAA, TXT and CNAME; a zone has SOA and NS (which
-//! names are zones, and what `*.example.com` stands for: [`super::zones`]). Names and types that
-//! are not there are NXDOMAIN and an empty answer, each with the zone's SOA (RFC 2308). What does
-//! not fit into the client's UDP buffer (512 bytes without EDNS) is cut, and TC says so.
+//! names are zones, and what `*.example.com` stands for: [`super::zones`]). An unknown name
+//! is NXDOMAIN and an unknown type an empty answer, each with the zone's SOA (RFC 2308). An answer
+//! longer than the client's UDP buffer (512 bytes without EDNS) is truncated, with TC set.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -59,7 +59,7 @@ impl NameServer {
                         return;
                     }
                 };
-                // Nobody listens any more when `start` has given up; then it is over at once.
+                // The receiver is gone if `start` has failed; then the thread ends.
                 if started.send(Ok(address)).is_ok() {
                     tokio::select! {
                         _ = stopped => {}
@@ -78,22 +78,22 @@ impl NameServer {
         Ok(Self { address, records, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens, for UDP and TCP.
+    /// The address of the listeners, UDP and TCP.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Gives a name these addresses from now on; none leaves a name that exists without any.
+    /// Sets the addresses of a name; an empty list leaves an existing name without addresses.
     pub fn set(&self, name: &str, addresses: Vec<IpAddr>) {
         self.records.set(name, addresses);
     }
 
-    /// Lets a name be unknown from now on, with everything that stands at it.
+    /// Removes a name with all its records.
     pub fn remove(&self, name: &str) {
         self.records.zones(|zones| zones.change(name, |node| *node = Node::default()));
     }
 
-    /// Adds a TXT record to those at a name. One that is there already stays alone.
+    /// Adds a TXT record to a name, unless the name has it already.
     pub fn add_txt(&self, name: &str, value: &str) {
         self.add_txt_strings(name, &[value]);
     }
@@ -113,30 +113,30 @@ impl NameServer {
         self.records.zones(|zones| zones.txt_at(name))
     }
 
-    /// Lets a name be an alias of another; nothing else that stands there is seen.
+    /// Makes a name a CNAME of another; it hides the other records of the name.
     #[cfg(feature = "testing")]
     pub fn set_cname(&self, name: &str, target: &str) {
         let target = normal(target);
         self.records.zones(|zones| zones.change(name, |node| node.alias = Some(target)));
     }
 
-    /// Answers questions about a name with SERVFAIL, until it is removed.
+    /// Answers queries for a name with SERVFAIL, until the name is removed.
     #[cfg(feature = "testing")]
     pub fn set_broken(&self, name: &str) {
         self.records.zones(|zones| zones.change(name, |node| node.is_broken = true));
     }
 
-    /// Makes a name the apex of a zone. Without, the zone of a name is its last two labels.
+    /// Makes a name the apex of a zone. By default, the zone of a name is its last two labels.
     pub fn add_zone(&self, zone: &str) {
         self.records.zones(|zones| zones.add_zone(zone));
     }
 
-    /// The newest questions (up to 10 000), oldest first.
+    /// The latest queries (up to 10 000), oldest first.
     pub fn questions(&self) -> Vec<Question> {
         self.records.questions()
     }
 
-    /// The same records for the CA, so that it looks where everybody else does.
+    /// A resolver over the same records, for the CA.
     pub fn resolver(&self) -> Resolver {
         let records = self.records.clone();
         let addresses = move |name: String| {
@@ -146,13 +146,13 @@ impl NameServer {
         Resolver::ask(Arc::new(addresses)).with_txt(self.txt_lookup())
     }
 
-    /// Its TXT records alone, for a CA that finds addresses elsewhere.
+    /// Only the TXT records, for a CA with another source of addresses.
     pub fn txt_lookup(&self) -> TxtLookup {
         let records = self.records.clone();
         Arc::new(move |name| std::future::ready(records.zones(|zones| zones.txt(&name))).boxed())
     }
 
-    /// A DNS-01 provider that writes here.
+    /// A DNS-01 provider that writes to this server.
     pub fn provider(&self) -> ZoneWriter {
         ZoneWriter::new(self.records.clone())
     }
@@ -188,7 +188,7 @@ async fn bind() -> Result<(UdpSocket, TcpListener, SocketAddr), RehearsalError> 
 async fn serve_udp(socket: UdpSocket, records: &Records) {
     let mut buffer = [0; 4096];
     loop {
-        // An error belongs to one datagram, such as a client that has gone; the next one counts.
+        // An error concerns one datagram only, such as one to a closed port.
         let Ok((size, peer)) = socket.recv_from(&mut buffer).await else { continue };
         if let Some(answer) = buffer.get(..size).and_then(|query| records.reply(query, false)) {
             drop(socket.send_to(&answer, peer).await);
@@ -209,7 +209,7 @@ async fn serve_tcp(listener: TcpListener, records: &Records) {
         };
         let records = records.clone();
         connections.spawn(async move {
-            // The client hears of an error by the end of the connection.
+            // After an error the connection is closed, which the client notices.
             drop(tokio::time::timeout(PATIENCE, converse(stream, &records)).await);
         });
     }

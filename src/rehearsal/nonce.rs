@@ -1,4 +1,4 @@
-//! Nonces: known, unused, and only so many (RFC 8555 section 6.5).
+//! Nonces, of limited number (RFC 8555 section 6.5).
 
 use std::collections::{HashSet, VecDeque};
 
@@ -11,7 +11,7 @@ pub(super) struct Nonces {
 }
 
 impl Nonces {
-    /// A fresh nonce; the oldest is forgotten when there are too many.
+    /// A fresh nonce; the oldest is dropped when there are too many.
     pub(super) fn issue(&mut self) -> String {
         let nonce = random::token(16);
         if self.oldest.len() >= MAX_NONCES
@@ -24,7 +24,7 @@ impl Nonces {
         nonce
     }
 
-    /// Whether the nonce was known and unused; it is used from now on.
+    /// Consumes the nonce; returns whether it was known and unused.
     pub(super) fn take(&mut self, nonce: &str) -> bool {
         self.known.remove(nonce)
     }

@@ -1,4 +1,4 @@
-//! What a rehearsal CA can be told before it starts.
+//! Options of the built-in CA.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,51 +11,50 @@ use jiff::Timestamp;
 use super::faults::Faults;
 use super::resolver::Resolver;
 
-/// Where the CA takes its time from.
+/// The CA's clock.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// The options; begin with [`CaOptions::new`] and change fields.
 #[derive(Clone)]
 pub struct CaOptions {
-    /// Where to listen; port 0 takes a free one.
+    /// Listen address; port 0 selects a free port.
     pub bind: SocketAddr,
-    /// The CA's time.
     pub clock: Clock,
-    /// Where names are looked up.
+    /// The resolver of validations.
     pub resolver: Resolver,
-    /// The port that stands for 80 in HTTP-01.
+    /// The port for HTTP-01 instead of 80.
     pub http01_port: u16,
-    /// How long one validation may take.
+    /// Timeout of one validation.
     pub validation_timeout: Duration,
-    /// Lifetime of leaf certificates whose order names no end.
+    /// Lifetime of leaf certificates whose order has no `notAfter`.
     pub leaf_lifetime: Duration,
-    /// How long an order may take.
+    /// Lifetime of an order.
     pub order_lifetime: Duration,
-    /// How long a valid authorization counts.
+    /// Lifetime of a valid authorization.
     pub authorization_lifetime: Duration,
-    /// Whether a new order takes over the account's valid authorizations, so that it can be
-    /// `ready` at once.
+    /// Whether a new order reuses the account's valid authorizations, so that it can be `ready`
+    /// immediately.
     pub reuse_authorizations: bool,
-    /// The CAA identities that the directory names.
+    /// The CAA identities in the directory.
     pub caa_identities: Vec<String>,
     /// Profiles by name, with their descriptions.
     pub profiles: BTreeMap<String, String>,
-    /// Key ids and HMAC keys; not empty means that newAccount needs one of them.
+    /// Key IDs and HMAC keys; if not empty, newAccount requires one of them.
     pub external_account_keys: BTreeMap<String, Vec<u8>>,
     /// The signature algorithms of requests that are accepted, as JWS calls them.
     pub signature_algorithms: Vec<String>,
     /// Whether there is a second root, and so an alternate chain.
     pub alternate_root: bool,
-    /// How long a finalized order stays `processing`, in real time; zero: not at all.
+    /// How long a finalized order stays `processing`, in real time; zero for not at all.
     pub finalize_delay: Duration,
-    /// Retry-After on what is pending or processing, as given.
+    /// Retry-After on pending and processing resources, verbatim.
     pub retry_after: Option<String>,
     /// Whether a challenge whose validation fails stays pending with its `error`, and is validated
     /// again when it is accepted again, as step-ca and Caddy do.
     pub leaves_pending: bool,
-    /// How many orders, and how many accounts, are held before more are refused.
+    /// Maximum number of orders, and of accounts.
     pub max_orders: usize,
-    /// Misbehaviour; the clone kept by the caller changes it later.
+    /// Fault rules; the caller can change them later through a clone.
     pub faults: Faults,
 }
 

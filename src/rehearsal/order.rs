@@ -51,7 +51,7 @@ pub(super) struct Order {
     pub(super) not_after: Option<Timestamp>,
     pub(super) profile: Option<String>,
     pub(super) authorizations: Vec<u64>,
-    /// Signed already, shown once the order is valid.
+    /// Already signed; visible once the order is valid.
     pub(super) certificate: Option<u64>,
     /// Until when the order shows `processing`; `None` for no longer than its reads.
     pub(super) issued_at: Option<Instant>,
@@ -190,7 +190,8 @@ fn to_json(shared: &Shared, world: &World, id: u64, order: &Order) -> Value {
     document
 }
 
-/// The identifiers once each, in the order asked for; every faulty one is named.
+/// The identifiers without duplicates, in the order of the request; the error names every invalid
+/// one.
 fn check_identifiers(
     shared: &Shared,
     wanted: &[WireIdentifier],

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The error types of RFC 8555 section 6.7, plus `invalidProfile` of the profiles extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// Each variant is the word of RFC 8555 section 6.7.
+// The variants are named as in RFC 8555 section 6.7.
 pub enum ProblemType {
     AccountDoesNotExist,
     AlreadyRevoked,
@@ -67,7 +67,7 @@ impl ProblemType {
         }
     }
 
-    /// The HTTP status that such a problem is usually sent with.
+    /// The usual HTTP status of this problem type.
     fn status(self) -> u16 {
         match self {
             Self::Caa
@@ -113,7 +113,7 @@ pub(super) struct Problem {
     pub(super) detail: String,
     /// The signature algorithms that are accepted (RFC 8555 section 6.2).
     algorithms: Vec<String>,
-    /// What each identifier, as JSON, has to do with it.
+    /// Subproblems, each with its identifier as JSON.
     pub(super) subproblems: Vec<(Value, Problem)>,
 }
 
@@ -156,7 +156,7 @@ impl Problem {
     }
 
     /// One problem for several identifiers: the only one itself, else `compound` over all
-    /// (RFC 8555 section 6.7.1). `None` when nothing is at fault.
+    /// (RFC 8555 section 6.7.1). `None` without any problem.
     pub(super) fn of_identifiers(faults: Vec<(Value, Self)>) -> Option<Self> {
         let (_, first) = faults.first()?;
         let same = faults.iter().all(|(_, problem)| problem.kind == first.kind);

@@ -1,4 +1,4 @@
-//! The records of the name server, and the questions that it was asked.
+//! The records of the name server, and the log of its queries.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use super::answer::{PAYLOAD, answer};
 use super::lock;
 use super::zones::{Zones, normal};
 
-/// A question that was asked.
+/// A received query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// In lower case, without a trailing dot.
@@ -32,7 +32,7 @@ struct Shared {
 }
 
 impl Records {
-    /// The newest questions, oldest first.
+    /// The latest queries, oldest first.
     pub(super) fn questions(&self) -> Vec<Question> {
         lock(&self.0.questions).iter().cloned().collect()
     }
@@ -61,7 +61,8 @@ impl Records {
         work(&mut lock(&self.0.zones))
     }
 
-    /// The answer to a message, as long as the client takes one; none to what is no query.
+    /// The answer to a message, up to the size that the client accepts; `None` for a message that is
+    /// not a query.
     pub(super) fn reply(&self, bytes: &[u8], over_tcp: bool) -> Option<Vec<u8>> {
         let query = Message::from_vec(bytes).ok()?;
         if query.metadata.message_type != MessageType::Query {

@@ -1,4 +1,4 @@
-//! Where HTTP-01 validation asks: the first URL, and those it is redirected to.
+//! The URLs that HTTP-01 validation requests: the first one, and redirects.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use http::Uri;
 
 use super::problem::{Problem, ProblemType};
 
-/// An http or https URL, taken apart.
+/// A parsed http or https URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) is_https: bool,
@@ -20,12 +20,12 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The URL of RFC 8555 section 8.3. The port is not named: to the name it is port 80.
+    /// The URL of RFC 8555 section 8.3. The URL has no port: for the name it is port 80.
     pub(super) fn first(host: &str, port: u16, path: String) -> Self {
         Self { is_https: false, host: host.to_owned(), port, path, names_port: false }
     }
 
-    /// Follows a Location. Ports 80 and 443 are allowed, and the one that stands for 80 here.
+    /// Follows a Location. Ports 80 and 443 are allowed, and the port configured instead of 80.
     pub(super) fn redirected(&self, location: &str, http_port: u16) -> Result<Self, Problem> {
         let refused = |why: &str| {
             let detail = format!("redirect from {self} to {location:?}: {why}");

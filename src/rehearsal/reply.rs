@@ -1,4 +1,4 @@
-//! What a request is answered with, before faults and HTTP have their say.
+//! The answer to a request, before faults and HTTP encoding.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LINK, LOCATION, RETRY_AFTER};
@@ -77,13 +77,13 @@ impl Reply {
         }
     }
 
-    /// As HTTP carries it.
+    /// The HTTP response.
     pub(super) fn into_response(self) -> Response<Bytes> {
         let mut response = Response::new(());
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or_default();
         let headers = response.headers_mut();
         for (name, value) in self.headers {
-            // A value that HTTP cannot carry is left out; a test gave it.
+            // A value that is not valid in HTTP is omitted; only tests set one.
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.append(name, value);
             }

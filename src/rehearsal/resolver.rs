@@ -1,4 +1,4 @@
-//! Where validation looks names up.
+//! The resolver of validations.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-/// A lookup of the caller's: all addresses of a name, or why there are none.
+/// A lookup of the caller's: all addresses of a name, or an error.
 pub type Lookup =
     Arc<dyn Fn(String) -> BoxFuture<'static, Result<Vec<IpAddr>, String>> + Send + Sync>;
 
-/// A lookup of the caller's: what stands at a name for a TXT question, or why nobody can say
-/// (such as `NXDOMAIN` or `SERVFAIL`).
+/// A lookup of the caller's: the result of a TXT query, or its error (such as `NXDOMAIN` or
+/// `SERVFAIL`).
 pub type TxtLookup =
     Arc<dyn Fn(String) -> BoxFuture<'static, Result<TxtAnswer, String>> + Send + Sync>;
 
-/// What stands at a name for a TXT question.
+/// The result of a TXT query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TxtAnswer {
     /// The values, the strings of each record joined; none is an empty answer.
@@ -48,12 +48,12 @@ impl Resolver {
         }))
     }
 
-    /// Addresses are what this says.
+    /// Addresses come from this function.
     pub fn ask(addresses: Lookup) -> Self {
         Self { addresses, txt: None }
     }
 
-    /// The same addresses, and TXT records as this says. Without it there are none.
+    /// The same addresses, and TXT records from this function. By default there are none.
     #[must_use]
     pub fn with_txt(self, txt: TxtLookup) -> Self {
         Self { txt: Some(txt), ..self }

@@ -1,9 +1,9 @@
-//! Paths of this CA, and what they are about.
+//! The paths of this CA, and their resources.
 
 use super::authorization::ChallengeKind;
 use super::log::RequestKind;
 
-/// A path, understood.
+/// A parsed path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     Directory,

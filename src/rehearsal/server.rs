@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use super::dispatch::{self, Asked};
+use super::dispatch::{self, Received};
 use super::faults::Answer;
 use super::issue::Hierarchy;
 use super::{RehearsalError, Shared};
@@ -36,7 +36,7 @@ pub(super) fn tls_config(
     Ok(Arc::new(config))
 }
 
-/// Serves until it is aborted; the connections end with it.
+/// Serves until the task is aborted, which also closes the connections.
 pub(super) async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, shared: Arc<Shared>) {
     let acceptor = TlsAcceptor::from(tls);
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
@@ -83,15 +83,16 @@ async fn exchange(
 ) -> Result<Response<Answer>, Cut> {
     let (head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    let mut asked = Asked { method: head.method, path, headers: head.headers, body: Bytes::new() };
+    let mut received =
+        Received { method: head.method, path, headers: head.headers, body: Bytes::new() };
     let read = tokio::time::timeout(PATIENCE, Limited::new(body, MAX_BODY).collect());
     match read.await {
         Ok(Ok(body)) => {
-            asked.body = body.to_bytes();
-            dispatch::answer(shared, asked).await.ok_or(Cut)
+            received.body = body.to_bytes();
+            dispatch::answer(shared, received).await.ok_or(Cut)
         }
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            Ok(dispatch::too_large(shared, &asked))
+            Ok(dispatch::too_large(shared, &received))
         }
         Ok(Err(_)) | Err(_) => Err(Cut),
     }

@@ -1,4 +1,4 @@
-//! A CA on a thread of its own, for callers that block, such as tests that run the binary.
+//! A CA on a separate thread, for callers that block, such as tests that run the binary.
 
 use std::io;
 use std::ops::Deref;
@@ -35,7 +35,7 @@ impl CaThread {
                         return;
                     }
                 };
-                // Nobody listens any more when `start` has given up; then it is over at once.
+                // The receiver is gone if `start` has failed; then the thread ends.
                 if started.send(Ok(ca.handle())).is_ok() {
                     drop(stopped.await);
                 }

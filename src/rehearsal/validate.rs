@@ -8,24 +8,24 @@ use super::dns01;
 use super::http01;
 use super::problem::Problem;
 
-/// What is to be validated.
+/// The input of a validation.
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) authorization: u64,
     pub(super) kind: ChallengeKind,
     /// As ordered, `*.` included.
     pub(super) name: String,
-    /// The name or address that is asked.
+    /// The name or address to query.
     pub(super) host: String,
     pub(super) token: String,
     pub(super) key_authorization: String,
 }
 
-/// What was found.
+/// The result of a validation.
 #[derive(Debug)]
 pub(super) struct Verdict {
     /// The `validationRecord` of the challenge: for http-01 one entry per address
-    /// asked.
+    /// that was contacted.
     pub(super) records: Vec<Value>,
     pub(super) result: Result<(), Problem>,
 }

@@ -1,4 +1,4 @@
-//! What the CA remembers: accounts, orders, authorizations, certificates, nonces. In memory only.
+//! The CA's state: accounts, orders, authorizations, certificates, nonces. In memory only.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use super::order::{Order, OrderStatus};
 use super::problem::{Problem, ProblemType};
 use super::route::Route;
 
-/// All of it.
+/// The state of the CA.
 #[derive(Debug, Default)]
 pub(super) struct World {
     pub(super) nonces: Nonces,
@@ -29,13 +29,13 @@ pub(super) struct World {
 }
 
 impl World {
-    /// A number that names nothing yet.
+    /// An unused ID.
     pub(super) fn next_id(&mut self) -> u64 {
         self.last_id = self.last_id.saturating_add(1);
         self.last_id
     }
 
-    /// Accounts, and what belongs to one, are gone; certificates stay.
+    /// Deletes all accounts with their orders and authorizations; certificates stay.
     #[cfg(feature = "testing")]
     pub(super) fn forget_accounts(&mut self) {
         self.accounts.clear();
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// The order, when it is this account's. Others hear the same as for one that never was.
+    /// The order, if it belongs to this account. For another account it is an unknown order.
     pub(super) fn order_of(&mut self, account: u64, id: u64) -> Result<&mut Order, Problem> {
         self.orders
             .get_mut(&id)
@@ -79,7 +79,7 @@ impl World {
             .ok_or_else(|| Problem::not_found("order"))
     }
 
-    /// The authorization, when it is this account's.
+    /// The authorization, if it belongs to this account.
     pub(super) fn authorization_of(
         &mut self,
         account: u64,
@@ -91,7 +91,7 @@ impl World {
             .ok_or_else(|| Problem::not_found("authorization"))
     }
 
-    /// Brings the states of an order up to date with the time and with its authorizations
+    /// Updates the state of an order from the time and from its authorizations
     /// (RFC 8555 section 7.1.6).
     pub(super) fn settle(&mut self, order: u64, now: Timestamp, instant: Instant) {
         let Some(order) = self.orders.get_mut(&order) else { return };
@@ -121,7 +121,7 @@ impl World {
         };
     }
 
-    /// Why an order is invalid: what its authorizations say.
+    /// Why an order is invalid, from its authorizations.
     pub(super) fn error_of(&self, order: &Order) -> Option<Problem> {
         if order.status != OrderStatus::Invalid {
             return None;
@@ -133,7 +133,7 @@ impl World {
         Problem::of_identifiers(faults.collect())
     }
 
-    /// The names a request is about, for rules of misbehaviour and the log.
+    /// The names that a request concerns, for fault rules and the log.
     pub(super) fn names_of(&self, route: Route) -> Vec<String> {
         let of_order =
             |order: &Order| order.identifiers.iter().map(Identifier::to_string).collect();

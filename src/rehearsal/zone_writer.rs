@@ -1,5 +1,5 @@
-//! A DNS provider that writes into the built-in name server: for rehearsals, where it stands in
-//! for the provider of a manifest, and for tests.
+//! A DNS provider that writes to the built-in name server: for rehearsals, where it replaces the
+//! provider of a manifest, and for tests.
 
 use futures_util::FutureExt as _;
 
@@ -7,7 +7,7 @@ use crate::solver::dns01::{Deed, DnsProvider, ProviderError, TxtRecord};
 
 use super::records::Records;
 
-/// See the module. It works as long as it is kept, also when nobody serves the records any more.
+/// See the module. It keeps working after the name server has stopped.
 #[derive(Clone, Debug)]
 pub struct ZoneWriter(Records);
 
@@ -37,7 +37,7 @@ impl DnsProvider for ZoneWriter {
     }
 }
 
-/// Refuses, as providers do, a name that is not in the zone given.
+/// Rejects a name outside the given zone, as providers do.
 fn in_zone(name: &str, zone: &str) -> Result<(), ProviderError> {
     if zone.is_empty() || name == zone || name.ends_with(&format!(".{zone}")) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What the name server holds: names, their records, and the zones they are in.
+//! The data of the name server: names, their records, and their zones.
 //!
 //! Contract: names are in lower case and without a trailing dot ([`normal`]). Every name is in a
 //! zone: the longest one that was added and holds it, else the last two labels. A zone has an
@@ -18,16 +18,16 @@ pub(super) struct Zones {
     serial: u32,
 }
 
-/// What stands at one name.
+/// The records of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Node {
-    /// None, not even an empty list: the name is not listed for its addresses.
+    /// `None`: the name was not added with addresses; an empty list: it was added without any.
     pub(super) addresses: Option<Vec<IpAddr>>,
     /// The strings of each TXT record.
     pub(super) txt: Vec<Vec<String>>,
-    /// Where a CNAME leads; whatever else stands here is then not seen.
+    /// Target of a CNAME, which hides the other records.
     pub(super) alias: Option<String>,
-    /// Whether questions about the name fail.
+    /// Whether queries for the name fail.
     pub(super) is_broken: bool,
 }
 
@@ -39,7 +39,7 @@ impl Node {
 }
 
 impl Zones {
-    /// Changes what stands at a name; a name with nothing left is unknown again.
+    /// Changes the records of a name; a name without records is unknown again.
     pub(super) fn change(&mut self, name: &str, change: impl FnOnce(&mut Node)) {
         let name = normal(name);
         let mut node = self.nodes.remove(&name).unwrap_or_default();
@@ -69,7 +69,7 @@ impl Zones {
         })
     }
 
-    /// What answers for a name: itself, or a wildcard. `None` when there is no such name.
+    /// The entry that answers for a name: its own, or a wildcard. `None` for an unknown name.
     pub(super) fn find(&self, name: &str) -> Option<Node> {
         if let Some(node) = self.nodes.get(name) {
             return Some(node.clone());
@@ -81,7 +81,7 @@ impl Zones {
         if self.exists(name) {
             return Some(Node::default());
         }
-        // The closest encloser: the lowest name above that exists. The apex always does.
+        // The closest encloser: the lowest existing ancestor. The apex always exists.
         let encloser = ancestors(name).skip(1).find(|ancestor| self.exists(ancestor))?;
         self.nodes.get(&format!("*.{encloser}")).cloned()
     }
@@ -100,7 +100,7 @@ impl Zones {
         Err("SERVFAIL".to_owned())
     }
 
-    /// What a TXT question about a name is answered, or the response code.
+    /// The answer to a TXT query for a name, or the response code.
     pub(super) fn txt(&self, name: &str) -> Result<TxtAnswer, String> {
         let node = self.find(&normal(name)).ok_or_else(|| "NXDOMAIN".to_owned())?;
         match &node.alias {
@@ -110,12 +110,12 @@ impl Zones {
         }
     }
 
-    /// The values of the TXT records that stand at the name itself.
+    /// The values of the TXT records of the name itself.
     pub(super) fn txt_at(&self, name: &str) -> Vec<String> {
         self.nodes.get(&normal(name)).map(Node::txt_values).unwrap_or_default()
     }
 
-    /// Whether the name is listed, an apex, or the parent of one that is.
+    /// Whether the name exists: it was added, is an apex, or is the parent of one that exists.
     fn exists(&self, name: &str) -> bool {
         let below = format!(".{name}");
         let listed = |known: &String| known == name || known.ends_with(&below);
@@ -128,7 +128,7 @@ pub(super) fn name_server(zone: &str) -> String {
     format!("ns.{zone}")
 }
 
-/// A name as it is compared and kept.
+/// A name in the form in which it is compared and stored.
 pub(super) fn normal(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
@@ -178,7 +178,7 @@ mod tests {
         let names = ["*.example.com", "_acme-challenge.www.example.com", "*.sub.example.com"];
         let mut zones = listed(&names);
         zones.add_zone("zone.example.com");
-        // The TXT value that tells which record answers; empty for a name without records.
+        // The TXT value identifies the record that answers; empty for a name without records.
         let cases = [
             ("a.example.com", Some("0")),
             ("a.b.example.com", Some("0")),

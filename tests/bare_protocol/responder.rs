@@ -1,4 +1,4 @@
-//! Answers HTTP-01 from memory and tells when all tokens were asked for.
+//! Answers HTTP-01 from memory and signals when all tokens were requested.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -21,11 +21,11 @@ struct World {
     left: watch::Sender<usize>,
 }
 
-/// The tokens that were not asked for yet.
+/// The tokens that were not requested yet.
 pub(crate) struct Hits(watch::Receiver<usize>);
 
 impl Hits {
-    /// Waits until each token was asked for.
+    /// Waits until each token was requested.
     pub(crate) async fn all(&mut self) {
         self.0.wait_for(|left| *left == 0).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! The binary with Pebble, both asking BIND: what is issued, and what is left in the zones.
+//! The binary and Pebble, both with BIND as DNS server: the certificates, and the final zones.
 
 use std::process::{Child, Stdio};
 
@@ -9,7 +9,7 @@ use crate::CERTCTL;
 use crate::bind_support::{Bind, SECRET, key_of};
 use crate::pebble_support::{Ca, Issuer, Options, Run, Work, block_on, installed};
 
-/// BIND, a Pebble that asks it, and a folder to run the binary in.
+/// BIND, a Pebble that queries it, and a folder to run the binary in.
 struct World<'a> {
     bind: &'a Bind,
     work: Work<'a>,
@@ -74,7 +74,7 @@ impl<'a> World<'a> {
         let name = format!("_acme-challenge.{zone}");
         let before = self.bind.values(&name).len();
         let mut command = self.work.command("web.yaml");
-        // Nobody answers there.
+        // Nothing listens there.
         let nowhere = crate::pebble_support::free_port().to_string();
         command.env("CERTCTL_DNS01_AUTHORITATIVE_PORT", nowhere);
         let mut run = Killed(command.stderr(Stdio::null()).spawn().unwrap());

@@ -25,12 +25,12 @@ pub(crate) fn key_of(algorithm: &str) -> String {
 ///
 /// * `example.test`: every key may change TXT records. There is a foreign value at
 ///   `_acme-challenge`, with a TTL of its own.
-/// * `open.test`: whoever asks from this machine may change it; a foreign value too.
+/// * `open.test`: any client on this machine may update it; it has a foreign value.
 /// * `other.test`: only the key `only-other` may change it.
-/// * `alias.test`: nobody may change it; `_acme-challenge` points to `x.other.test`.
+/// * `alias.test`: no client may update it; `_acme-challenge` points to `x.other.test`.
 ///
 /// It is a recursive server too, or else it would not follow that alias for Pebble; the root is its
-/// own, so that it asks nobody.
+/// own, so that it queries no other server.
 pub(super) fn write(folder: &Path, port: u16, mark: &str) {
     let place = folder.display();
     let mut config = format!(
@@ -65,7 +65,7 @@ pub(super) fn write(folder: &Path, port: u16, mark: &str) {
     write_file(&folder.join("named.conf"), &config);
 }
 
-/// Nothing is to be kept by anybody: a test looks at once after a change.
+/// A TTL of 0, since a test queries immediately after a change.
 const HEAD: &str = "$TTL 60\n@ 60 SOA ns root 1 3600 600 86400 0\n@ NS ns\n@ A 127.0.0.1\n\
                     ns A 127.0.0.1\nwww A 127.0.0.1\n";
 const EXAMPLE: &str = "_acme-challenge 3600 TXT \"foreign\"\n";

@@ -1,4 +1,4 @@
-//! BIND 9 for tests: started with zones that take updates, asked, ended.
+//! BIND 9 for tests: started with zones that accept updates, queried, stopped.
 //!
 //! It has free loopback ports and a folder of its own, and is only taken for started when it
 //! shows a record that only this process was given. Dropping it ends it by its process id.

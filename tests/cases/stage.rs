@@ -72,7 +72,7 @@ impl Stage {
                 }
             }
         }
-        panic!("the rooms go round in circles");
+        panic!("the controllers do not settle");
     }
 
     fn take(&mut self, effect: &Effect, outcome: Outcome) {

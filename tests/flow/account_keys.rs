@@ -26,7 +26,7 @@ fn lives(name: &str, kind: &str) {
     world.run(&["revoke", "web"]).ends_in(0);
     assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 1));
     world.run(&["account", "deactivate", "ca", "--yes"]).ends_in(0);
-    // The key was found, so the CA was asked before the account was made.
+    // The existing account was found, so the CA was queried before registration.
     assert_eq!(world.sent(RequestKind::NewAccount), 2);
     assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
 }
@@ -84,7 +84,7 @@ fn a_key_that_few_cas_take_is_refused_before_any_request() {
 }
 
 #[test]
-fn a_ca_that_does_not_accept_the_signature_is_told_with_what_it_accepts() {
+fn a_ca_that_does_not_accept_the_signature_is_reported_with_what_it_accepts() {
     let accepted = ["ES256", "RS256"].map(str::to_owned).to_vec();
     let world = World::with(|options| options.signature_algorithms = accepted);
     let world = with_key(world, "ed25519");

@@ -1,4 +1,4 @@
-//! Accounts by hand: looked at, registered, told of contacts and given up.
+//! `certctl account`: show, register, update, deactivate.
 
 use certctl::rehearsal::{Fault, RequestKind};
 use serde_json::Value;
@@ -49,7 +49,7 @@ fn an_account_is_given_up_only_on_a_yes_and_the_next_issuance_makes_another() {
     world.run(&["account", "deactivate", "ca"]).ends_in(2).says("--yes");
     assert_eq!(world.sent(RequestKind::Account), 0);
 
-    // The answer is lost: whoever asks again is told that it is done.
+    // The answer is lost: the next request reports that the account is deactivated.
     world.next_fault(RequestKind::Account, Fault::LoseReply);
     world.run(&["account", "deactivate", "ca", "--yes"]).ends_in(5);
     world.run(&["renew", "web"]).ends_in(3).says("certctl account deactivate ca --yes");

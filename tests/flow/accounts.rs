@@ -5,7 +5,7 @@ use certctl::rehearsal::{CaOptions, RequestKind};
 use crate::support::{CertificateYaml, World};
 
 #[test]
-fn an_account_is_made_once_and_its_terms_are_told_once() {
+fn an_account_is_made_once_and_its_terms_are_shown_once() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let run = world.issue().ends_in(0).says("/terms");
     assert_eq!(run.stderr.matches("/terms").count(), 1, "{}", run.stderr);
@@ -16,7 +16,7 @@ fn an_account_is_made_once_and_its_terms_are_told_once() {
 }
 
 #[test]
-fn changed_contacts_are_told_to_the_ca_once() {
+fn changed_contacts_are_sent_to_the_ca_once() {
     let world = World::start();
     let with = |email: &str, certificate: &str| {
         world.write("config/issuer.yaml", &world.issuer().field(&format!("email: {email}")));

@@ -248,7 +248,7 @@ fn no_secret_is_in_any_log_argument_environment_or_record() {
         })
         .collect();
 
-    // Everything was really used, and everybody was really asked.
+    // Every secret was used, and every server was contacted.
     for name in ["web", "hook"] {
         world.state().published(name);
     }

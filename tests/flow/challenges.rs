@@ -12,7 +12,7 @@ fn here() -> Vec<std::net::IpAddr> {
 }
 
 #[test]
-fn a_port_that_somebody_else_holds_is_found_before_any_request() {
+fn a_port_in_use_is_found_before_any_request() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
@@ -73,7 +73,7 @@ fn a_wait_stands_in_for_the_self_check_where_it_is_asked_for() {
     let solvers = "    - http01:\n        ingress: {}\n      waitInsteadOfSelfCheck: 200ms\n";
     world.write("config/issuer.yaml", &world.issuer().solvers(solvers));
     world.write("config/web.yaml", &CertificateYaml::new("web"));
-    // Nobody answers there, so that a self-check could never pass.
+    // Nothing listens there, so that a self-check could never pass.
     world.run(&["issue", "--resolver", "127.0.0.1:1", "--timeout", "30s"]).ends_in(0);
     world.state().published("web");
 }

@@ -1,4 +1,4 @@
-//! `check` tells what is off before anything is ordered, and changes nothing.
+//! `check` reports errors before anything is ordered, and changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -107,7 +107,7 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     assert_eq!(line(&run, "verdict"), "a CA would find the answer");
     assert!(!world.path("state").exists());
 
-    // Somebody else has the port: he is asked, and nothing is claimed.
+    // Another process has the port: certctl queries it, and does not bind the port.
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = holder.local_addr().unwrap().to_string();
     let words = ["http", "www.example.test", "--http01-listen", &address, "-o", "json"];

@@ -32,7 +32,7 @@ fn fetch(world: &World) -> crate::support::Run {
     world.run(&words(&["--fetch-certificate"]))
 }
 
-/// The leaf of `once.crt`, after a look at whether `once.key` is its key.
+/// The leaf of `once.crt`, after a check that `once.key` is its key.
 fn delivered(world: &World) -> certctl::resource::LeafFacts {
     let read = |name: &str| fs::read_to_string(world.path(name)).unwrap();
     let leaf = pki::leaf_facts(&read("once.crt")).unwrap();
@@ -148,7 +148,7 @@ fn of_one_that_fails_nothing_stays_and_the_next_is_not_held_back() {
 }
 
 #[test]
-fn one_that_is_killed_is_told_of_and_gone_on_with() {
+fn a_killed_one_is_reported_and_continued() {
     let world = world();
     let before = managed(&world);
     world.fault(Rule::next(1, Fault::Delay(Duration::from_mins(5))).on(RequestKind::Finalize));
@@ -161,7 +161,7 @@ fn one_that_is_killed_is_told_of_and_gone_on_with() {
             .iter()
             .any(|order| matches!(order.phase, certctl::resource::OrderPhase::Finalizing(_)))
     });
-    // Whoever is at work was not cut off.
+    // The running process was not interrupted.
     world.issue().says_nothing();
     fetch(&world).ends_in(75).says("locked by");
     child.kill().unwrap();

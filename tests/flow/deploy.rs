@@ -89,7 +89,7 @@ fn ten_certificates_are_reloaded_once() {
 }
 
 #[test]
-fn a_hook_in_trouble_leaves_the_certificate_issued_and_is_tried_again() {
+fn a_failed_hook_leaves_the_certificate_issued_and_is_retried() {
     let flood = "yes 'a line of many' | head -c 3000000; echo no room >&2; exit 3";
     let certctl =
         format!("{} issue 2>&1 >/dev/null | tail -1 >&2; exit 4", env!("CARGO_BIN_EXE_certctl"));
@@ -145,13 +145,13 @@ fn what_stands_in_the_way_of_an_output_stays() {
 /// `setfacl -d -m u:65534:r FOLDER`. `false` when the file system has no ACLs.
 #[cfg(target_os = "linux")]
 fn give_default_acl(folder: &Path) -> bool {
-    const ANYBODY: u32 = u32::MAX;
+    const ANY_USER: u32 = u32::MAX;
     let entries = [
-        (1_u16, 7_u16, ANYBODY),
+        (1_u16, 7_u16, ANY_USER),
         (2, 4, 65_534),
-        (4, 5, ANYBODY),
-        (16, 5, ANYBODY),
-        (32, 0, ANYBODY),
+        (4, 5, ANY_USER),
+        (16, 5, ANY_USER),
+        (32, 0, ANY_USER),
     ];
     let mut bytes = 2_u32.to_le_bytes().to_vec();
     for (tag, bits, id) in entries {
@@ -185,7 +185,7 @@ fn a_default_acl_of_an_output_is_found_before_the_order() {
     }
     let command = format!("setfacl -k {}", out.display());
     world.issue().ends_in(3).says("has a default ACL").says(&command);
-    assert_eq!(world.ca.log().len(), 0, "nothing was asked of the CA");
+    assert_eq!(world.ca.log().len(), 0, "no request to the CA");
     // What the command does.
     rustix::fs::removexattr(&out, DEFAULT_ACL).unwrap();
     world.issue().ends_in(0);
@@ -195,7 +195,7 @@ fn a_default_acl_of_an_output_is_found_before_the_order() {
     assert!(give_default_acl(&out));
     world.prepare(&[web("0440")]);
     world.issue().ends_in(6).says(&command);
-    assert_eq!(world.ca.log().len(), requests, "nothing was asked of the CA");
+    assert_eq!(world.ca.log().len(), requests, "no request to the CA");
     assert_eq!(fs::metadata(out.join("tls.key")).unwrap().mode() & 0o777, 0o640);
 }
 
@@ -217,7 +217,7 @@ fn as_root_an_output_below_another_users_folder_is_found_before_the_order() {
         );
         world.issue().ends_in(3).says(&why);
         let requests = world.ca.log().len();
-        assert_eq!(requests, 0, "nothing was asked of the CA");
+        assert_eq!(requests, 0, "no request to the CA");
         world.prepare(&[web.annotation("certctl.io/output-owner", "65534")]);
     }
     world.issue().ends_in(0);

@@ -43,7 +43,7 @@ impl Service {
         Self { pipe, thread: Some(thread::spawn(serve)) }
     }
 
-    /// Everything it was asked, without the values.
+    /// All its calls, without the values.
     pub(super) fn finish(mut self) -> Vec<String> {
         let mut pipe = OpenOptions::new().write(true).open(&self.pipe).unwrap();
         writeln!(pipe, "{END}").unwrap();
@@ -57,7 +57,7 @@ impl Service {
     }
 }
 
-/// Does what a line asks for: action, name, zone, value, argument.
+/// Executes a line: action, name, zone, value, argument.
 fn obey(writer: &ZoneWriter, line: &str) {
     let [action, name, zone, value, _argument] =
         line.split(' ').collect::<Vec<_>>().try_into().unwrap();
@@ -140,7 +140,7 @@ fn a_program_that_fails_is_said_and_nothing_is_accepted() {
     assert_eq!((world.sent(RequestKind::Challenge), world.sent(RequestKind::NewOrder)), (0, 1));
 }
 
-/// A world with `wild`, whose solver notes what it is asked and writes nothing, so that the
+/// A world with `wild`, whose solver logs its calls and writes nothing, so that the
 /// self-check never passes; and `web`, over HTTP.
 fn in_vain() -> World {
     let world = World::start();
@@ -170,7 +170,7 @@ fn what_a_killed_run_left_is_taken_back_by_a_run_for_another_certificate() {
     until("the value is out", || !asked(&world).is_empty());
     run.kill().unwrap();
     run.wait().unwrap();
-    assert_eq!(asked(&world).len(), 1, "nobody has taken it back");
+    assert_eq!(asked(&world).len(), 1, "it was not removed");
     world.run(&["issue", "web.yaml"]).ends_in(0);
     let asked = asked(&world);
     let value = asked[0].strip_prefix("present _acme-challenge.example.test. ").unwrap();

@@ -1,4 +1,4 @@
-//! A CA that is busy, slow or confused: waited for, left alone as long as it asks, never hammered.
+//! A CA that is busy, slow or wrong: certctl waits, honours Retry-After and limits its requests.
 
 use certctl::rehearsal::{Fault, RequestKind, Rule};
 use certctl::resource::FailureClass;
@@ -42,7 +42,7 @@ fn a_ca_that_is_down_is_not_counted_and_left_alone_as_long_as_it_asks() {
     let requests = world.ca.requests();
     world.issue().ends_in(75);
     assert_eq!(world.ca.requests(), requests);
-    // Somebody who knows better may ask at once.
+    // A renewal by hand bypasses the wait.
     world.ca.faults().clear();
     world.run(&["renew", "web"]).ends_in(0);
     world.state().published("web");
@@ -56,7 +56,7 @@ fn a_ca_that_is_down_when_the_csr_comes_gets_it_from_the_next_run() {
         let run = world.issue();
         let attempts = world.state().record("web").status.failed_issuance_attempts;
         assert_eq!(attempts, None, "{fault:?}: {run:?}");
-        // The reply alone was lost: looking at the order tells that all went well.
+        // The reply alone was lost: reading the order shows that it succeeded.
         assert_eq!(run.code, Some(if fault == Fault::LoseReply { 0 } else { 5 }), "{fault:?}");
         world.ca.faults().clear();
         world.issue().ends_in(0);
@@ -76,7 +76,7 @@ fn a_ca_that_is_down_for_a_moment_is_waited_for() {
 }
 
 #[test]
-fn a_page_of_html_is_told_as_what_it_is() {
+fn a_page_of_html_is_reported_as_such() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.fault(Rule::always(Fault::Html { status: 500 }).on(RequestKind::NewOrder));
     world.issue().ends_in(5).says("HTTP status 500").says("<title>500</title>");

@@ -30,7 +30,7 @@ impl Issued {
         Self { world, requests, fingerprint }
     }
 
-    /// Runs once more, and again: only the first run does something, and neither asks the CA.
+    /// Runs once more, and again: only the first run does something, and neither contacts the CA.
     #[track_caller]
     fn is_written_again(&self, reason: Reason, what: &str) {
         let before = live(&self.world);
@@ -157,7 +157,7 @@ fn another_encoding_and_further_formats_are_written_without_an_order() {
     let reason = Reason::AdditionalOutputFormatsMismatch;
     issued.is_written_again(reason, what);
     assert_eq!(published(world, "key.der").unwrap(), **before.der(KeyEncoding::Pkcs8));
-    // A file that somebody has spoiled is put right.
+    // A modified file is restored.
     let live = world.state().path("secrets/default/web-tls/..data");
     let spoiled = live.join("tls-combined.pem");
     fs::remove_file(&spoiled).unwrap();
@@ -220,19 +220,19 @@ fn a_run_that_only_wrote_other_forms_has_changed_something() {
     let world = &issued.world;
     world.run(&["issue", "--exit-code"]).says_nothing();
     world.write("config/web.yaml", &plain.clone().field("additionalOutputFormats: [{type: DER}]"));
-    let told = "Secret written again without an order: key.der is not as";
-    world.run(&["issue", "--exit-code"]).ends_in(10).says(told);
+    let message = "Secret written again without an order: key.der is not as";
+    world.run(&["issue", "--exit-code"]).ends_in(10).says(message);
     assert!(published(world, "key.der").is_some());
     issued.is_left_alone();
     world.run(&["issue", "--exit-code"]).says_nothing();
-    // Without the flag it is a success like any other, and told all the same.
+    // Without the flag the exit code is 0, and the message is the same.
     world.write("config/web.yaml", &plain);
-    world.issue().ends_in(0).says(told);
+    world.issue().ends_in(0).says(message);
 }
 
 /// The backoff of a renewal keeps no other form waiting, and hides no error with one.
 #[test]
-fn a_form_that_cannot_be_written_while_a_renewal_waits_is_told_beside_it() {
+fn a_form_that_cannot_be_written_while_a_renewal_waits_is_reported_too() {
     let password = "config/secrets/default/stores/password";
     // It is due as soon as it is issued.
     let plain = CertificateYaml::new("web").field(STORES).field("renewBefore: 3h30m");

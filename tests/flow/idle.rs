@@ -13,7 +13,7 @@ use crate::support::{CertificateYaml, World};
 const COUNT: usize = 50;
 
 /// Everything that can be seen of a file without changing it, and its content. The time of the last
-/// look is left out: nobody may be kept from looking.
+/// access is left out: reading is allowed.
 #[derive(Debug, PartialEq, Eq)]
 struct Trace {
     inode: u64,
@@ -101,7 +101,7 @@ fn an_idle_run_over_fifty_certificates_leaves_no_trace() {
 /// world's folder.
 #[cfg(feature = "real-servers")]
 #[test]
-fn an_idle_run_connects_to_nobody_and_opens_nothing_for_writing() {
+fn an_idle_run_connects_to_no_server_and_opens_nothing_for_writing() {
     use std::process::Command;
 
     let world = all_issued();

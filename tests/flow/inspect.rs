@@ -35,7 +35,7 @@ fn serve(runtime: &Runtime, folder: &Path) -> SocketAddr {
     runtime.spawn(async move {
         loop {
             let (stream, _) = socket.accept().await.unwrap();
-            // A client that looks at the certificate and leaves is what is waited for.
+            // Waits for a client that reads the certificate and disconnects.
             drop(acceptor.accept(stream).await);
         }
     });

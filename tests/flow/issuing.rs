@@ -71,7 +71,7 @@ fn of_two_certificates_one_fails_and_the_other_is_issued() {
         assert_eq!((again.stdout, again.stderr), (String::new(), String::new()));
     }
     assert_eq!((world.ca.requests(), world.state().everything()), (requests, before));
-    // Somebody who asks for it is told each time.
+    // A run by hand reports it each time.
     for _ in 0..2 {
         world.run(&["renew", "bad"]).ends_in(4).says("the answer was wrong");
     }
@@ -93,7 +93,7 @@ fn a_broken_manifest_beside_fifty_good_ones_stops_none_of_them() {
 }
 
 #[test]
-fn all_mistakes_of_a_file_are_told_at_once_and_nothing_is_begun() {
+fn all_mistakes_of_a_file_are_reported_at_once_and_nothing_is_begun() {
     let world = World::start();
     world.write("config/issuer.yaml", &world.issuer());
     let file = world.write(

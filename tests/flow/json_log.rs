@@ -42,7 +42,7 @@ fn a_failure_says_whose_it_is_of_which_class_and_what_comes_next() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let refusal = Fault::RejectIdentifier { detail: "no".to_owned() };
     world.fault(Rule::always(refusal).for_name("web.example.test"));
-    // Who asks by hand is told, and that is not counted as the word that cron gets.
+    // A run by hand reports it, which does not count as the daily report of cron's runs.
     let refused = only(json(&world, &["renew", "web"]), 5, "ERROR");
     assert_eq!((&refused["certificate"], &refused["class"]), (&"default/web".into(), &"ca".into()));
     assert_eq!((&refused["reason"], &refused["attempts"]), (&"Failed".into(), &1.into()));

@@ -7,7 +7,7 @@ use certctl::rehearsal::{CaOptions, Fault, ProblemType, RequestKind, Rule};
 
 use crate::support::{CertificateYaml, Run, World, finish};
 
-const TOLD: &str = "was registered again with the same key";
+const REGISTERED_AGAIN: &str = "was registered again with the same key";
 
 /// A world in which `first` was issued, so that there is an account; `web` is still to come.
 fn with_an_account() -> World {
@@ -54,8 +54,8 @@ fn a_forgotten_account_is_registered_again_whatever_was_asked_in_its_name() {
         let world = with_an_account();
         let (old, key) = account(&world);
         world.next_fault(kind, Fault::ForgetAccounts);
-        let run = world.issue().ends_in(0).says(TOLD).says(&old);
-        assert_eq!(run.stderr.matches(TOLD).count(), 1, "{kind:?}: {}", run.stderr);
+        let run = world.issue().ends_in(0).says(REGISTERED_AGAIN).says(&old);
+        assert_eq!(run.stderr.matches(REGISTERED_AGAIN).count(), 1, "{kind:?}: {}", run.stderr);
         world.state().published("web");
         let (url, same) = account(&world);
         assert!(url != old && same == key, "{kind:?}");
@@ -77,7 +77,7 @@ fn an_order_of_an_earlier_run_goes_with_its_account() {
     world.issue().ends_in(5);
     world.ca.faults().clear();
     world.next_fault(RequestKind::Order, Fault::ForgetAccounts);
-    world.issue().ends_in(0).says(TOLD);
+    world.issue().ends_in(0).says(REGISTERED_AGAIN);
     assert_eq!(attempts(&world, "web"), None);
     let reasons: Vec<_> = world.state().orders("web").into_iter().map(|o| o.reason).collect();
     assert_eq!(reasons, ["the CA has forgotten the account that ordered", ""]);
@@ -135,7 +135,7 @@ fn those_who_share_an_account_make_it_again_once() {
     }
     world.fault(Rule::next(1, Fault::ForgetAccounts).on(RequestKind::NewOrder).after(5));
     let run = world.issue().ends_in(0);
-    assert_eq!(run.stderr.matches(TOLD).count(), 1, "{}", run.stderr);
+    assert_eq!(run.stderr.matches(REGISTERED_AGAIN).count(), 1, "{}", run.stderr);
     assert_eq!(world.ca.created(RequestKind::NewAccount), 2);
     for number in 0..10 {
         let name = format!("c{number}");
@@ -182,11 +182,11 @@ fn it_is_bound_and_told_its_contacts_again() {
     world.write_secret("eab", "hmac", "MDEyMzQ1Njc4OWFiY2RlZg");
     world.write("config/first.yaml", &CertificateYaml::new("first"));
     world.issue().ends_in(0);
-    // The CA hears of the loss when it is told other contacts.
+    // The loss is found when other contacts are sent to the CA.
     world.write("config/issuer.yaml", &issuer.field("email: two@example.test"));
     world.write("config/web.yaml", &CertificateYaml::new("web"));
     world.next_fault(RequestKind::Account, Fault::ForgetAccounts);
-    world.issue().ends_in(0).says(TOLD);
+    world.issue().ends_in(0).says(REGISTERED_AGAIN);
     assert_eq!(world.ca.created(RequestKind::NewAccount), 2);
     assert_eq!(world.sent(RequestKind::Account), 1, "the new one was born with them");
     // The verb makes it good as well.

@@ -1,5 +1,5 @@
 //! A connection that breaks anywhere costs a run, never a second account, and an order only where
-//! nobody can know better.
+//! certctl cannot know that one exists.
 
 use certctl::rehearsal::{Fault, RequestKind, Rule};
 

@@ -16,7 +16,7 @@ fn prepare_another(world: &World) {
 }
 
 #[test]
-fn a_certificate_whose_manifest_is_gone_stays_and_is_told_of() {
+fn a_certificate_whose_manifest_is_gone_stays_and_is_reported() {
     let (world, file) = issued_from_a_file();
     prepare_another(&world);
     world.issue().ends_in(0);
@@ -122,7 +122,7 @@ fn a_file_without_a_certificate_is_named() {
 }
 
 #[test]
-fn a_certificate_that_moved_to_another_file_is_told_of_once() {
+fn a_certificate_that_moved_to_another_file_is_reported_once() {
     let (world, file) = issued_from_a_file();
     let there = world.path("site/there.yaml");
     std::fs::rename(&file, &there).unwrap();

@@ -1,4 +1,4 @@
-//! What certctl writes is its owner's alone, whatever the umask says.
+//! Only its owner can access what certctl writes, regardless of the umask.
 
 use std::process::Command;
 

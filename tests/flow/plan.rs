@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CertificateYaml, Entry, World};
 
-/// What is planned, after a look at whether the CA or the state were touched.
+/// The plan, after a check that neither the CA nor the state was touched.
 fn planned(world: &World, words: &[&str]) -> Value {
     let before = (world.ca.requests(), world.state().everything());
     let run = world.run(&[&["plan", "-o", "json"], words].concat()).ends_in(0);
@@ -57,7 +57,7 @@ fn before_the_first_run_there_is_a_plan_and_no_state() {
 }
 
 #[test]
-fn a_state_that_nobody_may_write_to_is_enough() {
+fn a_read_only_state_is_enough() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.issue().ends_in(0);
     let everything = world.state().everything();
@@ -76,7 +76,7 @@ fn a_state_that_nobody_may_write_to_is_enough() {
 }
 
 #[test]
-fn what_differs_and_which_names_come_and_go_is_told() {
+fn what_differs_and_which_names_come_and_go_is_shown() {
     let simple = CertificateYaml::new("web").for_names(&["a.example.test", "b.example.test"]);
     let world = World::prepared(std::slice::from_ref(&simple));
     world.issue().ends_in(0);

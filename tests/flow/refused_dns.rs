@@ -1,5 +1,5 @@
-//! A DNS provider that says no: told at once, nothing to take back, and the order waits for the
-//! day when it says yes.
+//! A DNS provider denies permission: reported at once, nothing to remove, and the order waits for
+//! the day when it says yes.
 
 use certctl::rehearsal::RequestKind;
 use certctl::resource::CleanUp;
@@ -23,7 +23,7 @@ fn clean_up(world: &World) -> CleanUp {
 }
 
 #[test]
-fn a_refusal_is_told_after_three_tries_and_the_order_is_kept() {
+fn a_refusal_is_reported_after_three_tries_and_the_order_is_kept() {
     for status in [400, 401, 403, 404] {
         let (world, webhook) = through_a_webhook();
         webhook.answers(status);
@@ -33,7 +33,7 @@ fn a_refusal_is_told_after_three_tries_and_the_order_is_kept() {
         assert_eq!(clean_up(&world), CleanUp::NotOwed, "{status}");
         let status_of = || world.state().record("web").status;
         assert_eq!(status_of().failed_issuance_attempts, None, "{status}");
-        // An hour later: the same, which was told already.
+        // An hour later: the same, which was already reported.
         let run = world.issue().ends_in(4);
         assert_eq!((run.stderr.as_str(), webhook.actions().len()), ("", 6), "{status}");
         // The credentials are put right.
@@ -64,7 +64,7 @@ fn what_may_be_out_stays_owed_whatever_is_said_later() {
 }
 
 #[test]
-fn what_was_refused_is_not_taken_back_when_nobody_wants_it_any_more() {
+fn what_was_refused_is_not_removed_when_it_is_not_needed_any_more() {
     let (world, webhook) = through_a_webhook();
     webhook.answers(403);
     world.issue().ends_in(4);

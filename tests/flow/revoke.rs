@@ -127,7 +127,7 @@ fn without_a_replacement_it_stays_valid_unless_asked_for_at_once() {
 }
 
 #[test]
-fn revoked_for_good_nothing_is_issued_until_somebody_asks() {
+fn revoked_for_good_nothing_is_issued_until_renew() {
     let world = issued();
     let before = world.ca.requests();
     world.run(&["revoke", "web", "--no-issue", "--reason", "cessationOfOperation"]).ends_in(0);
@@ -165,7 +165,7 @@ fn what_is_not_deployed_yet_is_not_revoked() {
 }
 
 #[test]
-fn a_refusal_is_told_once_and_recorded() {
+fn a_refusal_is_reported_once_and_recorded() {
     let world = issued();
     world.next_fault(
         RequestKind::Revoke,

@@ -1,4 +1,4 @@
-//! What was live before goes live again when somebody says so, and stays until it is due.
+//! `rollback` makes the previous revision live again, until the renewal is due.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -29,7 +29,7 @@ fn revision(world: &World) -> Option<u32> {
 }
 
 #[test]
-fn the_revision_before_is_live_again_until_somebody_goes_forward() {
+fn the_revision_before_is_live_again_until_it_is_renewed() {
     let (world, [first, second]) = renewed(&CertificateYaml::new("web"));
     let requests = world.ca.requests();
     let run = world.run(&["rollback", "web"]).ends_in(0);
@@ -57,7 +57,7 @@ fn the_revision_before_is_live_again_until_somebody_goes_forward() {
     let json = world.run(&["status", "web", "-o", "json"]).ends_in(0).stdout;
     assert!(json.contains("\"status.certctl.io/rolled-back-from\": \"2\""), "{json}");
 
-    // There is nothing before it, and the way back forward is told.
+    // There is no earlier revision, and the message names the way forward.
     world.run(&["rollback", "web"]).ends_in(3).says("certctl rollback default/web --to 2");
     world.run(&["rollback", "web", "--to", "1", "--exit-code"]).ends_in(0).says("live already");
     world.run(&["rollback", "web", "--to", "2", "--exit-code"]).ends_in(10);

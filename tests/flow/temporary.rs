@@ -63,7 +63,7 @@ fn a_temporary_certificate_is_live_until_the_real_one_is() {
     assert_eq!(world.state().published("web"), real);
 }
 
-/// It is out before the CA is asked for anything, and nobody takes it over as a real one.
+/// It is deployed before any request to the CA, and never adopted as an issued one.
 #[test]
 fn a_temporary_certificate_is_no_pair_to_adopt() {
     let world = World::prepared(&[asking()]);

@@ -32,7 +32,7 @@ pub(crate) fn agree(folder: &Path, file: &str, leaf: &Value) {
     };
     let text = x509(&["-text"]);
     let shown: BTreeSet<&str> = leaf.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(shown, FIELDS.into_iter().collect(), "a field that nobody compares");
+    assert_eq!(shown, FIELDS.into_iter().collect(), "a field that is not compared");
 
     algorithms_agree(leaf, &text);
     let serial = x509(&["-serial"]);

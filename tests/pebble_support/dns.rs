@@ -1,4 +1,4 @@
-//! pebble-challtestsrv as DNS server: 127.0.0.1 for every name, unless told otherwise.
+//! pebble-challtestsrv as DNS server: 127.0.0.1 for every name, unless configured otherwise.
 
 use std::net::Ipv4Addr;
 use std::process::Command;
@@ -60,7 +60,7 @@ impl Dns {
     }
 }
 
-/// Tells the server an address that nobody else knows, and asks for it.
+/// Sets an address that only this server knows, and queries it.
 async fn prove(server: &mut Server, port: u16, management: u16) -> bool {
     let [high, low] = port.to_be_bytes();
     let address = Ipv4Addr::new(127, high, low, 77);

@@ -1,4 +1,4 @@
-//! Pebble and its DNS server for tests and for the bench: started, checked, asked, ended.
+//! Pebble and its DNS server for tests and for the bench: started, checked, queried, stopped.
 //!
 //! Every server has free loopback ports of its own and is only taken for started when it proves
 //! to be the process that was started: Pebble by a TLS certificate made for it, the DNS server by

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A port of 127.0.0.1 that is free for TCP and UDP and that no other call of this process gets.
 ///
 /// It lies below the range from which the system takes the ports of outgoing connections, so that
-/// nobody is given it by chance before its server binds it.
+/// the system gives it to no other process before its server binds it.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(7919);

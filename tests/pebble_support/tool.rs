@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Fails when Pebble or its DNS server is missing: whoever turns the tests against real servers on
-/// has them.
+/// Fails when Pebble or its DNS server is missing: the tests against real servers
+/// require them.
 pub(crate) fn installed() {
     for tool in ["pebble", "pebble-challtestsrv"] {
         needed(tool);

@@ -30,11 +30,11 @@ pub(crate) struct Ca {
     pub(crate) is_slow: bool,
     /// Its orders are pending for ever, and say nothing of authorizations.
     pub(crate) names_no_authorizations: bool,
-    /// It looks for an answer a moment after it was told to.
+    /// It validates a moment after a challenge was accepted.
     pub(crate) looks_late: bool,
     /// At how many more accepts it looks in vain and leaves the challenge pending, with an error.
     pub(crate) looks_in_vain: usize,
-    /// When it was told to look.
+    /// When challenges were accepted.
     pub(crate) told: Vec<Timestamp>,
     /// Names that it never believes.
     pub(crate) refused: BTreeSet<Identifier>,
@@ -197,7 +197,7 @@ impl Ca {
         }))
     }
 
-    /// Nobody answers any more: what it was told to look at, it looks for in vain.
+    /// The listener is gone: the validation of accepted challenges fails.
     pub(crate) fn look_in_vain(&mut self) {
         if self.looks_late {
             for authorization in &mut self.authorizations {

@@ -18,7 +18,7 @@ pub(crate) enum Wrong {
     Names,
     Expired,
     NotYetValid,
-    /// The next certificate of the chain is of somebody else.
+    /// The next certificate of the chain belongs to another CA.
     Chain,
 }
 

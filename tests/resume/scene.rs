@@ -37,7 +37,7 @@ pub(crate) struct Scene {
 pub(crate) struct Went {
     /// `None` when it was killed.
     pub(crate) ending: Option<Ending>,
-    /// Whether that is told when nobody watches.
+    /// Whether that is reported without a terminal.
     pub(crate) is_new: bool,
     /// The moments it passed.
     pub(crate) labels: Vec<String>,

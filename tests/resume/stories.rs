@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::fuse::Fuse;
 use super::scene::{Scene, options};
-use super::world::{DEED, Error};
+use super::world::{EFFECT, Error};
 use super::{
     all_names_proven, due_for_renewal, issued, one_name, one_of_three_proven, refused, settle,
     sweep, three_names, two_names_over_dns, undisturbed,
@@ -18,12 +18,12 @@ use super::{
 fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
     for begin in [one_name, one_of_three_proven, due_for_renewal, two_names_over_dns] {
         let (wanted, orders, labels) = undisturbed(begin);
-        for stuck in 0..labels.iter().filter(|label| label.starts_with(DEED)).count() {
+        for stuck in 0..labels.iter().filter(|label| label.starts_with(EFFECT)).count() {
             let scene = begin();
             let before = scene.clock.passed();
             let error = Error { stuck: Some(stuck), ..Error::default() };
             let went = scene.run_under(Fuse::endless(), error);
-            let last = went.labels.iter().rfind(|label| label.starts_with(DEED));
+            let last = went.labels.iter().rfind(|label| label.starts_with(EFFECT));
             let is_clean_up = last.is_some_and(|label| label.contains("CleanUp"));
             if is_clean_up {
                 // It is what a run ends with; it gets its half minute and stays owed.
@@ -45,7 +45,7 @@ fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
     }
 }
 
-/// One run that finds nobody at the listener's door, and how long it took.
+/// One run whose listener is unreachable, and its duration.
 fn probe_in_vain(scene: &Scene) -> SignedDuration {
     let before = scene.clock.passed();
     let error = Error { unreachable: true, ..Error::default() };
@@ -67,14 +67,14 @@ fn a_challenge_that_nobody_can_reach_is_left_for_the_next_run() {
     assert_eq!(scene.ca.borrow().orders.len(), 1);
 }
 
-/// The seconds between two times that the CA was told to look.
+/// The seconds between two acceptances of a challenge.
 fn pauses(scene: &Scene) -> Vec<i64> {
     let ca = scene.ca.borrow();
     ca.told.windows(2).map(|two| two[0].duration_until(two[1]).as_secs()).collect()
 }
 
 #[test]
-fn a_ca_that_looks_only_when_told_is_told_again_with_growing_pauses() {
+fn a_ca_that_validates_once_per_accept_gets_more_with_growing_pauses() {
     for begin in [one_name, || Scene::over_dns(&["a.example"])] {
         let scene = begin();
         scene.ca.borrow_mut().looks_in_vain = 7;
@@ -117,7 +117,7 @@ fn the_pauses_go_on_across_runs_with_the_same_order() {
 }
 
 #[test]
-fn a_ca_that_left_a_challenge_pending_is_told_nothing_while_our_own_look_fails() {
+fn a_pending_challenge_is_not_accepted_again_while_the_self_check_fails() {
     let scene = one_name();
     scene.ca.borrow_mut().looks_in_vain = 100;
     assert!(matches!(scene.run_freely(), Ending::Pending { .. }));
@@ -134,7 +134,7 @@ fn a_ca_that_left_a_challenge_pending_is_told_nothing_while_our_own_look_fails()
 }
 
 #[test]
-fn a_killed_run_of_a_ca_that_looks_only_when_told_is_followed_by_a_certificate() {
+fn a_killed_run_at_a_ca_that_validates_once_per_accept_is_followed_by_a_certificate() {
     let begin = || {
         let scene = one_name();
         scene.ca.borrow_mut().looks_in_vain = 2;

@@ -59,7 +59,7 @@ impl Timeline {
         inner.passed += wait;
     }
 
-    /// Somebody puts the wall clock forward by `by`, or back, after a while.
+    /// The wall clock is set forward by `by`, or back, after a while.
     pub(crate) fn jump(&self, after: SignedDuration, by: SignedDuration) {
         let mut inner = self.0.borrow_mut();
         inner.jump = Some((inner.passed + after, by));
@@ -90,7 +90,7 @@ impl Timeline {
         panic!("it goes on for ever");
     }
 
-    /// Moves to the next moment that somebody waits for.
+    /// Moves to the next time that a task waits for.
     fn pass(&self) -> bool {
         let mut inner = self.0.borrow_mut();
         let Some(next) = inner.sleepers.values().map(|(at, _)| *at).min() else { return false };

@@ -26,7 +26,7 @@ use super::fuse::Fuse;
 use super::time::Timeline;
 
 /// How the moment before a effect is called.
-pub(crate) const DEED: &str = "before effect ";
+pub(crate) const EFFECT: &str = "before effect ";
 
 /// What a hook was told, over all runs.
 pub(crate) type Alerts = Rc<RefCell<Vec<Alert>>>;
@@ -39,9 +39,9 @@ pub(crate) type Outside = BTreeMap<String, String>;
 pub(crate) struct Error {
     /// The reply to this request at the CA, counted from 0, is lost.
     pub(crate) lost: Option<usize>,
-    /// Nobody reaches the listener.
+    /// The listener is unreachable.
     pub(crate) unreachable: bool,
-    /// Nobody reaches the listener under names that begin so.
+    /// The listener is unreachable under names with this prefix.
     pub(crate) unreachable_names: Option<&'static str>,
     /// The effect of this number, counted from 0, never comes back, and a signal comes instead.
     pub(crate) stuck: Option<usize>,
@@ -327,8 +327,8 @@ impl World {
 impl Performer for World {
     async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
         self.check_intent(&snapshot, &effect).await;
-        let effects = self.fuse.labels().iter().filter(|label| label.starts_with(DEED)).count();
-        self.fuse.pass(format!("{DEED}{effect:?}")).await;
+        let effects = self.fuse.labels().iter().filter(|label| label.starts_with(EFFECT)).count();
+        self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
         if self.error.stuck == Some(effects) {
             self.signal.send_replace(Some(15));
             std::future::pending::<()>().await;

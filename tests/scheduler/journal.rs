@@ -110,9 +110,9 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
 }
 
 /// The name at the end of `… (name)`.
-/// Who of those that started overtook whom: one that is older, was in the queue before, whose name
-/// is free, and for whom no slot is left. Another run's challenge may start while slots are kept
-/// for those that are older: each run starts its own.
+/// The challenges that overtook another when they started: the other is older, was in the queue
+/// before, its name is free, and no slot is left for it. Another run's challenge may start while
+/// slots are kept for those that are older: each run starts its own.
 fn overtaken(
     started: &[(Timestamp, String, Timestamp)],
     waiting: &BTreeMap<(String, String), Waiting>,

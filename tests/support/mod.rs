@@ -169,7 +169,7 @@ impl World {
 }
 
 /// A port of 127.0.0.1 that is kept for this world alone: bound in the way certctl shares its own
-/// port, and never listened on, so that whoever listens gets all visitors.
+/// port, and never listened on, so that the listening process gets all connections.
 pub(crate) struct Port {
     socket: Socket,
 }

@@ -84,7 +84,7 @@ impl State {
         self.order_files(name).iter().filter_map(url).collect()
     }
 
-    /// The live leaf of a certificate of the default namespace, after a look at whether the key
+    /// The live leaf of a certificate of the default namespace, after a check that the key
     /// beside it is its key.
     #[track_caller]
     pub(crate) fn published(&self, name: &str) -> LeafFacts {

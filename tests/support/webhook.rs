@@ -19,7 +19,7 @@ pub(crate) struct Webhook {
 
 struct Shared {
     status: u16,
-    /// What it was asked: the actions, and the whole requests.
+    /// The requests received: the actions, and the whole requests.
     actions: Vec<String>,
     requests: Vec<String>,
     is_over: bool,
@@ -46,7 +46,7 @@ impl Webhook {
         Self { address, shared, thread: Some(thread) }
     }
 
-    /// Answers with this status from now on; with 200 it does what it is asked, else nothing.
+    /// Answers with this status from now on; with 200 it executes the request, else nothing.
     pub(crate) fn answers(&self, status: u16) {
         self.shared.lock().unwrap().status = status;
     }
@@ -60,7 +60,7 @@ impl Webhook {
         )
     }
 
-    /// What it was asked so far: `Present`, `CleanUp`.
+    /// The actions so far: `Present`, `CleanUp`.
     pub(crate) fn actions(&self) -> Vec<String> {
         self.shared.lock().unwrap().actions.clone()
     }

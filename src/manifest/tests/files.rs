@@ -1,4 +1,4 @@
-//! Files, folders and what the objects in them say about each other.
+//! Files, folders, and references between the objects in them.
 
 use std::path::Path;
 
@@ -204,24 +204,24 @@ fn a_file_is_read_once_in_however_many_selections_it_is() {
     write(&path("b.yaml"), "kind: [");
     std::fs::hard_link(path("a.yaml"), path("c.yaml")).unwrap();
     let file = |name: &str| Source::File(path(name));
-    let told = |loaded: &Loaded| {
+    let contents = |loaded: &Loaded| {
         let names: Vec<String> = loaded.secrets.iter().map(|secret| secret.name.clone()).collect();
         (names, loaded.files.clone(), loaded.documents, loaded.diagnostics.clone())
     };
     let mut manifests = Manifests::default();
     let all = [file("a.yaml"), Source::Directory(folder.path().into()), file("none.yaml")];
-    let first = told(&manifests.load(&all));
+    let first = contents(&manifests.load(&all));
     assert_eq!(first.0, ["a"]);
     assert_eq!(first.1, [path("a.yaml"), path("b.yaml")]);
     let codes: Vec<&str> = first.3.iter().map(|found| found.code).collect();
     assert_eq!(codes, ["E0004", "E0001"]);
-    // Whoever opens one of them again finds something else.
+    // The files change: a second read would return other objects.
     write(&path("a.yaml"), &object("changed"));
-    write(&path("b.yaml"), &object("mended"));
+    write(&path("b.yaml"), &object("changed"));
     write(&path("none.yaml"), &object("new"));
     std::fs::remove_file(path("c.yaml")).unwrap();
-    assert_eq!(told(&manifests.load(&all)), first);
-    let one = told(&manifests.load(&[file("a.yaml"), file("c.yaml")]));
+    assert_eq!(contents(&manifests.load(&all)), first);
+    let one = contents(&manifests.load(&[file("a.yaml"), file("c.yaml")]));
     assert_eq!(one, (vec!["a".to_owned()], vec![path("a.yaml")], 1, Vec::new()));
 }
 

@@ -1,4 +1,4 @@
-//! What nobody sends by mistake: never a panic, never a hang, always one located error.
+//! Hostile input: never a panic, never a hang, always one error with a position.
 
 use super::super::*;
 use super::{alone, findings, read};

@@ -1,8 +1,8 @@
-//! Whole manifests: what they become, and what is said of them.
+//! Whole manifests: the resulting objects and diagnostics.
 
 mod files;
 mod hostile;
-mod words;
+mod messages;
 
 use super::{Diagnostic, Loaded, Options, Source, check_references, load};
 

@@ -1,4 +1,4 @@
-//! Answers spoiled by rules of misbehaviour, and the body that can end early or never.
+//! Answers modified by fault rules, and the body that can end early or never.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -19,12 +19,12 @@ use crate::rehearsal::problem::{Problem, ProblemType};
 use crate::rehearsal::reply::{Content, Reply};
 use crate::resource::Identifier;
 
-/// The connection is cut here on purpose.
+/// The connection is closed here on purpose.
 #[derive(Debug, Error)]
 #[error("cut on purpose")]
 pub(in crate::rehearsal) struct Cut;
 
-/// A body: data, then blanks, then perhaps a cut.
+/// A body: data, then blanks, then possibly a closed connection.
 #[derive(Debug)]
 pub(in crate::rehearsal) struct Answer {
     data: Bytes,
@@ -59,7 +59,7 @@ impl Body for Answer {
         if !self.ends_early {
             return Poll::Ready(None);
         }
-        // What was sent so far leaves for the client before the connection is cut.
+        // The data is flushed to the client before the connection is closed.
         if !std::mem::replace(&mut self.is_flushed, true) {
             context.waker().wake_by_ref();
             return Poll::Pending;
@@ -73,7 +73,7 @@ impl Body for Answer {
     }
 }
 
-/// The answer that a fault gives instead of the effect.
+/// The answer of a fault that replaces the execution of the request.
 pub(super) fn instead(fault: &Fault) -> Option<Reply> {
     if *fault == Fault::BadNonce {
         let detail = "the nonce is refused on purpose";
@@ -90,7 +90,7 @@ pub(super) fn instead(fault: &Fault) -> Option<Reply> {
     None
 }
 
-/// The finished answer, spoiled.
+/// The complete answer, modified.
 pub(super) fn reply(
     shared: &Shared,
     mut reply: Reply,
@@ -131,7 +131,7 @@ pub(super) fn reply(
     Some(Response::from_parts(head, answer))
 }
 
-/// What is signed and sent when the certificate is wrong in this way.
+/// The wrong certificate and chain for this fault.
 pub(super) fn certificate(
     wrong: &WrongCertificate,
     hierarchy: &Hierarchy,
@@ -196,7 +196,7 @@ fn spoil_document(shared: &Shared, document: &mut Value, fault: &Fault) {
     }
 }
 
-/// What URLs of this CA begin with instead.
+/// The wrong prefix of this CA's URLs.
 fn other_base(shared: &Shared, fault: &Fault) -> Option<String> {
     if *fault == Fault::PlainHttpUrls {
         Some(shared.base_url.replacen("https://", "http://", 1))

@@ -1,4 +1,4 @@
-//! DNS-01, looked at as public CAs do.
+//! DNS-01, validated as public CAs do.
 
 use std::collections::BTreeMap;
 
@@ -138,7 +138,7 @@ async fn what_is_wrong_is_said() {
     assert!(wrong.ends_with(r#"", "\"quoted\"", "0" and 3 more"#), "{wrong}");
 
     let dead = failed(&|_| dns.set_cname(at, "gone.test.example")).await;
-    let place = format!("{at} (a CNAME leads to gone.test.example)");
+    let place = format!("{at} (a CNAME points to gone.test.example)");
     assert_eq!(dead, format!("dns: looking up TXT for {place}: NXDOMAIN"));
     let circle = failed(&|_| dns.set_cname(at, at)).await;
     assert_eq!(circle, format!("{lookup}: more than 8 CNAMEs"));

@@ -122,7 +122,7 @@ async fn documents_are_spoiled() {
 }
 
 #[tokio::test]
-async fn tokens_and_first_states_are_as_told() {
+async fn tokens_and_first_states_are_as_configured() {
     let (ca, _web, client) = stage(|_| {}).await;
     let faults = ca.faults();
     for token in ["../../x", "a/b", "", &"x".repeat(4096), "nul\0"] {
@@ -146,7 +146,7 @@ async fn tokens_and_first_states_are_as_told() {
 }
 
 #[tokio::test]
-async fn validation_refuses_the_names_it_is_told_to() {
+async fn validation_refuses_the_configured_names() {
     let (ca, web, client) = stage(|_| {}).await;
     let refuse = Fault::Refuse { kind: ProblemType::Caa, detail: "CAA forbids it".into() };
     ca.faults().add(Rule::always(refuse).for_name("*.bad.example"));

@@ -1,4 +1,4 @@
-//! The whole flow, and what comes of it.
+//! The whole flow and its result.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;

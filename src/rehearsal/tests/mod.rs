@@ -1,5 +1,5 @@
 //! The CA, driven over the wire: by a signing client of the tests' own, and by instant-acme; and
-//! its name server, asked by the self-check's resolver and by hand.
+//! its name server, queried by the self-check's resolver and by hand.
 
 mod client;
 mod dns01;

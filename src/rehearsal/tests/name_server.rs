@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
 
 use super::*;
-use crate::probe::{Addresses, DnsError, Located, Resolver as Asking, ResolverOptions, locate};
+use crate::probe::{Addresses, DnsError, Located, Resolver as Client, ResolverOptions, locate};
 use crate::resource::{Aliases, CnameStrategy};
 
 fn ips(texts: &[&str]) -> Vec<IpAddr> {
@@ -66,7 +66,7 @@ async fn it_answers_as_its_records_say() {
     ]);
     let address = server.address();
     let options = ResolverOptions { servers: vec![address], ..ResolverOptions::default() };
-    let asking = Asking::new(options).unwrap();
+    let client = Client::new(options).unwrap();
     let found = |v4: &[&str], v6: &[&str]| {
         Ok(Addresses {
             v4: v4.iter().map(|ip| ip.parse().unwrap()).collect(),
@@ -86,14 +86,14 @@ async fn it_answers_as_its_records_say() {
         ("a.example.net", unknown("a.example.net")),
     ];
     for (name, expected) in cases {
-        assert_eq!(asking.addresses(name).await, expected, "{name}");
+        assert_eq!(client.addresses(name).await, expected, "{name}");
     }
     server.set("example.NET", ips(&["192.0.2.3"]));
     server.set_cname("a.example.org", "Example.net.");
     server.remove("*.example.com");
-    assert_eq!(asking.addresses("example.net").await, found(&["192.0.2.3"], &[]));
-    assert_eq!(asking.addresses("a.example.org").await, found(&["192.0.2.3"], &[]));
-    assert_eq!(asking.addresses("a.example.com").await, unknown("a.example.com"));
+    assert_eq!(client.addresses("example.net").await, found(&["192.0.2.3"], &[]));
+    assert_eq!(client.addresses("a.example.org").await, found(&["192.0.2.3"], &[]));
+    assert_eq!(client.addresses("a.example.com").await, unknown("a.example.com"));
     let ca = server.resolver();
     assert_eq!(ca.addresses("a.example.org").await, Ok(ips(&["192.0.2.3"])));
     assert_eq!(ca.addresses("a.example.com").await, Err("NXDOMAIN".to_owned()));
@@ -188,7 +188,7 @@ async fn the_self_check_finds_its_zones() {
     server.add_zone("example.co.uk");
     server.set_cname("_acme-challenge.www.example.co.uk", "www.acme.example.net");
     let options = ResolverOptions { servers: vec![server.address()], ..ResolverOptions::default() };
-    let asking = Asking::new(options).unwrap();
+    let client = Client::new(options).unwrap();
     let alias = Aliases { chain: vec!["www.acme.example.net".into()], is_wildcard: false };
     let cases = [
         ("a.b.example.com", "_acme-challenge.a.b.example.com", "example.com", Aliases::default()),
@@ -198,7 +198,7 @@ async fn the_self_check_finds_its_zones() {
     ];
     for (domain, name, zone, aliases) in cases {
         let expected = Located { name: name.into(), zone: zone.into(), aliases };
-        assert_eq!(locate(&asking, domain, CnameStrategy::Follow).await, Ok(expected), "{domain}");
+        assert_eq!(locate(&client, domain, CnameStrategy::Follow).await, Ok(expected), "{domain}");
     }
 }
 
@@ -262,8 +262,8 @@ async fn what_does_not_fit_is_cut_over_udp_and_whole_over_tcp() {
         let found = (answer.answers.len(), answer.metadata.truncation);
         assert_eq!(found, (answers, cut), "{:?}", query.edns);
     }
-    let asked = |over_tcp| Question { name: name.into(), record: "TXT".into(), over_tcp };
-    let expected: Vec<Question> = [true, true, false, false, false, false, false].map(asked).into();
+    let query = |over_tcp| Question { name: name.into(), record: "TXT".into(), over_tcp };
+    let expected: Vec<Question> = [true, true, false, false, false, false, false].map(query).into();
     assert_eq!(server.questions(), expected);
 }
 

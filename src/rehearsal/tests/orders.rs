@@ -176,7 +176,7 @@ async fn keys_of_all_usual_kinds_are_certified() {
 }
 
 #[tokio::test]
-async fn a_slow_ca_is_processing_for_the_time_it_was_told() {
+async fn a_slow_ca_is_processing_for_the_configured_time() {
     let (_ca, web, client) = stage(|options| {
         options.finalize_delay = Duration::from_millis(50);
         options.retry_after = Some("7".into());

@@ -1,4 +1,4 @@
-//! HTTP-01, looked at as public CAs do.
+//! HTTP-01, validated as public CAs do.
 
 use std::net::Ipv6Addr;
 
@@ -116,7 +116,7 @@ async fn addresses_decide_too() {
     })
     .await;
     let page = |_: &str, key: &str| Some(Page::Text(key.to_owned()));
-    // Nothing listens on the IPv6 address: one fall back.
+    // Nothing listens on the IPv6 address: one fallback.
     let both = verdict(&client, &web, "both.example", page).await;
     let used: Vec<&Value> =
         both["validationRecord"].as_array().unwrap().iter().map(|r| &r["addressUsed"]).collect();

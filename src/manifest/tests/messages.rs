@@ -1,6 +1,6 @@
-//! Every error text, with its field: the tables are the fixtures `words-*.txt`.
+//! Every error message, with its field: the tables are the fixtures `words-*.txt`.
 //!
-//! An entry is YAML, then one line `=> field: message` for each finding; a blank line ends it.
+//! An entry is YAML, then one line `=> field: message` for each diagnostic; a blank line ends it.
 
 use super::alone;
 
