@@ -1,5 +1,5 @@
-//! The reloads at the end of a run, each program once however many certificates want it; and what
-//! is issued and not deployed.
+//! The reloads at the end of a run, each program once for all its certificates; and certificates
+//! that are issued but not deployed.
 
 use jiff::Timestamp;
 
@@ -15,14 +15,14 @@ use crate::engine::run::Engine;
 use crate::engine::session::{Session, Task};
 use crate::resource::DeployStep;
 
-/// Runs each program that was asked for, and notes with each certificate how that went.
+/// Runs each requested program, and records the result with each certificate.
 pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     reloads: &Reloads,
     ended: &mut [Ended],
 ) {
     for (program, tasks) in reloads.0.take() {
-        // What a signal leaves undone stays owed.
+        // What a signal interrupts stays owed.
         if engine.shutdown.borrow().is_some() {
             return;
         }
@@ -74,7 +74,7 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     Ok(undeployed)
 }
 
-/// What is issued and not deployed; when `limited`, the same is told once a day.
+/// The deployment failure; when `limited`, the same one is reported once a day.
 fn told<S: Store>(
     session: &mut Session<'_, S>,
     limited: bool,
@@ -90,7 +90,7 @@ fn told<S: Store>(
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// Asks for the reload that is owed at the end of the run; else tells what is not deployed.
+    /// Requests the reload that is owed at the end of the run; else reports the deployment failure.
     pub(super) async fn reload_or_tell(
         &mut self,
         ended: &mut Ended,

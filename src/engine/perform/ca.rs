@@ -66,7 +66,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Revokes a certificate for the account of the snapshot's issuer, or signed with its own key.
-    /// One that is revoked already is no error.
+    /// A certificate that is revoked already is no error.
     pub(super) async fn revoke(
         &self,
         snapshot: &Snapshot,
@@ -91,7 +91,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         done.map(|()| Outcome::Done).map_err(|error| error::ca(&error))
     }
 
-    /// Gives the account of the snapshot's issuer up for good.
+    /// Deactivates the account of the snapshot's issuer.
     pub(super) async fn deactivate_account(
         &self,
         snapshot: &Snapshot,
@@ -147,8 +147,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(key)
     }
 
-    /// The key of the referenced secret if there is one, else the one an interrupted run made, else
-    /// a new one.
+    /// The key of the referenced secret if there is one, else the one that an interrupted run made,
+    /// else a new one.
     pub(super) async fn obtain_account_key(
         &self,
         snapshot: &Snapshot,
@@ -161,7 +161,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let known = records.account(&id).await.map_err(|e| error::state(&e))?;
         let gone =
             known.map(|known| known.value).filter(|a| a.next_step == AccountStep::Deactivated);
-        // A run that was killed right after a deactivation has left the key.
+        // A run that was killed right after a deactivation left the key.
         let kept = kept.filter(|bytes| {
             let key =
                 std::str::from_utf8(bytes).ok().and_then(|pem| AccountKey::from_pem(pem).ok());
@@ -175,7 +175,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             Err(error) => return Err(error::precondition(error)),
         };
         let fresh = found.is_none();
-        // Whatever it is, it must be usable before it is kept.
+        // Whatever its source, the key must be usable before it is stored.
         let (key, pem) = match found {
             Some((bytes, place)) => {
                 let unusable = |error| error::precondition(format!("{place}: {error}"));
@@ -232,7 +232,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         })
     }
 
-    /// The way to what the issuer refers to.
+    /// The issuer's secrets, CA and providers.
     pub(super) fn access<'a>(&'a self, snapshot: &'a Snapshot) -> IssuerAccess<'a> {
         IssuerAccess {
             issuer: &snapshot.issuer,
