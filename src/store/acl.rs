@@ -8,12 +8,12 @@ use std::os::fd::AsFd;
 
 use rustix::io::Errno;
 
-/// Which of the two lists.
+/// The two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acl {
     /// What new files of a folder inherit.
     Default,
-    /// Who may do what, beyond the permission bits.
+    /// Permissions of users and groups, beyond the permission bits.
     Access,
 }
 

@@ -140,7 +140,7 @@ fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
     assert_eq!(controller::decide(&snapshot, now()), act(Effect::ObtainAccountKey));
 }
 
-/// The CA has forgotten the account, and this run has heard of it with its order.
+/// The CA has forgotten the account, and this run learned that with its order.
 fn bereft() -> Snapshot {
     let mut snapshot = ordered("creating", OrderState::Unknown);
     snapshot.run.account_is_lost = true;
@@ -154,12 +154,12 @@ fn an_account_that_the_ca_has_forgotten_is_looked_for_with_the_same_key() {
     let Step::Record(record) = controller::decide(&bereft(), now()) else { panic!() };
     let found = Account { next_step: AccountStep::Find, url: None, ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(found))]);
-    // Somebody else has made it again.
+    // Another process has registered it again.
     let mut elsewhere = bereft();
     let url = Some("https://ca.test/account/2".to_owned());
     elsewhere.account = Some(Account { url, ..account() });
     assert_eq!(controller::decide(&elsewhere, now()), Step::Settled);
-    // It is there again: what it loses from now on is not lost.
+    // It is registered again: a later loss does not set this.
     let mut back = bereft();
     back.run.note_account();
     assert_eq!((back.run.account_is_lost, back.run.account_is_back), (false, true));

@@ -1,4 +1,4 @@
-//! When the operator hears of a failure.
+//! When the operator's hook runs.
 
 use jiff::SignedDuration;
 

@@ -85,7 +85,7 @@ fn a_counted_failure_closes_the_issuance_in_one_record() {
     assert_eq!(left, [owed, owed, (Phase::Final, CleanUp::NotOwed)]);
 }
 
-/// After a forced attempt too: it is counted like any other.
+/// After a forced attempt too: it counts like any other.
 #[test]
 fn each_counted_failure_adds_one_and_is_said_with_the_time_of_the_next_attempt() {
     let cases = [

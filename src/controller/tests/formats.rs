@@ -1,4 +1,4 @@
-//! When a live pair is written again, and what is said of it.
+//! When a live pair is rewritten, and its events.
 
 use super::fixture::{after, fresh, hours, issuing_first, key, live, now};
 use crate::controller::{

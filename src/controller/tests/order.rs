@@ -158,7 +158,7 @@ fn an_invalid_order_is_asked_which_name_was_refused() {
     for challenge in &mut snapshot.order.as_mut().unwrap().challenges {
         challenge.phase = Phase::Final;
     }
-    assert_eq!(failed_with(&snapshot).0, FailureClass::Ca, "nobody is to blame");
+    assert_eq!(failed_with(&snapshot).0, FailureClass::Ca, "no cause is known");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     assert_eq!(until(&snapshot), now() + millis(250), "the other one was not asked for yet");
     snapshot.run.note_hit(&challenge_url(1), now() + millis(7));
     assert_eq!(until(&snapshot), now() + millis(12));
-    // An earlier request for the token is not the CA's answer to accept.
+    // An earlier request for the token does not follow "accept".
     let mut early = snapshot.clone();
     early.run.attempt_mut(&challenge_url(0)).told.as_mut().unwrap().hit = None;
     early.run.note_hit(&challenge_url(0), now() - millis(1));
@@ -286,7 +286,7 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         let step = controller::decide(&snapshot, now());
         let Step::Record(record) = &step else {
             assert!(!replaced, "{what}: {step:?}");
-            // Else the authorizations are asked why.
+            // Else the authorizations are read for the cause.
             assert_eq!(acts(&snapshot).len(), 1, "{what}");
             continue;
         };
@@ -317,7 +317,7 @@ fn an_order_for_something_else_is_retired_with_all_it_put_out() {
         snapshot.order = Some(retired.clone());
         let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!("{what}") };
         assert_eq!(written_order(&record).phase.word(), "creating", "{what}");
-        // The edit is taken back: what was replaced stays so.
+        // The edit is reverted: what was replaced stays so.
         let order = snapshot.order.take();
         let back = Snapshot { order, ..solving(&[]) };
         let Step::Record(record) = controller::decide(&back, now()) else { panic!("{what}") };

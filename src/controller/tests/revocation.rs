@@ -1,4 +1,4 @@
-//! Revocations: what is asked for, and what the CA is told.
+//! Revocations: the request, and what the CA receives.
 
 use super::fixture::{error, live, now};
 use crate::controller::revocation::{self, Asked, RevocationError};
@@ -7,7 +7,7 @@ use crate::controller::{
 };
 use crate::resource::{CauseKind, RevocationReason};
 
-/// The live certificate is wished to be revoked.
+/// The user requests that the live certificate be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
     let mut snapshot = live();
     snapshot.run.wish = Some(Wish::Revoke(RevocationRequest {
@@ -29,7 +29,7 @@ fn apply(snapshot: &mut Snapshot, record: Record) {
     }
 }
 
-/// The same, written down.
+/// The same, recorded.
 fn asked(reason: RevocationReason, at_once: bool) -> Snapshot {
     let mut snapshot = wishing(reason, at_once);
     let Step::Record(record) = revocation::decide_request(&snapshot, now()) else { panic!() };

@@ -1,4 +1,4 @@
-//! Back to an earlier revision: to which, and what holds from then on.
+//! Rollback to an earlier revision: to which, and its consequences.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +12,7 @@ use crate::resource::{
     RevocationReason, Rollback,
 };
 
-/// What is live, as a set that is kept.
+/// What is live, as a kept set.
 fn pair() -> PublishedPair {
     live().secret.unwrap()
 }
@@ -131,7 +131,7 @@ fn done_it_is_the_revision_and_the_next_one_is_newer_than_any() {
     record.rollback = Some(Rollback { to: 4, from: 1, ..asked(&live()) });
     let forward = record_of(&rollback::done(&record, now()));
     assert_eq!((forward.status.revision, forward.rollback), (Some(4), None));
-    // What was there before certctl has no revision.
+    // The adopted pair has no revision.
     record.rollback = Some(Rollback { to: 0, ..asked(&live()) });
     let adopted = record_of(&rollback::done(&record, now()));
     assert_eq!((adopted.status.revision, &adopted.issued_fingerprint), (None, &None));
@@ -163,7 +163,7 @@ fn what_the_spec_asks_triggers_nothing_until_it_is_edited() {
             assert!(first_trigger(&snapshot, now()).is_some());
         }
     }
-    // What it is triggers as ever.
+    // Its own state triggers as ever.
     let mut snapshot = back();
     let public_key = key("live").public_key;
     snapshot.banned_keys.keys.push(BannedKey { public_key, since: now() });

@@ -1,4 +1,4 @@
-//! A temporary certificate: when there is one, and that it counts as nothing.
+//! A temporary certificate: when there is one, and that readiness ignores it.
 
 use super::fixture::{
     account, after, hours, key, leaf, live, now, order, ordered, ready_to_order, request,
@@ -124,10 +124,10 @@ fn it_is_told_and_counts_as_nothing() {
     let of_issuer = |name: &&String| name.starts_with("cert-manager.io/issuer-");
     assert_eq!(pair.annotations.keys().find(of_issuer), None);
     assert!(pair.is_temporary() && !trigger::is_adoptable(pair, now()));
-    // The issuance goes on.
+    // The issuance continues.
     let goes_on = Step::Act(vec![Effect::Prepare { solving: true }]);
     assert_eq!(next_step(&snapshot, now()).1, goes_on);
-    // Without one, it is found wanting, and is not written in other forms.
+    // Without one, the trigger reports a violation, and formats are not rewritten.
     snapshot.record.status = CertificateStatus::default();
     let message = "Issuing certificate as Secret was previously issued by \
                    \"Issuer.cert-manager.io/\"";
@@ -138,7 +138,7 @@ fn it_is_told_and_counts_as_nothing() {
     }
     snapshot.record.status.revision = Some(1);
     assert_eq!(formats::decide(&snapshot, now()), Step::Settled);
-    // Its dates are nobody's.
+    // Its dates are not recorded.
     let status = readiness::refreshed(&snapshot, now()).status;
     assert_eq!((status.not_before, status.not_after, status.renewal_time), (None, None, None));
     assert_eq!(status.conditions[0].status, ConditionStatus::False);

@@ -15,7 +15,7 @@ fn failed(attempts: Option<u32>) -> Snapshot {
     snapshot
 }
 
-/// Until when it holds still; `None` when it sets Issuing.
+/// Until when it waits; `None` when it sets Issuing.
 fn holds(snapshot: &Snapshot, at: Timestamp) -> Option<(Option<Timestamp>, Deferral)> {
     match trigger::decide(snapshot, at) {
         Step::Wait { until, why, .. } => Some((until, why)),
