@@ -208,7 +208,7 @@ pub(crate) fn scheduled(
 
 /// The journal's event for a released slot without another event.
 pub(crate) fn released(identifier: &str) -> String {
-    format!("Challenge gave its slot back ({identifier})")
+    format!("Challenge released its slot ({identifier})")
 }
 
 fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
@@ -235,7 +235,7 @@ fn waiting_for(order: &Order, now: Timestamp) -> String {
     let waiting = order.challenges.iter().find(|c| c.phase == Phase::SelfChecking);
     match waiting.or_else(|| order.challenges.iter().find(|c| c.phase != Phase::Final)) {
         Some(challenge) if matches!(challenge.phase, Phase::Queued | Phase::Requeued) => {
-            format!("{} is queued for a free slot", challenge.spec.identifier)
+            format!("{} is waiting for a free slot", challenge.spec.identifier)
         }
         Some(challenge) => {
             let ends = wait_ends(challenge).filter(|ends| *ends > now);

@@ -32,18 +32,26 @@ pub enum Effect {
     /// POST-as-GET of the order.
     ReadOrder,
     /// POST-as-GET of an authorization.
-    ReadAuthorization { url: String },
+    ReadAuthorization {
+        url: String,
+    },
     /// Find the zone and name of a DNS-01 challenge's TXT record.
     Locate {
         /// The challenge's URL, also in the next three.
         url: String,
     },
     /// Present a challenge.
-    Present { url: String },
+    Present {
+        url: String,
+    },
     /// Check the challenge from outside, once.
-    SelfCheck { url: String },
+    SelfCheck {
+        url: String,
+    },
     /// POST to the challenge, so that the CA validates it.
-    Accept { url: String },
+    Accept {
+        url: String,
+    },
     /// Clean up a challenge.
     CleanUp {
         /// The order's name; it may be a retired one.
@@ -61,7 +69,9 @@ pub enum Effect {
     /// Publish the live key and chain again, in the formats of the spec.
     Rewrite,
     /// Deploy the live files.
-    Deploy { step: DeployStep },
+    Deploy {
+        step: DeployStep,
+    },
     /// POST revokeCert.
     Revoke {
         /// In PEM.
@@ -158,7 +168,7 @@ impl Effect {
             Self::Locate { .. } => (Outside, "finding the zone", Doing::Present),
             Self::Present { .. } => (Outside, "presenting", Doing::Present),
             Self::SelfCheck { .. } => (Outside, "self-check", Doing::Nothing),
-            Self::Accept { .. } => (Ca, "asking the CA to look", Doing::Accept),
+            Self::Accept { .. } => (Ca, "asking the CA to validate", Doing::Accept),
             Self::CleanUp { .. } => (Outside, "cleaning up", Doing::CleanUp),
             Self::Finalize => (Ca, "sending the CSR", Doing::Finalize),
             Self::Download => (Ca, "fetching the certificate", Doing::Download),

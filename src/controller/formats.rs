@@ -104,7 +104,7 @@ pub fn mismatch(snapshot: &Snapshot) -> Option<Violation> {
         ("tls-combined.pem", OutputFormat::CombinedPem, combined_pem),
     ] {
         if *there != asked(format).then_some(true) {
-            let what = format!("{name} is not as spec.additionalOutputFormats asks");
+            let what = format!("{name} does not match spec.additionalOutputFormats");
             return found(Reason::AdditionalOutputFormatsMismatch, &what);
         }
     }
@@ -141,7 +141,7 @@ fn keystore_mismatch(snapshot: &Snapshot, formats: &PublishedFormats) -> Option<
         }
     }
     let extra = formats.keystores.keys().find(|name| !wanted.contains_key(name.as_str()))?;
-    Some(format!("{extra} is not asked for any more"))
+    Some(format!("{extra} is no longer requested"))
 }
 
 /// The forms of a newly written pair. The next run reads the salts and digests of its keystores;

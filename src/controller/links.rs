@@ -51,9 +51,9 @@ pub fn repair(
         DataLink::Set(set) => {
             let (count, names) = (links.misplaced.len(), links.misplaced.join(", "));
             let what = if count == 1 {
-                format!("the link {names} is missing or leads elsewhere")
+                format!("the link {names} is missing or points elsewhere")
             } else {
-                format!("the links {names} are missing or lead elsewhere")
+                format!("the links {names} are missing or point elsewhere")
             };
             return Some(Repair { set: Some(set.clone()), revision: 0, what });
         }

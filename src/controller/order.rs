@@ -58,12 +58,12 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return new_order(snapshot, now);
     };
     if was_cut_off(snapshot, order) {
-        let why = "the CA looked for the answer when the run that gave it was cut off";
+        let why = "the CA validated the challenge after the run that presented it was interrupted";
         let order = given_up(order, why, now);
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
     if let Some(name) = solved_otherwise(snapshot, order) {
-        let why = format!("the issuer's solver for {name} is another one now");
+        let why = format!("the issuer's solver for {name} has changed");
         let order = given_up(order, &why, now);
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }

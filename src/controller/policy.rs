@@ -154,7 +154,7 @@ fn certificate_is_revoked(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let message = if revocation.revoked_at.is_some() {
         format!("Issuing certificate as it is revoked ({reason})")
     } else {
-        format!("Issuing certificate as its revocation was asked for ({reason})")
+        format!("Issuing certificate as its revocation was requested ({reason})")
     };
     Some(violation(Reason::Revoked, message))
 }

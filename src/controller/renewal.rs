@@ -86,10 +86,7 @@ pub enum WindowError {
         go_time(*.desired),
         go_time(*.end)
     )]
-    NoneOpens {
-        desired: Timestamp,
-        end: Timestamp,
-    },
+    NoneOpens { desired: Timestamp, end: Timestamp },
 }
 
 /// A time in Go's format, which cert-manager's messages use.

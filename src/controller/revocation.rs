@@ -41,11 +41,7 @@ pub enum RevocationError {
     Nothing { certificate: NamespacedName },
     /// The current issuer has no account at the CA that issued it.
     #[error("{certificate}: its issuer names {now}, and the live certificate is of {then}")]
-    OtherCa {
-        certificate: NamespacedName,
-        now: String,
-        then: String,
-    },
+    OtherCa { certificate: NamespacedName, now: String, then: String },
 }
 
 /// Records the request, and revokes nothing yet.
@@ -173,7 +169,7 @@ fn due(snapshot: &Snapshot) -> Option<&Revocation> {
 /// same certificate.
 fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
     let (time, reason) = (revocation.asked_at, revocation.reason);
-    let message = format!("Revocation of serial {} asked for: {reason}", revocation.serial);
+    let message = format!("Revocation of serial {} requested: {reason}", revocation.serial);
     let mut record = record.clone();
     record.revocations.retain(|known| known.fingerprint != revocation.fingerprint);
     while record.revocations.len() >= KEPT

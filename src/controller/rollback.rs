@@ -35,7 +35,7 @@ pub enum RollbackError {
     #[error("{certificate}: revision {wanted} is not kept")]
     Unknown { certificate: NamespacedName, wanted: u32, kept: Vec<KeptRevision> },
     /// It must not be live again.
-    #[error("{certificate}: revision {wanted} does not go live again: {why}")]
+    #[error("{certificate}: cannot roll back to revision {wanted}: {why}")]
     Refused { certificate: NamespacedName, wanted: u32, why: String, kept: Vec<KeptRevision> },
 }
 
@@ -65,7 +65,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         let refusal = match found.find(|candidate| candidate.set == owed.set) {
             Some(found) if found.kept.is_live => None,
             Some(found) => found.kept.refusal,
-            None => Some("its files are not there any more".to_owned()),
+            None => Some("its files no longer exist".to_owned()),
         };
         return match refusal {
             Some(why) => Step::Record(abandoned(&snapshot.record, &why, now)),
@@ -197,7 +197,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
     if key.public_key != leaf.public_key {
         Some("its key is not the key of its certificate".to_owned())
     } else if leaf.is_temporary() {
-        Some("it is temporary, and nobody trusts it".to_owned())
+        Some("it is a temporary certificate, which no client trusts".to_owned())
     } else if let Some(owner) = owner.filter(|name| **name != snapshot.certificate.metadata.name) {
         Some(format!("it was issued for the Certificate {owner}"))
     } else if snapshot.banned_keys.contains(&key.public_key) {
@@ -206,7 +206,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
         let reason = asked.reason;
         Some(match asked.revoked_at {
             Some(_) => format!("it is revoked ({reason})"),
-            None => format!("its revocation was asked for ({reason})"),
+            None => format!("its revocation was requested ({reason})"),
         })
     } else if leaf.not_after <= now {
         Some(format!("it expired at {}", rfc3339(leaf.not_after)))
@@ -257,7 +257,7 @@ pub(super) fn done(record: &CertificateRecord, now: Timestamp) -> Record {
 pub(super) fn abandoned(record: &CertificateRecord, why: &str, now: Timestamp) -> Record {
     let mut record = record.clone();
     let to = record.rollback.take().map_or(0, |rollback| rollback.to);
-    let message = format!("Revision {to}, which was to go live again, does not: {why}");
+    let message = format!("Cannot roll back to revision {to}: {why}");
     Record::of(Change::Certificate(Box::new(record))).warning(now, Reason::RollbackFailed, message)
 }
 

@@ -265,6 +265,7 @@ impl EffectError {
         Self { cause, retry_after: None }
     }
 
+    /// The kind of the cause.
     pub fn kind(&self) -> CauseKind {
         self.cause.kind()
     }

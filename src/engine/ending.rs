@@ -103,10 +103,7 @@ impl Ended {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     /// Nothing was due.
-    Unchanged {
-        not_after: Option<Timestamp>,
-        renewal_time: Option<Timestamp>,
-    },
+    Unchanged { not_after: Option<Timestamp>, renewal_time: Option<Timestamp> },
     /// A new pair is live.
     Issued(Box<Issued>),
     /// Due, but it must wait.
@@ -118,9 +115,7 @@ pub enum Ending {
         urgent: Option<FailureClass>,
     },
     /// Another process holds the lock.
-    Locked {
-        holder: String,
-    },
+    Locked { holder: String },
     /// The order is pending, and this run stops waiting for it.
     Pending {
         order: String,
@@ -139,9 +134,7 @@ pub enum Ending {
         next_attempt: Option<Timestamp>,
     },
     /// A signal ended the run.
-    Interrupted {
-        signal: i32,
-    },
+    Interrupted { signal: i32 },
 }
 
 /// A newly published pair.

@@ -235,7 +235,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             Ok(kept) => kept,
             // Each live run writes its own entries again.
             Err(StoreError::Corrupt { path, why, kept_as }) => {
-                tracing::warn!(path, why, kept_as, "the queue of challenges is begun anew");
+                tracing::warn!(path, why, kept_as, "starting with an empty queue of challenges");
                 None
             }
             Err(error) => return Err(error),

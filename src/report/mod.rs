@@ -292,7 +292,7 @@ fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
         }
         Deferral::RetryAfter => {
             let until = until.map(|at| format!(" until {at}"));
-            "the CA asked to be left alone".to_owned() + &until.unwrap_or_default()
+            "the CA requested a delay (Retry-After)".to_owned() + &until.unwrap_or_default()
         }
         Deferral::Progress(what) => what.clone(),
     }

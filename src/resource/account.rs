@@ -26,6 +26,7 @@ pub struct AccountIdentity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Account {
+    /// The issuer, CA and key it belongs to.
     pub identity: AccountIdentity,
     /// The effect that comes next.
     pub next_step: AccountStep,

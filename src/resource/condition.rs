@@ -95,6 +95,7 @@ pub struct Condition {
     /// Which condition this is.
     #[serde(rename = "type")]
     pub kind: ConditionType,
+    /// Whether the condition holds.
     pub status: ConditionStatus,
     /// For programs.
     pub reason: Reason,

@@ -80,10 +80,15 @@ pub enum AuthorizationState {
     /// Not read yet.
     #[default]
     Unknown,
+    /// Waiting for a valid challenge.
     Pending,
+    /// The CA is validating.
     Processing,
+    /// Validated.
     Valid,
+    /// Validation failed.
     Invalid,
+    /// No longer valid.
     Expired,
     /// Deactivated by the client.
     Deactivated,

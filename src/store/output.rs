@@ -50,15 +50,10 @@ pub enum OutputError {
     },
     /// A file of another owner is in the way.
     #[error("{} is not certctl's ({found}); it is not replaced", path.display())]
-    Foreign {
-        path: PathBuf,
-        found: &'static str,
-    },
+    Foreign { path: PathBuf, found: &'static str },
     /// The path of the folder contains a link.
     #[error("{} is a symbolic link; as root, outputs are written to real folders only", path.display())]
-    Link {
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// As root: another user can replace the folder.
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -79,10 +74,7 @@ pub enum OutputError {
     },
     /// The existing certificate must stay.
     #[error("{}: {reason}", path.display())]
-    Newer {
-        path: PathBuf,
-        reason: String,
-    },
+    Newer { path: PathBuf, reason: String },
 }
 
 impl OutputError {

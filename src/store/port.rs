@@ -227,9 +227,7 @@ pub enum StoreError {
     },
     /// A name that cannot be the name of a file.
     #[error("{name:?} cannot be used as the name of a file")]
-    Name {
-        name: String,
-    },
+    Name { name: String },
     /// An entry of another type is where a plain file or folder belongs.
     #[error("{path}: is {found}, not {expected}")]
     NotPlain {
@@ -241,16 +239,10 @@ pub enum StoreError {
     },
     /// A file over the limit; it was not read, or not written.
     #[error("{path}: larger than {max} bytes")]
-    TooLarge {
-        path: String,
-        max: u64,
-    },
+    TooLarge { path: String, max: u64 },
     /// Other users may read or write what only the owner should.
     #[error("{path}: mode {mode:04o} is too open for a private file")]
-    TooOpen {
-        path: String,
-        mode: u32,
-    },
+    TooOpen { path: String, mode: u32 },
     /// The state belongs to another user.
     #[error("{path}: belongs to user {owner}, not to user {us}")]
     ForeignOwner {
@@ -260,10 +252,8 @@ pub enum StoreError {
         us: u32,
     },
     /// Another process wrote first.
-    #[error("{path}: changed by somebody else meanwhile")]
-    Conflict {
-        path: String,
-    },
+    #[error("{path}: changed by another process meanwhile")]
+    Conflict { path: String },
     /// A write would change an immutable field.
     #[error("{path}: {field} cannot change once set")]
     Immutable {

@@ -31,11 +31,7 @@ pub struct Owner {
 pub enum OwnersError {
     /// The name of a Certificate, and of the Secret of another Certificate.
     #[error("`{name}` is a Certificate with the Secret `{of_certificate}`, and the Secret `{own}`")]
-    Ambiguous {
-        name: String,
-        of_certificate: NamespacedName,
-        own: NamespacedName,
-    },
+    Ambiguous { name: String, of_certificate: NamespacedName, own: NamespacedName },
     /// No Certificate or Secret has the name, or several do.
     #[error(transparent)]
     Target(#[from] TargetError),

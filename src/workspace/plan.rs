@@ -198,7 +198,7 @@ impl Course {
     fn of(dry_run: &DryRun, now: Timestamp) -> Self {
         let DryRun { snapshot, then, step, .. } = dry_run;
         if let Some(back) = &dry_run.goes_back {
-            let message = format!("revision {} goes live again, as was asked for", back.to);
+            let message = format!("revision {} goes live again, as requested", back.to);
             return Self::new(Action::Rollback, None, message);
         }
         if let Step::Wait {
@@ -222,7 +222,7 @@ impl Course {
             return Self::new(action, reason, message.unwrap_or_default());
         }
         if dry_run.adopts {
-            let message = "the key and certificate that are there are taken over without an order";
+            let message = "the existing key and certificate are adopted without an order";
             return Self::new(Action::Adopt, Some(Reason::Adopted), message);
         }
         if dry_run.rewrites {
@@ -353,7 +353,7 @@ fn words(snapshot: &Snapshot, why: &Deferral) -> String {
         Deferral::Backoff { attempts: 1 } => "backing off after 1 failure".to_owned(),
         Deferral::Backoff { attempts } => format!("backing off after {attempts} failures"),
         Deferral::RetryAfter => {
-            format!("the CA of {} asked to be left alone", snapshot.issuer.metadata.name)
+            format!("the CA of {} requested a delay (Retry-After)", snapshot.issuer.metadata.name)
         }
         Deferral::Progress(what) => what.clone(),
     }

@@ -57,10 +57,7 @@ impl Job {
 pub enum RunError {
     /// The host name of a DNS server does not resolve.
     #[error("--resolver {host}: {source}")]
-    ResolverHost {
-        host: String,
-        source: io::Error,
-    },
+    ResolverHost { host: String, source: io::Error },
     /// No DNS server is configured.
     #[error(transparent)]
     Resolver(#[from] ResolverError),

@@ -105,9 +105,7 @@ fn list(text: &str) -> Option<Vec<String>> {
 pub enum SelectorError {
     /// A part is not a requirement.
     #[error("`{part}` is none of k=v, k!=v, k, !k, `k in (a,b)`, `k notin (a,b)`")]
-    Syntax {
-        part: String,
-    },
+    Syntax { part: String },
 }
 
 #[cfg(test)]

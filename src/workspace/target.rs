@@ -106,19 +106,13 @@ pub enum TargetError {
          path, or {} for the object",
         object_reading(.word)
     )]
-    Ambiguous {
-        word: String,
-    },
+    Ambiguous { word: String },
     /// An existing path, written so that it reads as a name.
     #[error("`{word}` reads as a name, but is none: write `./{word}` for the path")]
-    BarePath {
-        word: String,
-    },
+    BarePath { word: String },
     /// Neither a name nor a path.
     #[error("`{word}` is no name, no namespace/name, and no path (`./FILE`, `FILE.yaml`)")]
-    NotAName {
-        word: String,
-    },
+    NotAName { word: String },
     /// No object of that name.
     #[error("`{name}` not found{}", suggestion(.similar.as_ref()))]
     Unknown {
@@ -128,7 +122,7 @@ pub enum TargetError {
         similar: Option<NamespacedName>,
     },
     /// A bare name that exists in several namespaces.
-    #[error("`{name}` is in several namespaces, which one is meant: {}?", join(.found))]
+    #[error("`{name}` is in several namespaces: choose one of {}", join(.found))]
     Several {
         name: String,
         /// All objects of that name.
@@ -209,7 +203,7 @@ mod tests {
             ("mail", None, Ok("b/mail")),
             ("web", Some("a"), Ok("a/web")),
             ("b/web", Some("a"), Ok("b/web")),
-            ("web", None, Err("`web` is in several namespaces, which one is meant: a/web, b/web?")),
+            ("web", None, Err("`web` is in several namespaces: choose one of a/web, b/web")),
             ("mial", None, Err("`mial` not found, did you mean `b/mail`?")),
             ("mail", Some("a"), Err("`a/mail` not found, did you mean `b/mail`?")),
             ("other", None, Err("`other` not found")),

@@ -54,7 +54,7 @@ fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
     else {
         panic!()
     };
-    assert_eq!(why, "a.example is queued for a free slot");
+    assert_eq!(why, "a.example is waiting for a free slot");
     let Step::Record(record) = controller::decide(&granted(queued, &[1]), now()) else { panic!() };
     let found: Vec<_> =
         written_order(&record).challenges.iter().map(|c| (c.phase, c.clean_up)).collect();

@@ -78,12 +78,12 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
         (
             edited(|s| formats_asked(s, OutputFormat::Der)),
             formats_differ,
-            "key.der is not as spec.additionalOutputFormats asks",
+            "key.der does not match spec.additionalOutputFormats",
         ),
         (
             edited(|s| s.secret.as_mut().unwrap().formats.combined_pem = Some(false)),
             formats_differ,
-            "tls-combined.pem is not as spec.additionalOutputFormats asks",
+            "tls-combined.pem does not match spec.additionalOutputFormats",
         ),
         (edited(pkcs8), Reason::SecretMismatch, "spec.privateKey.encoding has changed"),
         (edited(bundle), Reason::SecretMismatch, "ca.crt is not up to date"),
@@ -115,7 +115,7 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
                 s.secret.as_mut().unwrap().formats = now;
             }),
             Reason::SecretMismatch,
-            "keystore.jks is not asked for any more",
+            "keystore.jks is no longer requested",
         ),
     ];
     for (snapshot, reason, what) in cases {

@@ -85,9 +85,9 @@ fn stable_names_are_linked_again_and_say_which() {
         repair(None, &links(DataLink::Set("..revision-1-0".to_owned()), names), &[], None)
     };
     assert_eq!(at(&[]), None);
-    let one = "the link tls.key is missing or leads elsewhere";
+    let one = "the link tls.key is missing or points elsewhere";
     assert_eq!(at(&["tls.key"]), Some(found(Some("..revision-1-0"), 0, one)));
-    let two = "the links tls.crt, tls.key are missing or lead elsewhere";
+    let two = "the links tls.crt, tls.key are missing or point elsewhere";
     let wanted = found(Some("..revision-1-0"), 0, two);
     assert_eq!(at(&["tls.crt", "tls.key"]).as_ref(), Some(&wanted));
 

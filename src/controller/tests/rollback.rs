@@ -87,7 +87,7 @@ fn what_is_not_to_be_used_never_goes_live_again() {
         ("it is revoked (superseded)", |snapshot, _| {
             snapshot.record.revocations.push(revocation(Some(now()), None));
         }),
-        ("its revocation was asked for (superseded)", |snapshot, _| {
+        ("its revocation was requested (superseded)", |snapshot, _| {
             snapshot.record.revocations.push(revocation(None, None));
         }),
         ("it expired at 2026-01-02T03:04:05Z", |_, pair| {
@@ -213,7 +213,7 @@ fn what_cannot_be_done_any_more_is_dropped_and_said() {
     let found = rollback::abandoned(&record, "it expired", now());
     assert_eq!(record_of(&found), live().record);
     let events: Vec<_> = found.events.iter().map(|e| (e.reason, e.message.as_str())).collect();
-    let message = "Revision 1, which was to go live again, does not: it expired";
+    let message = "Cannot roll back to revision 1: it expired";
     assert_eq!(events, [(Reason::RollbackFailed, message)]);
 }
 

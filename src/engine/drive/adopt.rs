@@ -31,7 +31,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         if let Some(pair) = &session.snapshot.secret
             && trigger::is_adoptable(pair, now)
         {
-            let message = format!("The key and certificate {from} were taken over");
+            let message = format!("The key and certificate {from} were adopted");
             session.apply(Record::default().normal(now, Reason::Adopted, message));
         }
         Ok(())

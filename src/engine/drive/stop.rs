@@ -101,7 +101,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             |challenge| {
                 let star = if challenge.spec.wildcard { "*." } else { "" };
                 let reason = match challenge.reason.as_str() {
-                    "" => "queued for a free slot",
+                    "" => "waiting for a free slot",
                     reason => reason,
                 };
                 format!("{star}{}: {reason}", challenge.spec.identifier)

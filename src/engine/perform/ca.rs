@@ -335,7 +335,7 @@ fn offers_profile(
 ) -> Result<(), EffectError> {
     match profiles {
         None => Err(error::refused(format!(
-            "the CA has no profiles, and the issuer asks for \"{wanted}\""
+            "the CA has no profiles, and the issuer requests \"{wanted}\""
         ))),
         Some(profiles) if !profiles.contains_key(wanted) => {
             let known: Vec<&str> = profiles.keys().map(String::as_str).collect();

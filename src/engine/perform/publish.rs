@@ -195,7 +195,7 @@ fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, EffectError> {
 fn fresh_salt() -> Result<String, EffectError> {
     let mut bytes = [0; 32];
     let drawn = aws_lc_rs::rand::fill(&mut bytes);
-    drawn.map_err(|_| error::precondition("no random bytes to be had"))?;
+    drawn.map_err(|_| error::precondition("the system provides no random bytes"))?;
     // Half of a digest over random bytes is as random, and already hexadecimal.
     Ok(digest_of(&bytes).chars().take(32).collect())
 }

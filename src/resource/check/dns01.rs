@@ -15,6 +15,7 @@ pub struct Dns01Report {
     pub domain: String,
     /// The queried name, at the end of the CNAMEs.
     pub name: String,
+    /// The CNAMEs followed.
     #[serde(default)]
     pub aliases: Aliases,
     /// The zone of the name, when its authoritative servers were queried.
@@ -29,6 +30,7 @@ pub struct Dns01Report {
     /// Warnings about the whole check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The result of the check.
     pub verdict: Verdict,
 }
 
@@ -63,6 +65,7 @@ pub struct AnswerReport {
     /// The address and port, or the URL; `None` when there was none to query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
+    /// The response.
     pub said: ServerAnswer,
 }
 
@@ -176,7 +179,7 @@ impl NameServerReport {
             return Standing::Broken(format!("NS {server} did not answer: {faults}"));
         }
         let skipped = if skipped.is_empty() { "no address".to_owned() } else { skipped.join("; ") };
-        Standing::Skipped(format!("NS {server} was not asked: {skipped}"))
+        Standing::Skipped(format!("NS {server} was not queried: {skipped}"))
     }
 }
 
@@ -300,7 +303,7 @@ impl Dns01Report {
     fn detour(&self) -> String {
         match &self.written {
             Some(written) if *written != self.name => format!(
-                "; the value was written at {written}, and CNAMEs lead to {}, where cnameStrategy: \
+                "; the value was written at {written}, and CNAMEs point to {}, where cnameStrategy: \
                  Follow would write it",
                 self.name
             ),

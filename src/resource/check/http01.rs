@@ -22,6 +22,7 @@ pub struct Http01Report {
     /// The errors of the lookup, wholly or for one of the two families.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<String>,
+    /// The result of the check.
     pub verdict: Verdict,
 }
 
@@ -31,6 +32,7 @@ pub struct Http01Report {
 pub struct AddressReport {
     /// The first address.
     pub address: IpAddr,
+    /// The response.
     pub outcome: AddressAnswer,
     /// The targets of the redirects followed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,9 +59,7 @@ pub enum AddressAnswer {
     },
     /// A server responds in a way that no CA can use (a redirect loop or a dead redirect, no HTTP):
     /// blocks.
-    Broken {
-        why: String,
-    },
+    Broken { why: String },
     /// No response: warns, as long as another address responds.
     Unreachable {
         /// What happened.
