@@ -38,11 +38,11 @@ pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
 /// See the second table above.
 pub fn decide_temporary(snapshot: &Snapshot, now: Timestamp) -> Step {
     let annotations = &snapshot.certificate.metadata.annotations;
-    let asked = annotations.get(ISSUE_TEMPORARY).is_some_and(|value| value == "true");
+    let requested = annotations.get(ISSUE_TEMPORARY).is_some_and(|value| value == "true");
     let ready = snapshot.next_request.is_some() && matches!(snapshot.next_key, Some(Ok(_)));
     let order = snapshot.current_order();
     let issued = order.is_some_and(|order| order.certificate().is_some());
-    if !asked || !snapshot.is_issuing() || !ready || issued {
+    if !requested || !snapshot.is_issuing() || !ready || issued {
         return Step::Settled;
     }
     match first_violation(TEMPORARY, snapshot, now) {

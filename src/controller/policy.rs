@@ -240,7 +240,7 @@ fn key_is_not_the_one_of_the_current_request(s: &Snapshot, _now: Timestamp) -> O
     })
 }
 
-/// Check 7b of the design: the split-controller document asks for it, cert-manager leaves it out.
+/// Check 7b of the design: the split-controller document requires it, cert-manager leaves it out.
 fn certificate_is_not_the_one_of_the_current_request(
     s: &Snapshot,
     _now: Timestamp,

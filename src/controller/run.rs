@@ -192,9 +192,9 @@ impl Run {
     /// The responder received a request for the token of an accepted challenge. The CA may validate
     /// before its response to "accept" arrives.
     pub fn note_hit(&mut self, url: &str, at: Timestamp) {
-        let told = self.attempts.get_mut(url).and_then(|attempt| attempt.told.as_mut());
-        if let Some(told) = told.filter(|told| at >= told.begun) {
-            told.hit = Some(at);
+        let accepted = self.attempts.get_mut(url).and_then(|attempt| attempt.told.as_mut());
+        if let Some(accepted) = accepted.filter(|accepted| at >= accepted.begun) {
+            accepted.hit = Some(at);
         }
     }
 }

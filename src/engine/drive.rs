@@ -46,11 +46,11 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     task: &Task,
 ) -> Ended {
     let certificate = task.certificate.metadata.key();
-    let told = |ending| Ended::new(certificate.clone(), ending);
+    let ended_with = |ending| Ended::new(certificate.clone(), ending);
     let ended = match reach(engine, shared, task).await {
         Ok((ended, _)) => ended,
-        Err(StoreError::Locked { holder, .. }) => told(Ending::Locked { holder }),
-        Err(error) => told(state_failure(&error)),
+        Err(StoreError::Locked { holder, .. }) => ended_with(Ending::Locked { holder }),
+        Err(error) => ended_with(state_failure(&error)),
     };
     shared.schedule.leave(&certificate).await;
     ended
@@ -65,16 +65,16 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, intervals, now).await?;
-    let told = |ending| Ended::new(task.certificate.metadata.key(), ending);
+    let ended_with = |ending| Ended::new(task.certificate.metadata.key(), ending);
     if task.goal == Goal::CleanUp && !session.owes_clean_up() {
-        return Ok((told(unchanged(&session)), session.snapshot));
+        return Ok((ended_with(unchanged(&session)), session.snapshot));
     }
     look_at_passwords(engine, &mut session);
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
         // That it was reported is recorded under the lock.
         let is_new = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
         let evidence = Evidence::of(&session.snapshot, &ending);
-        return Ok((Ended { is_new, evidence, ..told(ending) }, session.snapshot));
+        return Ok((Ended { is_new, evidence, ..ended_with(ending) }, session.snapshot));
     }
     let lock = match task.goal {
         // Its lock is taken around its effects: see `AccountTurn`.
@@ -94,7 +94,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
         biased;
         signal = signal(engine.shutdown.clone()) => {
             let session = Session::load(engine.store, task, intervals, now).await?;
-            return Ok((told(Ending::Interrupted { signal }), session.snapshot));
+            return Ok((ended_with(Ending::Interrupted { signal }), session.snapshot));
         }
         lease = locked => lease?,
     };
@@ -104,7 +104,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
     let (ending, is_new) = drive.all_passes(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
-    let mut ended = Ended { is_new, evidence, ..told(ending) };
+    let mut ended = Ended { is_new, evidence, ..ended_with(ending) };
     if matches!(task.goal, Goal::Issue | Goal::Deploy | Goal::CleanUp) {
         drive.reload_or_tell(&mut ended, limited).await?;
     }

@@ -20,7 +20,7 @@ const KEPT: usize = 8;
 /// Whether to report this now. Only failures and deferrals are ever suppressed.
 pub(super) fn is_new(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
     let waits = matches!(ending, Ending::Deferred { .. });
-    digest(ending).is_none_or(|digest| is_to_be_told(record, &digest, waits, now))
+    digest(ending).is_none_or(|digest| is_reportable(record, &digest, waits, now))
 }
 
 /// Whether to report this now; if so, the record notes it.
@@ -39,14 +39,14 @@ pub(super) fn note_failure(
     now: Timestamp,
 ) -> bool {
     let digest = of_failure(failure);
-    let is_new = is_to_be_told(record, &digest, false, now);
+    let is_new = is_reportable(record, &digest, false, now);
     if is_new {
         remember(record, digest, now);
     }
     is_new
 }
 
-fn is_to_be_told(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
+fn is_reportable(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
     let is_known = record.notices.iter().any(|said| said.digest == digest);
     let was_silent = !record.notices.iter().any(|said| is_recent(said, now));
     was_silent || !(is_known || waits)
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_told_once_a_day_whatever_its_times_and_count() {
+    fn what_is_known_is_reported_once_a_day_whatever_its_times_and_count() {
         let urgent = Some(FailureClass::Ca);
         let story = [
             (0, failed("no", 1), true),
@@ -146,11 +146,11 @@ mod tests {
             (84, failed("no way", 10), true),
         ];
         let mut record = record();
-        for (hour, ending, told) in story {
+        for (hour, ending, reported) in story {
             let before = record.clone();
-            assert_eq!(is_new(&record, &ending, at(hour)), told, "{hour}");
-            assert_eq!(note(&mut record, &ending, at(hour)), told, "{hour}");
-            assert_eq!(record == before, !told, "{hour}");
+            assert_eq!(is_new(&record, &ending, at(hour)), reported, "{hour}");
+            assert_eq!(note(&mut record, &ending, at(hour)), reported, "{hour}");
+            assert_eq!(record == before, !reported, "{hour}");
         }
     }
 

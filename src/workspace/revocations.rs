@@ -113,7 +113,7 @@ impl Workspace {
                     Some(task) => {
                         let task = Task { goal: Goal::Revoke(None), ..task.clone() };
                         match self.reach(world, &task).await {
-                            Ok((_, snapshot)) => told(snapshot),
+                            Ok((_, snapshot)) => result(snapshot),
                             Err(error) => Finished::Failed(error),
                         }
                     }
@@ -165,15 +165,19 @@ impl Workspace {
 }
 
 /// The revocations sent to the CA, and those that are not due yet.
-fn told(snapshot: Snapshot) -> Finished {
+fn result(snapshot: Snapshot) -> Finished {
     let all = &snapshot.record.revocations;
     let answers = snapshot.run.revocations;
-    let told = answers.iter().filter_map(|(fingerprint, answer)| {
-        let revocation = all.iter().find(|asked| asked.fingerprint == *fingerprint)?;
+    let sent = answers.iter().filter_map(|(fingerprint, answer)| {
+        let revocation = all.iter().find(|requested| requested.fingerprint == *fingerprint)?;
         Some(Told { revocation: revocation.clone(), answer: answer.clone() })
     });
-    let told: Vec<Told> = told.collect();
-    let is_told = |asked: &Revocation| told.iter().any(|told| told.revocation == *asked);
-    let owed = all.iter().filter(|asked| asked.is_owed() && !is_told(asked)).cloned().collect();
-    Finished::Told(told, owed)
+    let sent: Vec<Told> = sent.collect();
+    let is_sent = |requested: &Revocation| sent.iter().any(|sent| sent.revocation == *requested);
+    let owed = all
+        .iter()
+        .filter(|requested| requested.is_owed() && !is_sent(requested))
+        .cloned()
+        .collect();
+    Finished::Told(sent, owed)
 }

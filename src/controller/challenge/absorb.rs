@@ -156,7 +156,7 @@ fn absorb_one(
         (Phase::Accepting, Outcome::Accepted(seen)) => {
             challenge.phase = Phase::Accepted;
             "Waiting for the CA to look".clone_into(&mut challenge.reason);
-            left_pending::told(challenge, now);
+            left_pending::count_accept(challenge, now);
             if seen.state == AuthorizationState::Valid || seen.state.is_failure() {
                 return Ok(settle(challenge, &seen, now));
             }
@@ -165,7 +165,7 @@ fn absorb_one(
         (Phase::Accepting, Outcome::Failed(error)) => {
             // Whatever the response: the challenge's state is read from the CA.
             challenge.reason = format!("Error accepting challenge: {error}");
-            left_pending::told(challenge, now);
+            left_pending::count_accept(challenge, now);
             Ok(quiet)
         }
         // The turn ended while this effect was in flight.
@@ -288,7 +288,7 @@ pub(in crate::controller) fn authorization_seen(
         (Phase::Accepting, Some(own)) if own.problem.is_some() => {
             // An earlier run sent "accept", and was interrupted before it could count that.
             if !is_counted {
-                left_pending::told(challenge, now);
+                left_pending::count_accept(challenge, now);
             }
             record = left_pending::absorb(challenge, own, is_out, now);
         }

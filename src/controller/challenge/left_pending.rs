@@ -31,7 +31,7 @@ pub(super) fn not_before(challenge: &Challenge, now: Timestamp) -> Option<Timest
 }
 
 /// Counts an accept, whatever its result.
-pub(super) fn told(challenge: &mut Challenge, now: Timestamp) {
+pub(super) fn count_accept(challenge: &mut Challenge, now: Timestamp) {
     let count = challenge.accepts.map_or(0, |accepts| accepts.count);
     challenge.accepts = Some(Accepts { count: count.saturating_add(1), last: now });
 }

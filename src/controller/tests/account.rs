@@ -206,16 +206,16 @@ fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
 fn contacts_are_told_once_whatever_was_told_before() {
     let mut snapshot = ready_to_order();
     let Step::Record(record) = controller::decide_updated(&snapshot, now()) else { panic!() };
-    let asked = Account { next_step: AccountStep::UpdateContacts, ..account() };
-    assert_eq!(record.changes, [Change::Account(Box::new(asked.clone()))]);
-    snapshot.account = Some(asked);
+    let wanted = Account { next_step: AccountStep::UpdateContacts, ..account() };
+    assert_eq!(record.changes, [Change::Account(Box::new(wanted.clone()))]);
+    snapshot.account = Some(wanted);
     assert_eq!(controller::decide_updated(&snapshot, now()), act(Effect::UpdateContacts));
-    let told = Outcome::Account {
+    let outcome = Outcome::Account {
         url: ACCOUNT.to_owned(),
         contacts: account().contacts,
         terms_of_service: None,
     };
-    absorb(&mut snapshot, &Effect::UpdateContacts, told, now()).unwrap();
+    absorb(&mut snapshot, &Effect::UpdateContacts, outcome, now()).unwrap();
     snapshot.account = Some(account());
     assert_eq!(controller::decide_updated(&snapshot, now()), Step::Settled);
 }

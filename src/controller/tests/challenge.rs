@@ -89,11 +89,14 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
     }
     let expected = vec![Queued, Requeued, Requeued];
     assert_eq!(recorded(&snapshot), (expected, vec![Reason::Requeued; 2]));
-    let mut told = solving(&[Accepting, Accepted, Final]);
+    let mut accepted = solving(&[Accepting, Accepted, Final]);
     for url in [0, 1, 2].map(challenge_url) {
-        told.run.attempt_mut(&url).slot = OVER;
+        accepted.run.attempt_mut(&url).slot = OVER;
     }
-    assert!(matches!(controller::decide(&told, now()), Step::Act(_)), "the CA has been told");
+    assert!(
+        matches!(controller::decide(&accepted, now()), Step::Act(_)),
+        "the CA has received accept"
+    );
 
     let mut waits = solving(&[SelfChecking]);
     waits.run.attempt_mut(&challenge_url(0)).slot = OVER;
@@ -357,11 +360,11 @@ fn an_authorization_tells_of_a_look_in_vain_and_what_was_fetched_for_it_is_forgo
     seen.seen[0].1 = left(Pending);
     let outcome = Outcome::Authorization(Box::new(seen));
     // An accept whose reply was lost is counted once, by this run or the one before.
-    let told = Some(Accepts { count: 1, last: now() });
+    let counted = Some(Accepts { count: 1, last: now() });
     for (phase, is_tried, accepts) in [
         (Phase::Accepted, false, None),
         (Phase::Accepting, true, None),
-        (Phase::Accepting, false, told),
+        (Phase::Accepting, false, counted),
     ] {
         let mut snapshot = solving(&[phase]);
         let url = challenge_url(0);

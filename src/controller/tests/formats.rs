@@ -134,9 +134,9 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
 fn what_is_as_asked_or_not_to_be_touched_is_left_alone() {
     let different = || edited(keystores);
     let cases = vec![
-        ("as asked", live()),
+        ("as specified", live()),
         (
-            "everything as asked",
+            "everything as specified",
             written(|s| {
                 keystores(s);
                 bundle(s);

@@ -120,11 +120,11 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     let mut second = snapshot.clone();
     second.order.as_mut().unwrap().is_replacement = true;
     assert_eq!(failed_with(&second).0, FailureClass::Validation, "once is enough");
-    let mut told = snapshot.clone();
+    let mut repeated = snapshot.clone();
     let seen = ChallengeSeen { state: AuthorizationState::Pending, problem: None };
     let accept = Effect::Accept { url: challenge_url(0) };
-    absorb(&mut told, &accept, Outcome::Accepted(seen), now()).unwrap();
-    assert_eq!(failed_with(&told).0, FailureClass::Validation, "the CA was told again");
+    absorb(&mut repeated, &accept, Outcome::Accepted(seen), now()).unwrap();
+    assert_eq!(failed_with(&repeated).0, FailureClass::Validation, "accept was sent again");
 
     let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     snapshot.order = Some(written_order(&record).clone());
@@ -180,7 +180,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
         }
         step => panic!("{step:?}"),
     };
-    assert_eq!(until(&snapshot), now() + millis(250), "the other one was not asked for yet");
+    assert_eq!(until(&snapshot), now() + millis(250), "the other one was not requested yet");
     snapshot.run.note_hit(&challenge_url(1), now() + millis(7));
     assert_eq!(until(&snapshot), now() + millis(12));
     // An earlier request for the token does not follow "accept".
@@ -269,8 +269,8 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         ("expired", Phase::Queued, past, false, true),
         ("not expired", Phase::Queued, future, false, false),
         ("never expires", Phase::Queued, None, false, false),
-        ("the CA was asked", Phase::Accepted, past, false, false),
-        ("the CA may have been asked", Phase::Accepting, past, false, false),
+        ("accept was sent", Phase::Accepted, past, false, false),
+        ("accept may have been sent", Phase::Accepting, past, false, false),
         ("watched", Phase::Queued, past, true, false),
     ];
     for (what, phase, expires, watched, replaced) in cases {
@@ -354,7 +354,7 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
 }
 
 #[test]
-fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
+fn the_csr_is_posted_three_times_and_the_last_refusal_is_reported() {
     let mut snapshot = ordered("finalizing", OrderState::Ready);
     let mut refusal = super::fixture::error(CauseKind::Refused);
     let Cause::Ca(ca) = &mut refusal.cause else { panic!("{refusal}") };

@@ -86,9 +86,9 @@ fn what_is_owed_is_told_to_the_ca_once_in_a_run() {
         let mut snapshot = begun.clone();
         let record = absorb(&mut snapshot, &effect, outcome, now()).unwrap();
         apply(&mut snapshot, record);
-        let (told, answer) = &snapshot.run.revocations[0];
+        let (fingerprint, answer) = &snapshot.run.revocations[0];
         let answer = answer.as_ref().err().map(EffectError::kind);
-        assert_eq!((told, answer), (&owed.fingerprint, failed));
+        assert_eq!((fingerprint, answer), (&owed.fingerprint, failed));
         assert_eq!(snapshot.record.revocations[0].revoked_at, revoked_at);
         assert_eq!(revocation::decide(&snapshot, now()), Step::Settled);
     }

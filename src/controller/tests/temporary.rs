@@ -15,7 +15,7 @@ type Edit = fn(&mut Snapshot);
 
 const ANNOTATION: &str = "cert-manager.io/issue-temporary-certificate";
 
-/// All that an order needs, with nothing live and a temporary certificate asked for.
+/// All that an order needs, with nothing live and a temporary certificate requested.
 fn asked() -> Snapshot {
     let mut snapshot = ready_to_order();
     snapshot.certificate.metadata.annotations.insert(ANNOTATION.to_owned(), "true".to_owned());
@@ -68,7 +68,7 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
         let mut snapshot = renewing();
         edit(&mut snapshot);
         assert_eq!(issuing::decide_temporary(&snapshot, now()), publish, "{what}");
-        assert_eq!(next_step(&snapshot, now()).1, publish, "{what}: before the CA is asked");
+        assert_eq!(next_step(&snapshot, now()).1, publish, "{what}: before the order");
     }
     let settled: &[(&str, Edit)] = &[
         ("a pair is live", |_| {}),
@@ -77,11 +77,11 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
             leaf.not_after = after(-hours(1));
         }),
         ("a temporary pair is live", |s| s.secret = standing_in().secret),
-        ("not asked for", |s| {
+        ("not requested", |s| {
             s.secret = None;
             s.certificate.metadata.annotations.clear();
         }),
-        ("asked for otherwise", |s| {
+        ("another value", |s| {
             s.secret = None;
             s.certificate.metadata.annotations.insert(ANNOTATION.to_owned(), "yes".to_owned());
         }),
@@ -116,8 +116,8 @@ fn it_is_told_and_counts_as_nothing() {
     let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     assert!(record.changes.is_empty());
     let [event] = &record.events[..] else { panic!("{:?}", record.events) };
-    let told = (event.kind, event.reason, event.message.as_str());
-    assert_eq!(told, (EventType::Normal, Reason::Issuing, "Issued temporary certificate"));
+    let seen = (event.kind, event.reason, event.message.as_str());
+    assert_eq!(seen, (EventType::Normal, Reason::Issuing, "Issued temporary certificate"));
 
     let mut snapshot = standing_in();
     let pair = snapshot.secret.as_ref().unwrap();

@@ -16,7 +16,7 @@ pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observ
         return;
     }
     // Successful endings, the large majority, return here without reading anything.
-    for end in ended.iter().filter(|end| may_be_told(end)) {
+    for end in ended.iter().filter(|end| may_be_reported(end)) {
         let of_it = |task: &&Task| task.certificate.metadata.key() == end.certificate;
         let Some(task) = tasks.iter().find(of_it) else { continue };
         // If this cannot be recorded, the next run reports it.
@@ -27,7 +27,7 @@ pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observ
 }
 
 /// Whether this ending may hide a failure.
-fn may_be_told(end: &Ended) -> bool {
+fn may_be_reported(end: &Ended) -> bool {
     match end.ending {
         Ending::Failed { .. } | Ending::Pending { overdue: true, .. } | Ending::Deferred { .. } => {
             true

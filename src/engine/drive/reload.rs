@@ -67,7 +67,7 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
         session.apply(record);
     }
     let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
-    let undeployed = told(&mut session, limited, now);
+    let undeployed = deployment_failure(&mut session, limited, now);
     for event in session.flush().await? {
         engine.observer.event(&session.name, &event);
     }
@@ -75,7 +75,7 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
 }
 
 /// The deployment failure; when `limited`, the same one is reported once a day.
-fn told<S: Store>(
+fn deployment_failure<S: Store>(
     session: &mut Session<'_, S>,
     limited: bool,
     now: Timestamp,
@@ -104,7 +104,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.shared.reloads.ask(program, self.task);
             return Ok(());
         }
-        ended.undeployed = told(&mut self.session, limited, now);
+        ended.undeployed = deployment_failure(&mut self.session, limited, now);
         self.flush().await
     }
 }

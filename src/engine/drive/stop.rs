@@ -95,8 +95,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         // Of several that wait, one with a known reason: the others queue behind it.
         let waiting = order.challenges.iter().filter(|c| !is_past_accept(c.phase));
         let refused = waiting.clone().find(|c| run.attempt(&c.spec.url).gives_up());
-        let told = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
-        let why = told.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
+        let explained = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
+        let why = explained.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
             || format!("the CA says the order is {}", order.state.as_str()),
             |challenge| {
                 let star = if challenge.spec.wildcard { "*." } else { "" };

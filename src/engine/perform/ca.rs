@@ -223,11 +223,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             return Ok(Outcome::NoAccount);
         };
         usable(&answer)?;
-        let told = answer.created || matches!(effect, Effect::UpdateContacts);
+        let sent = answer.created || matches!(effect, Effect::UpdateContacts);
         let directory = client.directory().await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Account {
             url: answer.url,
-            contacts: if told { wanted } else { answer.contacts },
+            contacts: if sent { wanted } else { answer.contacts },
             terms_of_service: directory.terms_of_service.clone(),
         })
     }
