@@ -28,7 +28,7 @@ use crate::resource::{
 
 pub use absorb::{absorb, absorb_clean_up};
 pub(super) use absorb::{
-    authorization_refused, authorization_seen, forget_the_look_in_vain, verified,
+    authorization_refused, authorization_seen, forget_failed_validation, verified,
 };
 
 /// Between two reads of the authorization of a challenge whose slot others wait for.

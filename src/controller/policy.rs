@@ -32,11 +32,11 @@ pub const TRIGGER: &[Check] = &[
     issuer_is_not_the_one_that_issued,
     directory_is_not_the_one_that_issued,
     secret_was_issued_for_another_certificate,
-    key_is_not_as_the_spec_asks,
+    key_differs_from_the_spec,
     key_is_not_the_one_of_the_current_request,
     certificate_is_not_the_one_of_the_current_request,
-    current_request_is_not_as_the_spec_asks,
-    certificate_is_not_as_the_spec_asks,
+    current_request_differs_from_the_spec,
+    certificate_differs_from_the_spec,
     renewal_is_due,
 ];
 
@@ -51,11 +51,11 @@ pub const READINESS: &[Check] = &[
     issuer_is_not_the_one_that_issued,
     directory_is_not_the_one_that_issued,
     secret_was_issued_for_another_certificate,
-    key_is_not_as_the_spec_asks,
+    key_differs_from_the_spec,
     key_is_not_the_one_of_the_current_request,
     certificate_is_not_the_one_of_the_current_request,
-    current_request_is_not_as_the_spec_asks,
-    certificate_is_not_as_the_spec_asks,
+    current_request_differs_from_the_spec,
+    certificate_differs_from_the_spec,
     certificate_has_expired,
     renewal_lies_in_no_window,
 ];
@@ -217,7 +217,7 @@ fn secret_was_issued_for_another_certificate(s: &Snapshot, _now: Timestamp) -> O
     })
 }
 
-fn key_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+fn key_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let key = usable(s)?.0;
     let fields = key_mismatches(&s.certificate.spec, key);
     (!fields.is_empty()).then(|| {
@@ -257,7 +257,7 @@ fn certificate_is_not_the_one_of_the_current_request(
     })
 }
 
-fn current_request_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+fn current_request_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let request = s.current_request.as_ref()?;
     let fields = request_mismatches(&s.certificate.spec, &request.certificate_spec);
     (!fields.is_empty()).then(|| {
@@ -271,7 +271,7 @@ fn current_request_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Opt
     })
 }
 
-fn certificate_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+fn certificate_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     if s.current_request.is_some() {
         return None;
     }

@@ -69,7 +69,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     if task.goal == Goal::CleanUp && !session.owes_clean_up() {
         return Ok((ended_with(unchanged(&session)), session.snapshot));
     }
-    look_at_passwords(engine, &mut session);
+    compare_passwords(engine, &mut session);
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
         // That it was reported is recorded under the lock.
         let is_new = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
@@ -106,7 +106,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
     let mut ended = Ended { is_new, evidence, ..ended_with(ending) };
     if matches!(task.goal, Goal::Issue | Goal::Deploy | Goal::CleanUp) {
-        drive.reload_or_tell(&mut ended, limited).await?;
+        drive.reload_or_report(&mut ended, limited).await?;
     }
     let run = &mut drive.session.snapshot.run;
     ended.rewritten = run.rewritten.take();
@@ -115,7 +115,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
 }
 
 /// Compares the passwords of the live keystores with those of the spec.
-fn look_at_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
+fn compare_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     session: &mut Session<'_, S>,
 ) {
@@ -161,7 +161,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     async fn begin_the_goal(&mut self) -> Result<(), StoreError> {
         match &self.task.goal {
             Goal::Issue => {
-                look_at_passwords(self.engine, &mut self.session);
+                compare_passwords(self.engine, &mut self.session);
                 self.session.resume();
                 if let Some(force) = self.task.force {
                     self.session.force(force, self.engine.clock.now());
@@ -171,7 +171,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
             Goal::Deploy => {
-                look_at_passwords(self.engine, &mut self.session);
+                compare_passwords(self.engine, &mut self.session);
                 self.session.snapshot.run.deploy_now = true;
             }
             Goal::Revoke(Some(wish)) => {
@@ -210,7 +210,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let mut turn = None;
         loop {
             self.refresh().await?;
-            if is_issuance && let Some(signal) = self.look_around_or_stop().await? {
+            if is_issuance && let Some(signal) = self.apply_events_or_stop().await? {
                 return self.interrupted(signal).await;
             }
             // After `decide`: a slot that was held before was noted at an earlier time.
@@ -330,17 +330,17 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     /// Applies outside events, unless a signal ends the run.
-    async fn look_around_or_stop(&mut self) -> Result<Option<i32>, StoreError> {
+    async fn apply_events_or_stop(&mut self) -> Result<Option<i32>, StoreError> {
         let shutdown = self.engine.shutdown.clone();
         tokio::select! {
             biased;
             signal = signal(shutdown) => Ok(Some(signal)),
-            looked = self.look_around() => looked.map(|()| None),
+            looked = self.apply_events() => looked.map(|()| None),
         }
     }
 
     /// Applies outside events: the responder's hits and the scheduler's grants.
-    async fn look_around(&mut self) -> Result<(), StoreError> {
+    async fn apply_events(&mut self) -> Result<(), StoreError> {
         self.hits_seen = self.engine.performer.hits();
         let snapshot = &mut self.session.snapshot;
         if let Some(order) = &snapshot.order {

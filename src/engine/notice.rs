@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_a_wrong_clock_silences_nobody() {
+    fn what_is_kept_is_bounded_and_a_wrong_clock_suppresses_nothing() {
         let mut record = record();
         let unchanged = Ending::Unchanged { not_after: None, renewal_time: None };
         assert!(note(&mut record, &unchanged, at(0)) && record.notices.is_empty());

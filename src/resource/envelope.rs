@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_is_told_from_damage() {
+    fn a_newer_version_is_distinguished_from_damage() {
         for (text, version) in [
             ("{\"version\":3,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 3),
             ("{\"version\":0}", 0),

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_elsewhere_is_written_with_the_mode_asked_for() {
+    fn a_file_elsewhere_is_written_with_the_requested_mode() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("tls.crt");
         for (text, mode) in [("one", 0o644), ("two", 0o600), ("three", 0o440)] {

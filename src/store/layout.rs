@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_leads_out_of_the_tree() {
+    fn no_name_escapes_the_tree() {
         let long = "a".repeat(254);
         for bad in ["", ".", "..", "../x", "a/b", "/etc", "a\0b", "A", "a b", "a\n", &long] {
             let names = [NamespacedName::new("default", bad), NamespacedName::new(bad, "web")];

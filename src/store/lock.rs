@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_second_task_is_told_who_holds_the_lock() {
+    async fn a_second_task_learns_the_holder_of_the_lock() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
         let lease = now(&folder).await.unwrap();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_lock_file_that_was_removed_holds_nobody_back() {
+    async fn a_removed_lock_file_blocks_no_process() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
         let old = now(&folder).await.unwrap();

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_link_that_leads_out_is_not_followed() {
+    fn a_data_link_that_points_out_is_not_followed() {
         for target in ["/etc", "../other", "..", "visible"] {
             let scratch = tempfile::tempdir().unwrap();
             symlink(target, scratch.path().join(DATA)).unwrap();

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_paths_standard_input_or_names() {
+    fn arguments_are_paths_standard_input_or_names() {
         let exists =
             |path: &Path| ["mail", "prod/web", "My_Dir"].iter().any(|p| path == Path::new(p));
         for (word, wanted) in [
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ambiguous_word_is_told_in_both_readings() {
+    fn an_ambiguous_argument_is_reported_with_both_readings() {
         let error = Target::read(OsStr::new("mail"), &|_| true).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -64,7 +64,7 @@ fn run_after(
         attempt.is_cut_off = false;
         attempt.accept_tries = 0;
         attempt.begin_accept(now).accepted = Some(now);
-        forget_the_look_in_vain(attempt, seen);
+        forget_failed_validation(attempt, seen);
         run.poll = Poll::default();
     } else if let Outcome::Failed(error) = outcome {
         if matches!(effect, Effect::Accept { .. }) {
@@ -93,7 +93,7 @@ fn note_denial(attempt: &mut Attempt, effect: &Effect, kind: CauseKind) -> bool 
 }
 
 /// The CA's validation failed: earlier requests for the token do not belong to the next one.
-pub(in crate::controller) fn forget_the_look_in_vain(attempt: &mut Attempt, seen: &ChallengeSeen) {
+pub(in crate::controller) fn forget_failed_validation(attempt: &mut Attempt, seen: &ChallengeSeen) {
     if seen.state == AuthorizationState::Pending && seen.problem.is_some() {
         attempt.told = None;
     }

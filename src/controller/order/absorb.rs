@@ -30,7 +30,7 @@ pub fn absorb(
     };
     match (effect, outcome) {
         (Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize, Outcome::Order(mut seen)) => {
-            run_after_look(&mut snapshot.run, effect, &seen, now);
+            run_after_read(&mut snapshot.run, effect, &seen, now);
             if ran_out(snapshot, effect, &order, &seen, now) {
                 seen.state = OrderState::Expired;
                 end_challenges(&mut order);
@@ -63,7 +63,7 @@ pub fn absorb(
 }
 
 /// Applies the order, as the CA shows it, to this run.
-fn run_after_look(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
+fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
     run.order_was_seen |= !seen.state.is_failure();
     let pause_ends = |looks| now.checked_add(Poll::pause(looks, seen.retry_after)).ok();
     if *effect == Effect::ReadOrder {
@@ -226,10 +226,10 @@ pub(super) fn refusal(
     match (effect, error.kind()) {
         (Effect::ReadOrder, CauseKind::Gone) => order.state = OrderState::Expired,
         (Effect::Finalize, CauseKind::Transient | CauseKind::Gone) => {
-            return looked_at_again(order);
+            return read_again(order);
         }
         (Effect::Finalize, CauseKind::Refused) if not_ready || conflict => {
-            return looked_at_again(order);
+            return read_again(order);
         }
         // The certificate is not there yet, the response may be lost, or the server is unreachable:
         // nothing changes.
@@ -255,7 +255,7 @@ pub(super) fn refusal(
 }
 
 /// Whether the CA accepted the CSR is read from the CA.
-fn looked_at_again(mut order: Order) -> Record {
+fn read_again(mut order: Order) -> Record {
     if let OrderPhase::Finalizing(urls) = order.phase {
         order.phase = OrderPhase::Awaiting(urls);
     }

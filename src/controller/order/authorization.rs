@@ -73,7 +73,7 @@ fn attempts_after(
         if was_unsure && own.state != AuthorizationState::Pending {
             attempt.accept_tries = 0;
         }
-        challenge::forget_the_look_in_vain(attempt, own);
+        challenge::forget_failed_validation(attempt, own);
     }
 }
 

@@ -6,7 +6,7 @@ use super::fixture::{now, record};
 use crate::controller::alert::due;
 
 #[test]
-fn a_failure_is_told_when_new_and_twice_when_time_runs_out() {
+fn a_failure_is_reported_when_new_and_twice_when_time_runs_out() {
     let mut record = record();
     record.status.not_before = None;
     record.status.not_after = None;

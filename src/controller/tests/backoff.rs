@@ -169,7 +169,7 @@ fn a_failure_that_does_not_count_leaves_the_issuance_open() {
 }
 
 #[test]
-fn each_kind_of_trouble_has_its_class() {
+fn each_kind_of_error_has_its_class() {
     let cases = [
         (CauseKind::Transient, FailureClass::Unreachable),
         (CauseKind::Refused, FailureClass::Ca),

@@ -113,7 +113,7 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
 }
 
 #[test]
-fn another_turn_goes_on_where_the_last_one_ended() {
+fn another_turn_continues_where_the_last_one_ended() {
     let mut snapshot = solving(&[Phase::Requeued, Phase::Requeued]);
     snapshot.order.as_mut().unwrap().challenges[0].presented_at = Some(now());
     assert_eq!(controller::clean_ups(&snapshot), [], "what is out stays out");
@@ -286,7 +286,7 @@ fn left(state: AuthorizationState) -> ChallengeSeen {
 }
 
 #[test]
-fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_again() {
+fn a_challenge_left_pending_with_an_error_is_checked_and_accepted_again() {
     use AuthorizationState::{Pending, Processing};
     let effect = Effect::Accept { url: challenge_url(0) };
     let error = "403 urn:ietf:params:acme:error:connection: no";
@@ -326,7 +326,7 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
 }
 
 #[test]
-fn the_pause_before_another_accept_holds_for_the_look_too_and_for_the_wait_in_its_place() {
+fn the_pause_before_another_accept_delays_the_self_check_and_the_wait_instead() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let check = Effect::SelfCheck { url: challenge_url(0) };
     for (count, pause) in [(1, 5), (2, 10), (3, 20), (4, 40), (5, 60), (6, 60), (u32::MAX, 60)] {
@@ -353,7 +353,7 @@ fn the_pause_before_another_accept_holds_for_the_look_too_and_for_the_wait_in_it
 }
 
 #[test]
-fn an_authorization_tells_of_a_look_in_vain_and_what_was_fetched_for_it_is_forgotten() {
+fn a_failed_validation_clears_the_hits_that_preceded_it() {
     use AuthorizationState::Pending;
     let read = Effect::ReadAuthorization { url: authorization_url(0) };
     let mut seen = authorization_seen(0, Pending, Pending);
@@ -478,7 +478,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
 
 /// Whatever the error of accept: the state is read from the CA.
 #[test]
-fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
+fn a_failed_accept_is_checked_at_the_ca() {
     use CauseKind::{Gone, Refused, Transient, Unusable};
     for kind in [Transient, Refused, Gone, Unusable] {
         let mut snapshot = solving(&[Phase::Accepting]);

@@ -131,7 +131,7 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
 }
 
 #[test]
-fn what_is_as_asked_or_not_to_be_touched_is_left_alone() {
+fn matching_and_untouchable_pairs_are_not_rewritten() {
     let different = || edited(keystores);
     let cases = vec![
         ("as specified", live()),
@@ -199,7 +199,7 @@ fn an_ed25519_key_has_one_encoding() {
 }
 
 #[test]
-fn a_rewrite_ends_the_trouble_that_stood_in_its_way() {
+fn a_rewrite_clears_its_earlier_failure() {
     let snapshot = edited(|s| {
         keystores(s);
         let (class, message) = (FailureClass::Precondition, "no password".to_owned());

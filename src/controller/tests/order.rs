@@ -218,7 +218,7 @@ fn authorizations_are_read_beside_an_order_that_stays_pending() {
 }
 
 #[test]
-fn a_ca_that_asks_for_patience_gets_a_minute_of_it() {
+fn a_long_retry_after_is_honoured_for_a_minute() {
     for (asked, waited) in [(2, 2), (60, 60), (3600, 60)] {
         let mut snapshot = ordered("awaiting", OrderState::Processing);
         let mut seen = super::fixture::order_seen(OrderState::Processing);
@@ -326,7 +326,7 @@ fn an_order_for_something_else_is_retired_with_all_it_put_out() {
 }
 
 #[test]
-fn an_account_that_is_not_known_yet_is_asked_for_before_anything_at_the_ca() {
+fn an_unknown_account_is_looked_up_before_any_other_request() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     snapshot.account = None;
     assert_eq!(next_step(&snapshot, now()).1, Step::Act(vec![Effect::ObtainAccountKey]));

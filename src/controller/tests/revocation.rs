@@ -68,7 +68,7 @@ fn nothing_is_revoked_where_nothing_is_issued() {
 }
 
 #[test]
-fn what_is_owed_is_told_to_the_ca_once_in_a_run() {
+fn an_owed_revocation_is_sent_to_the_ca_once_in_a_run() {
     let begun = asked(RevocationReason::Superseded, true);
     let owed = begun.record.revocations[0].clone();
     let effect = Effect::Revoke {

@@ -106,7 +106,7 @@ fn what_is_not_to_be_used_never_goes_live_again() {
 }
 
 #[test]
-fn asking_ends_an_issuance_and_changes_nothing_else() {
+fn a_requested_rollback_ends_an_issuance_and_changes_nothing_else() {
     let mut snapshot = live();
     let reason = Reason::ManuallyTriggered;
     snapshot.record = trigger::issuing(&snapshot.record, reason, "asked", now());
@@ -139,7 +139,7 @@ fn done_it_is_the_revision_and_the_next_one_is_newer_than_any() {
 }
 
 #[test]
-fn what_the_spec_asks_triggers_nothing_until_it_is_edited() {
+fn after_a_rollback_the_spec_triggers_nothing_until_it_is_edited() {
     type Edit = fn(&mut Snapshot);
     let other_names: Edit = |s| s.current_request = Some(request(s, 1, "other"));
     let other_issuer: Edit = |s| {

@@ -110,7 +110,7 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
 }
 
 #[test]
-fn it_is_told_and_counts_as_nothing() {
+fn a_temporary_certificate_adds_an_event_and_counts_as_nothing() {
     let snapshot = asked();
     let outcome = Outcome::PublishedTemporary(Box::new(temporary_leaf()));
     let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();

@@ -67,7 +67,7 @@ fn a_failure_makes_it_wait_to_the_second() {
 }
 
 #[test]
-fn the_ca_can_ask_for_more_and_never_for_less() {
+fn retry_after_can_lengthen_the_backoff_and_never_shorten_it() {
     let mut snapshot = failed(Some(2));
     snapshot.record.retry_after = Some(after(hours(5)));
     assert_eq!(holds(&snapshot, now()).unwrap().0, Some(after(hours(5))));

@@ -91,7 +91,7 @@ fn deployment_failure<S: Store>(
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Requests the reload that is owed at the end of the run; else reports the deployment failure.
-    pub(super) async fn reload_or_tell(
+    pub(super) async fn reload_or_report(
         &mut self,
         ended: &mut Ended,
         limited: bool,

@@ -96,10 +96,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Presented)
     }
 
-    pub(super) async fn look_at_record(
-        &self,
-        challenge: &Challenge,
-    ) -> Result<Outcome, EffectError> {
+    pub(super) async fn query_record(&self, challenge: &Challenge) -> Result<Outcome, EffectError> {
         let spec = &challenge.spec;
         let dns01 = settings_of(spec)?;
         let mut request = Dns01Request::new(&domain_of(spec)?, &value_of(&spec.key));

@@ -162,7 +162,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let challenge = challenge_of(snapshot, url)?;
         if challenge.spec.kind == ChallengeType::Dns01 {
-            return self.look_at_record(challenge).await;
+            return self.query_record(challenge).await;
         }
         let spec = &challenge.spec;
         let token = token_of(challenge)?;
