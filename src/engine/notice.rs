@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_reported_once_a_day_whatever_its_times_and_count() {
+    fn what_is_known_is_told_once_a_day_whatever_its_times_and_count() {
         let urgent = Some(FailureClass::Ca);
         let story = [
             (0, failed("no", 1), true),

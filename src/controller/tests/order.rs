@@ -354,7 +354,7 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
 }
 
 #[test]
-fn the_csr_is_posted_three_times_and_the_last_refusal_is_reported() {
+fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
     let mut snapshot = ordered("finalizing", OrderState::Ready);
     let mut refusal = super::fixture::error(CauseKind::Refused);
     let Cause::Ca(ca) = &mut refusal.cause else { panic!("{refusal}") };
