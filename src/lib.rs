@@ -1,20 +1,25 @@
 //! certctl: cert-manager for people without a cluster.
 //!
-//! The map of the house. Data flows one way:
+//! One binary reads cert-manager `Certificate` and `Issuer` manifests from local files, and issues and
+//! renews the certificates that they describe. Data flows in one direction:
 //!
 //! ```text
 //! manifests → [manifest] → Certificate, Issuer → [store] → Snapshot → next_step → Step ┬ Record ───────────────→ [store]
 //!                                                   ↑                                  ├ Act(effects) → [perform] → outcomes → absorb → [store]
-//!                                                   └──────── one loop, one direction ─┴ Wait → sleep, or leave and say so
+//!                                                   └──────── one loop, one direction ─┴ Wait → sleep, or end the run and report
 //! ```
 //!
-//! Three sentences govern the code: nouns, controllers, effects ([`resource`] holds data, [`controller`]
-//! decides, [`engine`] acts). A state names the effect that comes next, and is written down before
-//! the effect is done. Nothing that decides may read a clock, a file, a socket, a random source or
-//! the environment.
+//! Four sentences govern the code:
 //!
-//! [`workspace`] is what a verb works on, read once; it prints nothing. [`cli`] talks to people: it
-//! takes the arguments, calls `workspace`, and shows what comes back.
+//! 1. **Data, decisions, effects.** [`resource`] holds data, [`controller`] decides, [`engine`] carries
+//!    out.
+//! 2. **A state names the effect that comes next, and is written down before the effect is started.**
+//! 3. **Nothing that decides may read a clock, a file, a socket, a random source or the environment.**
+//! 4. **A fact stays a fact until it is shown.** What happened is a typed value, stored as such; words
+//!    are made in [`cli`], once, and never read back.
+//!
+//! [`workspace`] reads what a verb works on, once per process, and returns data; it prints nothing.
+//! [`cli`] parses the arguments, calls `workspace`, and prints the result.
 //!
 //! Which module may import which; `tests/architecture.rs` holds this table against the sources:
 //!
@@ -36,7 +41,7 @@
 //! | `cli` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `report`, `resource`, `solver`, `store`, `workspace` |
 //! | `main` | `cli` |
 
-// The nouns.
+// The data.
 pub mod resource;
 
 // The decisions.
@@ -48,9 +53,9 @@ pub mod pki;
 pub mod acme;
 // YAML text to validated resources.
 pub mod manifest;
-// Looking from outside.
+// Self-checks and DNS queries.
 pub mod probe;
-// Putting an answer into the world.
+// Presenting challenges.
 pub mod solver;
 // The state directory.
 pub mod store;
@@ -64,11 +69,11 @@ pub mod engine;
 // The built-in throw-away CA.
 pub mod rehearsal;
 
-// What a verb works on, read once; and what it does, as functions that return data.
+// The input of a verb, read once; and the verbs, as functions that return data.
 pub mod workspace;
 
-// What came of a certificate in a run; its encoders are in `cli`.
+// The result of a certificate in a run; its encoders are in `cli`.
 pub mod report;
 
-// Talking to people.
+// Arguments, output and exit codes.
 pub mod cli;

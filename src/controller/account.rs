@@ -3,14 +3,14 @@
 //! | account | step |
 //! | --- | --- |
 //! | nothing is being issued, or an order is past newOrder | settled |
-//! | local preconditions not looked at yet, or not those of challenges to come | prepare |
-//! | none recorded | obtain the key, and write it down |
+//! | local preconditions not checked yet, or without those of challenges to come | prepare |
+//! | none recorded | obtain the key, and record it |
 //! | Register, recorded in this run | newAccount |
-//! | Register of an earlier run, or Find | ask whether it exists; register when it does not |
-//! | to be deactivated | fail: that is to be finished first |
+//! | Register of an earlier run, or Find | look up the account by its key; register when there is none |
+//! | to be deactivated | fail: finish the deactivation first |
 //! | deactivated | as if none were recorded |
-//! | the CA does not know it any more | record that it is to be found: the key stays |
-//! | contacts differ | tell the CA |
+//! | the CA does not know it any more | record Find: the key stays |
+//! | contacts differ | send them to the CA |
 //! | registered | settled |
 
 use jiff::Timestamp;
@@ -43,12 +43,12 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     next(snapshot)
 }
 
-/// There is to be an account, with the Issuer's contacts, whether or not anything is being issued.
+/// Registers an account with the Issuer's contacts, whether or not anything is being issued.
 pub fn decide_registered(snapshot: &Snapshot, _: Timestamp) -> Step {
     next(snapshot)
 }
 
-/// The CA is to be told the Issuer's contacts, whatever it was told before.
+/// Sends the Issuer's contacts to the CA, even if they did not change.
 pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
     match &snapshot.account {
         Some(account) if account.url.is_some() || snapshot.run.account_is_lost => {
@@ -61,8 +61,8 @@ pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
     }
 }
 
-/// The account is to be given up for good (RFC 8555 section 7.3.6). That is written down first: a
-/// CA that then does not know the account any more was told by a run whose answer was lost.
+/// Deactivates the account for good (RFC 8555 section 7.3.6). That is recorded first: a CA that
+/// then no longer knows the account deactivated it for a run that did not get the response.
 pub fn decide_deactivated(snapshot: &Snapshot, _: Timestamp) -> Step {
     match &snapshot.account {
         Some(account) if account.url.is_some() => match account.next_step {
@@ -83,13 +83,13 @@ fn record(account: Account) -> Step {
     Step::Record(Record::of(Change::Account(Box::new(account))))
 }
 
-/// There is no account that something could be done about.
+/// There is no account to work on.
 pub fn not_registered(snapshot: &Snapshot) -> Cause {
     let message = format!("no account is known at {}", snapshot.issuer.acme.server);
     Cause::Precondition { message }
 }
 
-/// What the account itself wants next, whether or not something is being issued.
+/// The account's own next step, whether or not anything is being issued.
 fn next(snapshot: &Snapshot) -> Step {
     let Some(account) = &snapshot.account else {
         return Step::Act(vec![Effect::ObtainAccountKey]);
@@ -119,20 +119,20 @@ fn next(snapshot: &Snapshot) -> Step {
     }
 }
 
-/// Whether the account is still the one that the CA said it does not know. Somebody else may have
-/// made it again by now.
+/// Whether the account is still the one that the CA did not know. Another process may have
+/// registered it again by now.
 pub fn is_lost(snapshot: &Snapshot) -> bool {
     let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
     let lost = snapshot.order.as_ref().map(|order| order.spec.account_url.as_str());
     snapshot.run.account_is_lost && url.is_some() && url == lost
 }
 
-/// The account without its place at the CA, which is asked for it before it is made again.
+/// The account without its URL at the CA, which is looked up before registering again.
 fn to_be_found(account: &Account) -> Account {
     Account { next_step: AccountStep::Find, url: None, ..account.clone() }
 }
 
-/// What the journal says when the CA has forgotten an account.
+/// The journal's event when the CA has forgotten an account.
 pub(super) fn lost(url: &str, error: &EffectError) -> String {
     format!(
         "The ACME server does not know the account {url} any more, and it is registered again \
@@ -168,7 +168,7 @@ fn reason(effect: &Effect) -> Reason {
     }
 }
 
-/// Whether everything local is in order, for challenges too when some are to be presented.
+/// Whether all local preconditions hold, including those of challenges to be presented.
 pub fn absorb_preparation(
     snapshot: &mut Snapshot,
     solving: bool,
@@ -182,14 +182,14 @@ pub fn absorb_preparation(
     Ok(Record::default())
 }
 
-/// What the journal says of an effect for the account that has failed.
+/// The journal's event when an effect for the account failed.
 pub(super) fn failed(effect: &Effect, error: &EffectError, now: Timestamp) -> Record {
     let message = format!("{}: {error}", effect.doing());
     Record::default().warning(now, reason(effect), message)
 }
 
-/// The CA does not know the account that asked: the order is gone with it. The first time in a run
-/// the account is made again, and another order after it, uncounted; the second time is a failure.
+/// The CA does not know the requesting account: the order is lost with it. The first time in a run
+/// the account is registered again, and another order follows, uncounted; the second time fails.
 pub(super) fn absorb_loss(
     snapshot: &mut Snapshot,
     effect: &Effect,
@@ -212,7 +212,7 @@ pub(super) fn absorb_loss(
         let record = Record::of(Change::Account(Box::new(to_be_found(account))));
         return record.warning(now, Reason::ErrVerifyACMEAccount, message);
     }
-    // Several effects of one order hear the same.
+    // Several effects of one order get the same error.
     let order = snapshot.current_order().filter(|order| order.phase.is_open());
     let Some(order) = order else { return Record::default() };
     let url = &order.spec.account_url;
@@ -227,13 +227,13 @@ pub(super) fn absorb_loss(
     Record::of(Change::Order(Box::new(order::failed(order, failure))))
 }
 
-/// Whether an earlier run has deactivated the account, and its answer was lost.
+/// Whether an earlier run deactivated the account, and did not get the response.
 pub(super) fn was_deactivated(snapshot: &Snapshot, effect: &Effect, error: &EffectError) -> bool {
     let is_second = snapshot.run.may_be_deactivated && *effect == Effect::DeactivateAccount;
     is_second && error.is_of_a_gone_account()
 }
 
-/// The key is written down before the first request, the URL right after the answer.
+/// The key is recorded before the first request, the URL right after the response.
 pub fn absorb(
     snapshot: &mut Snapshot,
     effect: &Effect,
@@ -285,7 +285,7 @@ pub fn absorb(
             let account = Account { next_step: AccountStep::Deactivated, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
         }
-        // No CA has seen this key: registering cannot make a second account.
+        // No CA has seen this key: registering cannot create a second account.
         (Outcome::NoAccount, Some(account)) if *effect == Effect::FindAccount => {
             snapshot.run.account_is_fresh = true;
             let account = Account { next_step: AccountStep::Register, ..account.clone() };

@@ -1,15 +1,15 @@
-//! When the operator's `on-failure` hook is run: at a new failure, and again when less than a
-//! third, and less than a tenth, of the live certificate's life is left. A success makes the next
-//! failure a new one.
+//! When the operator's `on-failure` hook runs: at a new failure, and again when less than a
+//! third, and less than a tenth, of the live certificate's lifetime is left. After a success, the
+//! next failure is new.
 
 use jiff::Timestamp;
 
 use crate::resource::CertificateRecord;
 
-/// How far it has come. Stored as a number: 0 is "nothing was told".
+/// How urgent it is. Stored as a number: 0 is "nothing was reported".
 pub type Stage = u8;
 
-/// The stage that is to be told of now, when it is further than the one told of before.
+/// The stage to report now, when it is beyond the last reported one.
 pub fn due(record: &CertificateRecord, now: Timestamp) -> Option<Stage> {
     let stage = match (record.status.not_before, record.status.not_after) {
         (Some(begin), Some(end)) => {

@@ -1,4 +1,4 @@
-//! What has happened in this run to one challenge. Gone when the run ends.
+//! What happened to one challenge in this run. Dropped when the run ends.
 
 use jiff::Timestamp;
 
@@ -7,35 +7,35 @@ use jiff::Timestamp;
 pub struct Attempt {
     pub slot: Slot,
     pub answer: Answer,
-    /// Since the CA was told to look, and has not looked in vain yet.
+    /// Set by an accepted "accept", until the CA reports a failed validation.
     pub told: Option<Told>,
     /// When its authorization was last read.
     pub looked: Option<Timestamp>,
     /// When it may be presented or checked again.
     pub not_before: Option<Timestamp>,
-    /// How often in a row its answer could not be put out, for a reason that does not pass.
+    /// How many presents failed in a row for a permanent reason.
     pub denials: u32,
-    /// How often "accept" was posted without an answer.
+    /// How many "accept" requests got no response.
     pub accept_tries: u32,
-    /// Whether the CA has been told to look is not known.
+    /// Whether the CA received "accept" is unknown.
     pub is_unsure: bool,
-    /// An earlier run presented it, and the CA may have looked when no listener answered.
+    /// An earlier run presented it, and the CA may have validated it while no listener ran.
     pub is_cut_off: bool,
     pub clean_up_failed: bool,
 }
 
-/// A place among the challenges that are worked on at once.
+/// A slot: one of the places for challenges in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Slot {
     /// It waits in the queue, or needs none.
     #[default]
     None,
-    /// An earlier run was at work on it, and this run has no slot for it yet.
+    /// An earlier run had presented it, and this run has no slot for it yet.
     Missing,
     Held {
-        /// Of this run; none for what an earlier run has accepted.
+        /// Of this run; none for a challenge that an earlier run accepted.
         grant: Option<Grant>,
-        /// Others wait for it, and this challenge has had its turn.
+        /// Others wait for the slot, and this challenge's turn is over.
         is_over: bool,
     },
 }
@@ -44,38 +44,38 @@ pub enum Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub at: Timestamp,
-    /// Since when the challenge was in the queue that all runs share.
+    /// When the challenge entered the queue that all runs share.
     pub queued_since: Timestamp,
 }
 
-/// Whether the answer to a challenge is out in the world.
+/// Whether the challenge is presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Answer {
     #[default]
     NotOut,
-    /// An earlier run put it out, or a reply was lost.
+    /// An earlier run presented it, or a response was lost.
     MayBeOut,
-    /// This run put it out.
+    /// This run presented it.
     Out,
 }
 
-/// The CA was told to look at a challenge.
+/// "accept" was sent for a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// When "accept" was begun: the CA may look before its answer is here.
+    /// When "accept" was sent: the CA may validate before its response arrives.
     pub begun: Timestamp,
-    /// When the CA had answered.
+    /// When the CA responded.
     pub accepted: Option<Timestamp>,
-    /// When the responder was last asked for the token since then.
+    /// When the responder last received a request for the token since then.
     pub hit: Option<Timestamp>,
 }
 
-/// How often an answer is tried to be put out in one run, when it is refused for good: two
-/// intervals of the self-check lie between two tries.
+/// How often one run presents a challenge that is refused permanently: two intervals of the
+/// self-check lie between two attempts.
 const DENIALS: u32 = 3;
 
 impl Attempt {
-    /// The CA is told to look.
+    /// Whether the CA received "accept".
     pub fn begin_accept(&mut self, now: Timestamp) -> &mut Told {
         self.told.get_or_insert(Told { begun: now, accepted: None, hit: None })
     }
@@ -84,17 +84,17 @@ impl Attempt {
         matches!(self.slot, Slot::Held { .. })
     }
 
-    /// Whether this run tries no more to put the answer out.
+    /// Whether this run has given up presenting.
     pub fn gives_up(&self) -> bool {
         self.denials >= DENIALS
     }
 
-    /// When the responder was last asked for the token since the CA was told to look.
+    /// When the responder last received a request for the token since "accept".
     pub fn hit(&self) -> Option<Timestamp> {
         self.told?.hit
     }
 
-    /// When the CA had answered "accept".
+    /// When the CA responded to "accept".
     pub fn accepted(&self) -> Option<Timestamp> {
         self.told?.accepted
     }

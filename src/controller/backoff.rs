@@ -1,7 +1,7 @@
-//! When to try again after a failure.
+//! When a failed attempt is retried.
 //!
 //! Attempt n fails at t: the next one is not before t + 1h·2^(n−1), at most 32h later, and not
-//! before what the CA's Retry-After asks. Success clears everything; an edit of what goes to the
+//! before the CA's Retry-After. Success clears everything; an edit of what goes to the
 //! CA lets one attempt through for each distinct input, and clears nothing.
 
 use jiff::{SignedDuration, Timestamp};
@@ -16,7 +16,7 @@ use crate::resource::{
 pub const MINIMUM: SignedDuration = SignedDuration::from_hours(1);
 /// The longest delay.
 pub const MAXIMUM: SignedDuration = SignedDuration::from_hours(32);
-/// The longest Retry-After that the ACME client hands on.
+/// The longest Retry-After that the ACME client returns.
 pub const LONGEST_WISH: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The delay after this many failures in a row. Records without a count, or with none, get the
@@ -30,7 +30,7 @@ pub fn delay(attempts: Option<u32>) -> SignedDuration {
         .map_or(MAXIMUM, |delay| delay.min(MAXIMUM))
 }
 
-/// The time of the next attempt, as far as failures and the CA's wishes decide it.
+/// The time of the next attempt, as decided by failures and the CA's Retry-After.
 pub fn next_attempt(record: &CertificateRecord) -> Option<Timestamp> {
     let after_failure = record.status.last_failure_time.map(|time| {
         time.checked_add(delay(record.status.failed_issuance_attempts)).unwrap_or(Timestamp::MAX)
@@ -41,9 +41,9 @@ pub fn next_attempt(record: &CertificateRecord) -> Option<Timestamp> {
     }
 }
 
-/// The record with times that can only come from a clock that was wrong: a failure yet to come
-/// counts from now, and a CA's wish is kept for as long as any wish can be. `None` when all is
-/// well. It must be written down, or a wait would begin anew with each run.
+/// The record with times corrected that can only come from a wrong clock: a failure in the future
+/// counts from now, and a Retry-After is limited to the longest one. `None` when nothing changes.
+/// It must be recorded, or the wait would start anew with each run.
 pub fn corrected(record: &CertificateRecord, now: Timestamp) -> Option<CertificateRecord> {
     let failed = record.status.last_failure_time;
     let latest = now.checked_add(LONGEST_WISH).unwrap_or(Timestamp::MAX);
@@ -53,7 +53,7 @@ pub fn corrected(record: &CertificateRecord, now: Timestamp) -> Option<Certifica
     (right != *record).then_some(right)
 }
 
-/// Until when the trigger must hold still; `None` when it may go ahead.
+/// Until when the trigger must wait; `None` when it may continue.
 pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     let record = &snapshot.record;
     let edited = record.status.last_failure_time.is_some()
@@ -65,25 +65,25 @@ pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     next_attempt(record).filter(|next| *next > now)
 }
 
-/// What stands in the way of other forms while an issuance waits says both: it alone would hide
-/// what the issuance failed by.
+/// When a rewrite fails while an issuance waits, the message has both: the rewrite's error alone
+/// would hide the issuance's.
 pub fn beside_a_wait(snapshot: &Snapshot, failure: Failure, until: Option<Timestamp>) -> Failure {
     let (Some(until), Some(last)) = (until, &snapshot.record.last_failure) else { return failure };
     let besides = Some(Box::new(Waiting { until, failure: last.clone() }));
     Failure { besides, ..failure }
 }
 
-/// What a failure leaves behind, in one record: a counted one raises the attempts and closes the
-/// issuance; one that does not count leaves the issuance open, to be continued.
+/// The record after a failure: a counted one raises the attempts and closes the issuance; one that
+/// does not count leaves the issuance open, to be continued.
 pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Record {
     let mut record = snapshot.record.clone();
-    // What an issuance failed by stays as long as it waits.
+    // An issuance's failure stays as long as it waits.
     let waits = record.status.last_failure_time.is_some() && !snapshot.is_issuing();
     if failure.counts() || !waits {
         record.last_failure = Some(Failure { at: Some(now), ..failure.clone() });
     }
-    // A failure that the CA has no part in, such as a keystore without a password while it asks to
-    // be left alone, takes nothing off its wish.
+    // A failure without a request to the CA, such as a keystore without a password, keeps the CA's
+    // Retry-After.
     let wish = failure.retry_after.and_then(|wait| now.checked_add(wait).ok());
     record.retry_after = wish.max(record.retry_after).filter(|time| *time > now);
     if !failure.counts() {
@@ -116,7 +116,7 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     Record { changes, events: Vec::new() }.warning(now, failure.reason(), message)
 }
 
-/// The order as it is kept after a failure: final, with everything it put out owed.
+/// The order after a failure: final, with every clean-up owed.
 fn failed_order(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Option<Change> {
     let mut order = snapshot.current_order()?.clone();
     if order.failure_time().is_some() {
@@ -154,8 +154,8 @@ fn failed_request(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Opt
     Some(Change::Request(Box::new(request)))
 }
 
-/// Whether a live certificate is so near its end that a wait must not look harmless any more:
-/// expired, or two thirds of the time between renewal and expiry gone.
+/// Whether a live certificate is so near expiry that a wait is an error: expired, or two thirds of
+/// the time between renewal and expiry gone.
 pub fn is_urgent(record: &CertificateRecord, now: Timestamp) -> bool {
     match (record.status.renewal_time, record.status.not_after) {
         (Some(renewal), Some(end)) => {

@@ -1,4 +1,4 @@
-//! Which of the chains on offer is taken: `preferredChain` (RFC 8555 section 7.4.2).
+//! Which of the offered chains is used: `preferredChain` (RFC 8555 section 7.4.2).
 //!
 //! | chains seen so far | next |
 //! | --- | --- |
@@ -7,7 +7,7 @@
 //! | none has, an alternate was not fetched yet | fetch it |
 //! | none has, all were fetched | take the default |
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Take the chain of this index; 0 is the default.

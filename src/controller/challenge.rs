@@ -3,17 +3,17 @@
 //! | phase | step | outcome → next phase |
 //! | --- | --- | --- |
 //! | Queued | wait for a slot; with one, record Presenting and the clean-up owed | |
-//! | Requeued | wait for a slot; with one, record SelfChecking, or Presenting when nothing is out | |
-//! | Presenting | DNS-01: find where the answer belongs, and record that | Presenting |
-//! | Presenting | put the answer out | presented → SelfChecking; failed → again later; refused → not owed until then |
-//! | SelfChecking | look from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
-//! | Accepting | tell the CA; when unsure whether it knows, read the authorization | Accepted |
-//! | Accepted | nothing: the order's controller looks; read the authorization, when others queue | Final |
-//! | Accepting, Accepted | the CA looked in vain: it calls the challenge pending, with an `error` | SelfChecking, or Presenting when nothing in this run answers; not before the pause since the last accept is over |
-//! | Final | take the answer back, when one is owed | |
+//! | Requeued | wait for a slot; with one, record SelfChecking, or Presenting when nothing is presented | |
+//! | Presenting | DNS-01: find the zone and the name of the TXT record, and record them | Presenting |
+//! | Presenting | present | presented → SelfChecking; failed → retry later; refused → nothing owed until then |
+//! | SelfChecking | check from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
+//! | Accepting | send "accept"; when it may have arrived already, read the authorization | Accepted |
+//! | Accepted | nothing: the order's controller reads the order; read the authorization when others wait for the slot | Final |
+//! | Accepting, Accepted | validation failed: the CA calls the challenge pending, with an `error` | SelfChecking, or Presenting when nothing in this run answers; not before the pause since the last accept is over |
+//! | Final | clean up, if owed | |
 //!
-//! Presenting and SelfChecking become Requeued when the turn is over: the answer stays out.
-//! Everything that can move moves in one step: one record, then all effects side by side.
+//! Presenting and SelfChecking become Requeued when the turn is over: the challenge stays
+//! presented. All challenges advance in one step: one record, then their effects concurrently.
 
 mod absorb;
 mod left_pending;
@@ -28,10 +28,10 @@ use crate::resource::{
 
 pub use absorb::{absorb, absorb_clean_up};
 pub(super) use absorb::{
-    authorization_refused, authorization_seen, forget_the_look_in_vain, verified,
+    authorization_refused, authorization_seen, forget_failed_validation, verified,
 };
 
-/// Between two looks at a challenge whose slot others wait for.
+/// Between two reads of the authorization of a challenge whose slot others wait for.
 const LOOK: SignedDuration = SignedDuration::from_secs(1);
 
 /// See the table above.
@@ -58,7 +58,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         || order.challenges.iter().any(waits);
     for challenge in &order.challenges {
         let url = challenge.spec.url.clone();
-        // What the CA was told may be read without a slot.
+        // Reading an authorization needs no slot.
         let attempt = snapshot.run.attempt(&url);
         if attempt.slot == Slot::Missing && !attempt.is_unsure {
             continue;
@@ -99,11 +99,11 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     Step::Wait { until, wake, why: Deferral::Progress(waiting_for(order, now)) }
 }
 
-/// When the next effect for a challenge may be done.
+/// When the next effect for a challenge is due.
 ///
-/// The verdict on an accepted one is asked for when others wait for its slot: the order is looked
-/// at only once all are accepted, and nobody here sees the CA fetch an answer that a web server,
-/// or another process, gives.
+/// The verdict on an accepted one is read when others wait for its slot: the order is read only
+/// once all are accepted, and certctl does not see the CA fetch a response from a web server or
+/// another process.
 fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Option<Timestamp> {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
     if challenge.phase != Phase::Accepted {
@@ -115,8 +115,8 @@ fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Optio
     attempt.looked.max(attempt.accepted())?.checked_add(LOOK).ok()
 }
 
-/// One record for everything that moves without an effect: queued challenges that were granted a
-/// slot, those whose turn is over, and those whose wait instead of a self-check is over.
+/// One record for every change without an effect: queued challenges with a granted slot, those
+/// whose turn is over, and those whose wait instead of a self-check is over.
 fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
     let mut order = order.clone();
     let mut record = Record::default();
@@ -149,12 +149,12 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
     record
 }
 
-/// What is written into the DNS is written down before, with its place.
+/// A DNS record's place is stored before the record is written.
 fn needs_a_place(challenge: &Challenge) -> bool {
     challenge.spec.kind == ChallengeType::Dns01 && challenge.target.is_none()
 }
 
-/// A slot was granted, and nothing of an earlier turn is being taken back any more.
+/// A slot was granted, and no clean-up of an earlier turn is in flight.
 fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
     challenge.phase == Phase::Queued
@@ -162,7 +162,7 @@ fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
         && (!challenge.owes_clean_up() || attempt.clean_up_failed)
 }
 
-/// An answer that was refused, and so not owed, is to be put out once more.
+/// A refused challenge, which owes nothing, is presented again.
 fn is_tried_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
     challenge.phase == Phase::Presenting
@@ -176,7 +176,7 @@ fn may_go_on(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     challenge.phase == Phase::Requeued && snapshot.run.attempt(&challenge.spec.url).has_slot()
 }
 
-/// Its turn is over, and others wait. What a wait replaces the self-check of ends by itself.
+/// Its turn is over, and others wait. A wait instead of a self-check ends by itself.
 fn must_yield(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     let slot = snapshot.run.attempt(&challenge.spec.url).slot;
     matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking)
@@ -184,13 +184,13 @@ fn must_yield(snapshot: &Snapshot, challenge: &Challenge) -> bool {
         && matches!(slot, Slot::Held { is_over: true, .. })
 }
 
-/// The start is told with the time of its grant: it is noted a little later.
+/// The start event has the time of the grant: it is recorded a little later.
 fn started(record: Record, snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> Record {
     let (at, message) = scheduled(snapshot, challenge, now);
     record.normal(at, Reason::Started, message)
 }
 
-/// When a slot was granted, and what the journal says of it.
+/// When a slot was granted, and the journal's event.
 pub(crate) fn scheduled(
     snapshot: &Snapshot,
     challenge: &Challenge,
@@ -206,9 +206,9 @@ pub(crate) fn scheduled(
     (at, format!("Challenge scheduled for processing{since} ({identifier})"))
 }
 
-/// What the journal says of a challenge whose slot is free for others, when nothing else says so.
+/// The journal's event for a released slot without another event.
 pub(crate) fn released(identifier: &str) -> String {
-    format!("Challenge gave its slot back ({identifier})")
+    format!("Challenge released its slot ({identifier})")
 }
 
 fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
@@ -219,7 +219,7 @@ fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
     challenge.presented_at?.checked_add(wait.0).ok()
 }
 
-/// When a challenge that the CA looked at in vain is looked at, and the CA told, once more.
+/// When a failed challenge is checked again and "accept" repeated.
 fn accept_waits(challenge: &Challenge, now: Timestamp) -> Option<Timestamp> {
     let may_wait = matches!(challenge.phase, Phase::SelfChecking | Phase::Accepting);
     may_wait.then(|| left_pending::not_before(challenge, now)).flatten()
@@ -235,7 +235,7 @@ fn waiting_for(order: &Order, now: Timestamp) -> String {
     let waiting = order.challenges.iter().find(|c| c.phase == Phase::SelfChecking);
     match waiting.or_else(|| order.challenges.iter().find(|c| c.phase != Phase::Final)) {
         Some(challenge) if matches!(challenge.phase, Phase::Queued | Phase::Requeued) => {
-            format!("{} is queued for a free slot", challenge.spec.identifier)
+            format!("{} is waiting for a free slot", challenge.spec.identifier)
         }
         Some(challenge) => {
             let ends = wait_ends(challenge).filter(|ends| *ends > now);
@@ -248,14 +248,14 @@ fn waiting_for(order: &Order, now: Timestamp) -> String {
     }
 }
 
-/// Why a challenge waits that is not looked at from outside.
+/// Why a challenge without a self-check waits.
 fn waiting_instead(challenge: &Challenge, wait: GoDuration) -> String {
     let kind = challenge.spec.kind.as_str().to_uppercase();
     format!("Waiting {wait} before accepting {kind} challenge without self-check")
 }
 
-/// The clean-ups that are owed now: of final challenges, and of those that went back to the
-/// queue. One that failed in this run is left to the next.
+/// The clean-ups owed now: of final challenges, and of those that went back to the queue. One that
+/// failed in this run is left to the next.
 pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
     let orders = snapshot.retired.iter().chain(&snapshot.order);
     let mut effects = Vec::new();
@@ -271,14 +271,14 @@ pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
     effects
 }
 
-/// A challenge as it is when found by a run that did not present it itself: an HTTP-01 answer is
-/// put out again, and whether the CA was told to look is read from the CA.
+/// A challenge as loaded by a run that did not present it itself: HTTP-01 is presented again, and
+/// whether "accept" arrived is read from the CA.
 pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
     let mut unsure = Vec::new();
     for challenge in &mut order.challenges {
         match (challenge.phase, &challenge.spec.kind) {
             (Phase::SelfChecking, ChallengeType::Http01) => challenge.phase = Phase::Presenting,
-            // Nobody answers for it any more: what is left of the answer is taken back first.
+            // No listener answers for it any more: it is cleaned up first.
             (Phase::Requeued, ChallengeType::Http01) => challenge.phase = Phase::Queued,
             (Phase::Accepting, _) => unsure.push(challenge.spec.url.clone()),
             (
@@ -303,8 +303,8 @@ pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
     order.challenges.iter().filter(was_out).map(|challenge| challenge.spec.url.clone())
 }
 
-/// A challenge as it is left by a run that ends before the CA was told to look: HTTP-01 goes back
-/// to the queue, its answer owed; DNS-01 stays out and is looked at again.
+/// A challenge as left by a run that ends before "accept": HTTP-01 goes back to the queue, with a
+/// clean-up owed; DNS-01 stays presented, and its self-check is repeated.
 pub fn parked(mut order: Order) -> Order {
     for challenge in &mut order.challenges {
         match (challenge.phase, &challenge.spec.kind) {
@@ -320,7 +320,7 @@ pub fn parked(mut order: Order) -> Order {
     order
 }
 
-/// The same for a run that is ended by a signal: nothing stays out.
+/// The same for a run ended by a signal: nothing stays presented.
 pub fn withdrawn(mut order: Order) -> Order {
     for challenge in &mut order.challenges {
         match challenge.phase {

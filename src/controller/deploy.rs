@@ -1,13 +1,13 @@
-//! Is the live pair where it is to be used? Issued but not deployed is a state of its own: it is
-//! continued by every run, and never a reason to issue again.
+//! Is the live pair deployed? Issued but not deployed is a state of its own: every run continues
+//! it, and it never causes a new order.
 //!
-//! | step | done by | owed as long as |
+//! | step | done by | owed while |
 //! | --- | --- | --- |
-//! | Output | `WriteOutput`: the files in `output-dir` | those there are not the live ones |
-//! | Hook | `RunHook`: the certificate's own program | it did not succeed for the live files |
+//! | Output | `WriteOutput`: the files in `output-dir` | the files there differ from the live ones |
+//! | Hook | `RunHook`: the certificate's own program | it has not succeeded for the live files |
 //! | Reload | the engine, once per program and run | the same |
 //!
-//! A step waits for those before it. One that fails is not tried again in the same run, but by the
+//! A step waits for the steps before it. A failed step is not retried in the same run, but by the
 //! next; then after 5 minutes, doubling up to an hour.
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,7 +19,7 @@ use crate::resource::{
 
 /// The wait after the second failure.
 const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(5);
-/// The longest wait: a run an hour tries each time.
+/// The longest wait: an hourly run retries each time.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(59);
 
 /// See the table above.
@@ -32,7 +32,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
 }
 
-/// The program to be run when all certificates of the run are done, if one is owed and due.
+/// The program to run when all certificates of the run are done, if one is owed and due.
 pub fn reload(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
     match owed(snapshot).filter(|target| may_try(snapshot, target, now)) {
         Some(DeployTarget::Reload { name }) => Some(name),
@@ -40,7 +40,7 @@ pub fn reload(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
     }
 }
 
-/// What the settings ask for, in its order.
+/// The targets of the settings, in order.
 pub fn wanted(settings: &Settings) -> Vec<DeployTarget> {
     let output = settings.output_dir.clone().map(|folder| DeployTarget::Output {
         folder,
@@ -53,7 +53,7 @@ pub fn wanted(settings: &Settings) -> Vec<DeployTarget> {
     [output, hook, reload].into_iter().flatten().collect()
 }
 
-/// The first step that is not done for the live files.
+/// The first step not done for the live files.
 pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
     let pair = snapshot.secret.as_ref()?;
     let (Some(Ok(_)), Some(Ok(_))) = (&pair.key, &pair.certificate) else { return None };
@@ -61,7 +61,7 @@ pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
         let done = known(snapshot, target).and_then(|known| known.files.as_ref());
         let is_done = match &snapshot.files_digest {
             Some(live) => done == Some(live),
-            // Published in this run: nothing that was done before was done with these files.
+            // Published in this run: no earlier step used these files.
             None => false,
         };
         !is_done && !snapshot.run.deployed.contains(&target.step())
@@ -80,7 +80,7 @@ fn may_try(snapshot: &Snapshot, target: &DeployTarget, now: Timestamp) -> bool {
     snapshot.run.deploy_now || next.is_none_or(|next| next <= now)
 }
 
-/// When a step that failed is tried again.
+/// When a failed step is retried.
 pub fn next_try(deployment: &Deployment) -> Option<Timestamp> {
     let failed = deployment.last_failure_time?;
     let Some(doublings) = deployment.failed_attempts.checked_sub(2) else { return Some(failed) };
@@ -90,7 +90,7 @@ pub fn next_try(deployment: &Deployment) -> Option<Timestamp> {
     failed.checked_add(wait).ok()
 }
 
-/// What is issued and not where it is to be used, as a failure of the run.
+/// Issued but not deployed, as a failure of the run.
 pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
     let target = owed(snapshot)?;
     let cause = known(snapshot, &target).and_then(|known| known.cause.clone()).map(Box::new);
@@ -102,7 +102,7 @@ pub fn target(settings: &Settings, step: DeployStep) -> Option<DeployTarget> {
     wanted(settings).into_iter().find(|target| target.step() == step)
 }
 
-/// Notes that a step was done, or why it was not.
+/// Records that a step succeeded, or why it failed.
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb(
     snapshot: &mut Snapshot,
@@ -150,7 +150,7 @@ pub fn absorb(
     Ok(Record { changes: vec![Change::Certificate(Box::new(record))], ..event })
 }
 
-/// The folder that an output was written to, when it is written to another one now.
+/// The folder of an earlier output, when the output has moved.
 fn moved_from<'a>(before: &'a DeployTarget, now: &DeployTarget) -> Option<&'a str> {
     match (before, now) {
         (DeployTarget::Output { folder: old, .. }, DeployTarget::Output { folder: new, .. })

@@ -1,26 +1,25 @@
-//! Effects: what certctl can do for a certificate, and all that is the same for every one of a kind.
+//! Effects: everything that certctl does for a certificate, and the properties of each kind.
 
 use super::secret::Secret;
 use crate::resource::{CauseKind, DeployStep, Doing, KeyAlgorithm, RevocationReason};
 
-/// Every effect certctl can have for a certificate. Each may run twice.
+/// All effects. Each may run twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Make sure, before any request, that everything local is in order.
+    /// Check every local precondition, before any request.
     Prepare {
         /// Whether challenges will have to be presented.
         solving: bool,
     },
     GenerateKey {
         algorithm: KeyAlgorithm,
-        /// In bits.
         size: u32,
     },
-    /// Take the key that is live.
+    /// Use the live key.
     ReuseKey,
     /// Build and sign the CSR.
     BuildRequest,
-    /// Take the account key from the referenced secret, or make one.
+    /// Read the account key from the referenced secret, or generate one.
     ObtainAccountKey,
     /// newAccount with onlyReturnExisting.
     FindAccount,
@@ -33,95 +32,102 @@ pub enum Effect {
     /// POST-as-GET of the order.
     ReadOrder,
     /// POST-as-GET of an authorization.
-    ReadAuthorization { url: String },
-    /// Find where a DNS-01 challenge's answer belongs.
-    Locate {
-        /// The challenge's URL, here as in the next three.
+    ReadAuthorization {
         url: String,
     },
-    /// Put a challenge's answer into the world.
-    Present { url: String },
-    /// Look at the answer from outside, once.
-    SelfCheck { url: String },
-    /// Tell the CA to look.
-    Accept { url: String },
-    /// Take a challenge's answer back.
+    /// Find the zone and name of a DNS-01 challenge's TXT record.
+    Locate {
+        /// The challenge's URL, also in the next three.
+        url: String,
+    },
+    /// Present a challenge.
+    Present {
+        url: String,
+    },
+    /// Check the challenge from outside, once.
+    SelfCheck {
+        url: String,
+    },
+    /// POST to the challenge, so that the CA validates it.
+    Accept {
+        url: String,
+    },
+    /// Clean up a challenge.
     CleanUp {
-        /// Name of the order, which may be a retired one.
+        /// The order's name; it may be a retired one.
         order: String,
-        /// The challenge's URL.
         url: String,
     },
     /// POST the CSR.
     Finalize,
     /// Fetch the chain, choose among alternates, and verify it.
     Download,
-    /// Put key and chain in place.
+    /// Publish key and chain.
     Publish,
-    /// Put the next key in place with a temporary certificate.
+    /// Publish the next key with a temporary certificate.
     PublishTemporary,
-    /// Put the live key and chain in place again, in the forms the spec asks for now.
+    /// Publish the live key and chain again, in the formats of the spec.
     Rewrite,
-    /// Bring the live files to where they are used.
-    Deploy { step: DeployStep },
+    /// Deploy the live files.
+    Deploy {
+        step: DeployStep,
+    },
     /// POST revokeCert.
     Revoke {
         /// In PEM.
         certificate: String,
         fingerprint: String,
         reason: RevocationReason,
-        /// The certificate's own key in PEM, which any CA takes instead of the account's.
+        /// The certificate's own key in PEM, which can sign instead of the account's.
         key: Option<Secret>,
     },
     /// Make a kept set live again.
     SwitchBack {
         set: String,
-        /// Its revision.
         to: u32,
-        /// The revision that is live until then.
+        /// The previously live revision.
         from: u32,
     },
-    /// Put the links to the live files right.
+    /// Repair the links to the live files.
     RestoreLinks {
-        /// The set that `..data` is to lead to; `None` when `..data` is that set, as a folder.
+        /// The set that `..data` must point to; `None` when `..data` is that set, as a folder.
         set: Option<String>,
-        /// Its revision.
         revision: u32,
     },
     /// POST "deactivated" to the account.
     DeactivateAccount,
 }
 
-/// Where an effect takes place.
+/// Where an effect happens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// On this machine.
     Here,
-    /// At the account: its key, or what the CA knows of it.
+    /// At the account: its key, or its state at the CA.
     Account,
-    /// At the CA, in the name of an account that it knows.
+    /// At the CA, signed by a registered account.
     Ca,
-    /// Where a challenge is answered, or where certificates are used.
+    /// At a DNS provider, a listener or a deployment target.
     Outside,
 }
 
 impl Effect {
-    /// What a run that has this effect is at, for people who watch.
+    /// The stage of a run with this effect in flight, for progress lines.
     pub fn stage(&self) -> &'static str {
         self.facts().1
     }
 
-    /// What did not work when it fails.
+    /// What failed when the effect fails.
     pub fn doing(&self) -> Doing {
         self.facts().2
     }
 
-    /// Whether it works on the account itself, which is done with all others kept out.
+    /// Whether it works on the account itself, which needs exclusive access.
     pub fn needs_the_account(&self) -> bool {
         self.place() == Place::Account
     }
 
-    /// Whether the CA is asked in the name of an account that it is to know.
+    /// Whether its requests are signed by a registered account.
     pub fn acts_for_the_account(&self) -> bool {
         self.place() == Place::Ca || *self == Self::UpdateContacts
     }
@@ -131,7 +137,7 @@ impl Effect {
         matches!(self.place(), Place::Account | Place::Ca) || matches!(self, Self::Revoke { .. })
     }
 
-    /// Whether a run in which it fails by this ends: no answer of the CA, and no waiting, helps.
+    /// Whether this error ends the run: no response of the CA, and no waiting, helps.
     pub fn ends_the_run(&self, kind: CauseKind) -> bool {
         match self.place() {
             Place::Here | Place::Account => true,
@@ -162,7 +168,7 @@ impl Effect {
             Self::Locate { .. } => (Outside, "finding the zone", Doing::Present),
             Self::Present { .. } => (Outside, "presenting", Doing::Present),
             Self::SelfCheck { .. } => (Outside, "self-check", Doing::Nothing),
-            Self::Accept { .. } => (Ca, "asking the CA to look", Doing::Accept),
+            Self::Accept { .. } => (Ca, "asking the CA to validate", Doing::Accept),
             Self::CleanUp { .. } => (Outside, "cleaning up", Doing::CleanUp),
             Self::Finalize => (Ca, "sending the CSR", Doing::Finalize),
             Self::Download => (Ca, "fetching the certificate", Doing::Download),

@@ -1,5 +1,5 @@
-//! Is what is published written as the spec asks now? Then nothing; else it is written again:
-//! the same key and chain, the same revision, no order.
+//! Do the published files match the spec's formats? If not, rewrite them: the same key and chain,
+//! the same revision, no order.
 //!
 //! | what differs | event |
 //! | --- | --- |
@@ -7,9 +7,9 @@
 //! | key.der, tls-combined.pem | AdditionalOutputFormatsMismatch |
 //! | encoding, ca.crt, keystores and their passwords | SecretMismatch |
 //!
-//! Settled while an issuance is under way, which writes everything anew; when the pair is not
-//! ready, which a rewrite would not fix; and for an adopted pair, which stays as it was put
-//! there until its first renewal. One run writes at most once.
+//! Settled while an issuance is in progress, which rewrites everything; when the pair is not
+//! ready, which a rewrite would not fix; and for an adopted pair, which stays unchanged until its
+//! first renewal. One run rewrites at most once.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::resource::{
     Reason, annotation,
 };
 
-/// The annotations that repeat what the leaf says.
+/// The annotations derived from the leaf.
 pub mod detail {
     /// Subject CN.
     pub const COMMON_NAME: &str = "cert-manager.io/common-name";
@@ -34,7 +34,7 @@ pub mod detail {
     pub const URI_SANS: &str = "cert-manager.io/uri-sans";
     /// SANs of type rfc822Name.
     pub const EMAIL_SANS: &str = "cert-manager.io/email-sans";
-    /// How the annotations begin that repeat the other attributes of the subject.
+    /// The prefix of the annotations derived from the other attributes of the subject.
     pub const SUBJECT_PREFIX: &str = "cert-manager.io/subject-";
 }
 
@@ -53,7 +53,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     Step::Act(vec![Effect::Rewrite])
 }
 
-/// The rewrite is told; a failure that stood in its way is over.
+/// Records the rewrite, and clears an earlier failure of it.
 pub fn absorb(
     snapshot: &mut Snapshot,
     outcome: &Outcome,
@@ -75,7 +75,7 @@ pub fn absorb(
     Ok(Record { changes, events: Vec::new() }.normal(now, why.reason, why.message))
 }
 
-/// The first thing in which the published files are not as the spec asks.
+/// The first difference between the published files and the spec.
 pub fn mismatch(snapshot: &Snapshot) -> Option<Violation> {
     let pair = snapshot.secret.as_ref()?;
     let leaf = pair.leaf()?;
@@ -104,7 +104,7 @@ pub fn mismatch(snapshot: &Snapshot) -> Option<Violation> {
         ("tls-combined.pem", OutputFormat::CombinedPem, combined_pem),
     ] {
         if *there != asked(format).then_some(true) {
-            let what = format!("{name} is not as spec.additionalOutputFormats asks");
+            let what = format!("{name} does not match spec.additionalOutputFormats");
             return found(Reason::AdditionalOutputFormatsMismatch, &what);
         }
     }
@@ -120,7 +120,7 @@ pub fn mismatch(snapshot: &Snapshot) -> Option<Violation> {
 
 fn has_another_encoding(snapshot: &Snapshot, pair: &PublishedPair) -> bool {
     let key = pair.key.as_ref().and_then(|key| key.as_ref().ok());
-    // An Ed25519 key has one form only.
+    // An Ed25519 key has only one encoding.
     let has_a_choice = key.is_some_and(|key| key.algorithm != KeyAlgorithm::Ed25519);
     let wanted = snapshot.certificate.spec.private_key.as_ref().and_then(|key| key.encoding);
     has_a_choice && pair.formats.encoding != Some(wanted.unwrap_or_default())
@@ -141,11 +141,11 @@ fn keystore_mismatch(snapshot: &Snapshot, formats: &PublishedFormats) -> Option<
         }
     }
     let extra = formats.keystores.keys().find(|name| !wanted.contains_key(name.as_str()))?;
-    Some(format!("{extra} is not asked for any more"))
+    Some(format!("{extra} is no longer requested"))
 }
 
-/// The forms of a pair that is written now. The salts and digests of its keystores are for the
-/// next run to read: this one writes no second time.
+/// The forms of a newly written pair. The next run reads the salts and digests of its keystores;
+/// this one does not rewrite again.
 pub fn written(snapshot: &Snapshot) -> PublishedFormats {
     let spec = &snapshot.certificate.spec;
     let asked = |format| spec.additional_output_formats.contains(&format).then_some(true);
@@ -171,7 +171,7 @@ pub const KEYSTORE_P12: &str = "keystore.p12";
 /// The file of a PKCS#12 truststore.
 pub const TRUSTSTORE_P12: &str = "truststore.p12";
 
-/// The stores to write, with alias or profile. Truststores only where there is a CA.
+/// The keystores to write, with alias or profile. Truststores only when there is a CA certificate.
 pub fn wanted_keystores(snapshot: &Snapshot) -> BTreeMap<&'static str, String> {
     let keystores = snapshot.certificate.spec.keystores.clone().unwrap_or_default();
     let mut wanted = BTreeMap::new();
@@ -192,13 +192,13 @@ pub fn wanted_keystores(snapshot: &Snapshot) -> BTreeMap<&'static str, String> {
     wanted
 }
 
-/// The text of ca.crt, when `certctl.io/ca-crt` asks for one and the issuer has it.
+/// The content of ca.crt, when `certctl.io/ca-crt` requests it and the issuer has one.
 pub fn wanted_authorities(snapshot: &Snapshot) -> Option<&str> {
     snapshot.issuer.acme.ca_bundle.as_deref().filter(|_| snapshot.settings.ca_crt_from_bundle)
 }
 
-/// The annotations kept beside a published pair, without those of the leaf's subject. No issuer
-/// has issued a temporary one.
+/// The annotations of a published pair, without those of the leaf's subject. A temporary one has
+/// no issuer.
 pub fn annotations(snapshot: &Snapshot, leaf: &LeafFacts) -> BTreeMap<String, String> {
     let issuer_ref = &snapshot.certificate.spec.issuer_ref;
     let group = if issuer_ref.group.is_empty() { "cert-manager.io" } else { &issuer_ref.group };
@@ -230,7 +230,7 @@ pub fn annotations(snapshot: &Snapshot, leaf: &LeafFacts) -> BTreeMap<String, St
     annotations
 }
 
-/// The labels kept beside a published pair.
+/// The labels of a published pair.
 pub fn labels(snapshot: &Snapshot) -> BTreeMap<String, String> {
     let template = snapshot.certificate.spec.secret_template.clone().unwrap_or_default();
     let mut labels = template.labels;

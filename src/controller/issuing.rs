@@ -1,23 +1,23 @@
-//! Does chain + key satisfy the spec? Then put the pair in place, revision + 1.
+//! Do chain and key satisfy the spec? If so, publish the pair as the next revision.
 //!
 //! | order | step |
 //! | --- | --- |
 //! | no certificate yet | settled |
 //! | has a certificate, verified when it was fetched | publish |
 //!
-//! Before the CA is asked, with the annotation `cert-manager.io/issue-temporary-certificate`:
+//! Before the order, with the annotation `cert-manager.io/issue-temporary-certificate`:
 //!
 //! | order | live pair | step |
 //! | --- | --- | --- |
-//! | has a certificate | – | settled: the real pair comes at once |
-//! | – | none, or not one | publish the next key with a temporary certificate |
+//! | has a certificate | – | settled: the real pair follows at once |
+//! | – | none, or incomplete | publish the next key with a temporary certificate |
 //! | – | any, temporary or real, valid or expired | settled |
 //!
-//! A temporary pair is live and no more: the revision, Issuing and the failures stay as they are,
-//! it names no issuer, so that trigger and readiness find it wanting, and nobody adopts it.
+//! A temporary pair is only live: the revision, Issuing and the failures stay as they are. It names
+//! no issuer, so trigger and readiness report a violation, and it is never adopted.
 //!
-//! Published: the request keeps the certificate, the record gets the revision and loses Issuing
-//! and every trace of failures in one write, then the next key goes. A crash between publish and
+//! After publishing: the request keeps the certificate; one write sets the record's revision and
+//! clears Issuing and all failures; then the next key is removed. A crash between publish and
 //! that write repeats the publish, which changes nothing.
 
 use jiff::Timestamp;
@@ -38,11 +38,11 @@ pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
 /// See the second table above.
 pub fn decide_temporary(snapshot: &Snapshot, now: Timestamp) -> Step {
     let annotations = &snapshot.certificate.metadata.annotations;
-    let asked = annotations.get(ISSUE_TEMPORARY).is_some_and(|value| value == "true");
+    let requested = annotations.get(ISSUE_TEMPORARY).is_some_and(|value| value == "true");
     let ready = snapshot.next_request.is_some() && matches!(snapshot.next_key, Some(Ok(_)));
     let order = snapshot.current_order();
     let issued = order.is_some_and(|order| order.certificate().is_some());
-    if !asked || !snapshot.is_issuing() || !ready || issued {
+    if !requested || !snapshot.is_issuing() || !ready || issued {
         return Step::Settled;
     }
     match first_violation(TEMPORARY, snapshot, now) {
@@ -130,7 +130,7 @@ fn now_live(snapshot: &mut Snapshot, leaf: &LeafFacts) {
     snapshot.run.note_other_files();
 }
 
-/// The pair as it is now that it was published.
+/// The pair as it is after publishing.
 pub(super) fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
     PublishedPair {
         key: snapshot.next_key.clone(),
@@ -141,5 +141,5 @@ pub(super) fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> Published
     }
 }
 
-/// The annotation of a Certificate that asks for a temporary certificate, as in cert-manager.
+/// The annotation that requests a temporary certificate, as in cert-manager.
 const ISSUE_TEMPORARY: &str = "cert-manager.io/issue-temporary-certificate";

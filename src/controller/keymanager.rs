@@ -105,7 +105,7 @@ fn cannot_regenerate(snapshot: &Snapshot, fields: &[&str]) -> Failure {
     Failure::of(Doing::Nothing, cause)
 }
 
-/// A new key is written down before anything is asked for with it.
+/// A new key is stored before its first use.
 pub fn absorb(
     snapshot: &Snapshot,
     outcome: Outcome,

@@ -8,7 +8,7 @@
 //! | is a folder | the folder holds it | the folder becomes the set |
 //! | is missing, or is a folder | there is none | none: the trigger decides |
 //!
-//! None of that costs an order, and nothing is removed.
+//! No repair needs an order, and nothing is removed.
 
 use jiff::Timestamp;
 
@@ -20,13 +20,13 @@ use crate::resource::{
 /// The name of the one link that moves.
 const DATA: &str = "..data";
 
-/// Puts the links right, where that is needed.
+/// Repairs the links if needed.
 pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
     let Some(Repair { set, revision, .. }) = &snapshot.repair else { return Step::Settled };
     Step::Act(vec![Effect::RestoreLinks { set: set.clone(), revision: *revision }])
 }
 
-/// What is said once the links are right.
+/// The event after a repair.
 pub fn absorb(
     snapshot: &Snapshot,
     outcome: &Outcome,
@@ -51,9 +51,9 @@ pub fn repair(
         DataLink::Set(set) => {
             let (count, names) = (links.misplaced.len(), links.misplaced.join(", "));
             let what = if count == 1 {
-                format!("the link {names} is missing or leads elsewhere")
+                format!("the link {names} is missing or points elsewhere")
             } else {
-                format!("the links {names} are missing or lead elsewhere")
+                format!("the links {names} are missing or point elsewhere")
             };
             return Some(Repair { set: Some(set.clone()), revision: 0, what });
         }
@@ -77,7 +77,7 @@ pub fn last_good<'a>(sets: &'a [KeptPair], fingerprint: &str) -> Option<&'a str>
     if sets.iter().any(|set| set.is_live && good(&set)) {
         return None;
     }
-    // A publish that was cut off has left that one: it was never live.
+    // An interrupted publish left that one: it was never live.
     let is_new = |set: &KeptPair| {
         let leaf = set.pair.as_ref().ok().and_then(PublishedPair::leaf);
         leaf.is_some_and(|leaf| leaf.fingerprint == fingerprint)
@@ -101,8 +101,8 @@ fn is_good(pair: &PublishedPair) -> bool {
     }
 }
 
-/// Whether it is the certificate that the record says is live. Of one that was there before
-/// certctl, the record knows the dates only.
+/// Whether it is the certificate that the record calls live. For an adopted one the record has the
+/// dates only.
 fn is_recorded(record: &CertificateRecord, pair: &PublishedPair) -> bool {
     let Some(Ok(leaf)) = &pair.certificate else { return false };
     match &record.issued_fingerprint {

@@ -1,9 +1,9 @@
 //! The controllers: pure decisions, one file per controller of the design documents.
 //!
-//! A controller reads a [`Snapshot`] and the time, and says which [`Step`] it wants next (`decide`);
-//! where a effect was done for it, it says what the outcome means (`absorb`). No controller reads a
-//! clock, a file, a socket or a random source, and none calls another's `decide`: the pipeline
-//! [`CONTROLLERS`] is the only place where they meet.
+//! A controller reads a [`Snapshot`] and the time, and returns the [`Step`] it wants next
+//! (`decide`); where an effect was done for it, it applies the outcome (`absorb`). No controller
+//! reads a clock, a file, a socket or a random source, and none calls another's `decide`: the
+//! pipeline [`CONTROLLERS`] is the only place where they meet.
 
 pub mod account;
 pub mod alert;
@@ -46,11 +46,11 @@ pub use step::{
     Outcome, Record, Step, Wake,
 };
 
-/// One controller's door: what it wants next.
+/// A controller's `decide`.
 pub type Decide = fn(&Snapshot, Timestamp) -> Step;
 
-/// The pipeline, in the order of the design documents. The first controller that is not settled says
-/// what happens next.
+/// The pipeline, in the order of the design documents. The first unsettled controller decides the
+/// next step.
 pub const CONTROLLERS: &[(&str, Decide)] = &[
     ("trigger", trigger::decide),
     ("keymanager", keymanager::decide),
@@ -65,16 +65,16 @@ pub const CONTROLLERS: &[(&str, Decide)] = &[
     ("deploy", deploy::decide),
 ];
 
-/// The clean-up effects that are owed, and the step of the first controller that is not settled.
+/// The clean-up effects that are owed, and the step of the first unsettled controller.
 ///
-/// Clean-up never decides and never blocks: its effects are handed out beside whatever the controllers
+/// Clean-up never decides and never blocks: its effects run beside whatever the controllers
 /// want.
 pub fn next_step(snapshot: &Snapshot, now: Timestamp) -> (Vec<Effect>, Step) {
     (challenge::clean_ups(snapshot), step_of(CONTROLLERS, snapshot, now))
 }
 
-/// The step of the first of these controllers that is not settled, unless error has ended the
-/// run; and what needs no CA while one waits.
+/// The step of the first unsettled one of these controllers, unless an error ended the run; and,
+/// while that step waits, what needs no CA.
 pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some((doing, error)) = &snapshot.run.error {
         let failure = error.failure(*doing);
@@ -90,14 +90,14 @@ pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timesta
     }
 }
 
-/// The step of the first of these controllers that is not settled.
+/// The step of the first unsettled one of these controllers.
 pub fn first_step(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timestamp) -> Step {
     let mut steps = controllers.iter().map(|(_, decide)| decide(snapshot, now));
     steps.find(|step| *step != Step::Settled).unwrap_or(Step::Settled)
 }
 
-/// What needs no CA and does not wait for one: formats and deployment; and, when nothing is being issued, the
-/// removal of a key that was made in vain, and the Ready condition.
+/// What needs no CA and does not wait for one: formats and deployment; and, when nothing is being
+/// issued, the removal of an unused key, and the Ready condition.
 fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     let controllers: &[Decide] = if snapshot.is_issuing() {
         &[formats::decide, deploy::decide]
@@ -110,8 +110,8 @@ fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     })
 }
 
-/// What an outcome means; no other place says it. What belongs to this run only changes in the
-/// snapshot at once, what is to be kept is returned.
+/// Applies an outcome; the only place that does. State of this run changes in the snapshot at
+/// once, durable changes are returned.
 pub fn absorb(
     snapshot: &mut Snapshot,
     effect: &Effect,

@@ -6,7 +6,7 @@
 //! | Creating | newOrder | pending → Authorizing; ready → Finalizing; … |
 //! | any, found from an earlier run | read the order first | as the CA says |
 //! | Authorizing | read each authorization not read yet | all read → Solving |
-//! | Solving, challenges at work | settled: the challenges' controller acts | |
+//! | Solving, challenges in progress | settled: the challenges' controller acts | |
 //! | Solving, all accepted | read the order, 5 ms after the last hit, then ×2; when it stays pending, authorizations beside it | ready → Finalizing; invalid → Refused |
 //! | Refused | read the authorizations, to learn why | Failed |
 //! | Finalizing | POST the CSR | processing → Awaiting; valid → Downloading; refused → Awaiting |
@@ -14,7 +14,7 @@
 //! | Downloading | fetch, choose, verify | Issued |
 //!
 //! An order found expired or gone between runs is replaced at once and not counted; so is, once,
-//! one that the CA found unanswered because a run was cut off, and one whose account the CA has
+//! one whose validation failed because a run was interrupted, and one whose account the CA has
 //! forgotten.
 
 mod absorb;
@@ -39,11 +39,11 @@ pub use authorization::absorb_authorization;
 pub(super) use end::failed;
 pub use end::given_up;
 
-/// After this many looks at an order that stays pending, each look reads an authorization too, one
-/// after the other: the pause between two looks has grown to more than a second, and most CAs have
-/// had their verdict before. One that has looked in vain and left a challenge pending says so there.
+/// After this many polls of a pending order, each poll reads one authorization too, in turn: the
+/// pause between two polls has grown to more than a second, and most CAs decide within that time.
+/// A challenge whose validation failed and that the CA left pending shows its error there.
 const FIRST_DOUBT: u32 = 8;
-/// After this many looks, all authorizations are read with each fourth one.
+/// After this many polls, every fourth one reads all authorizations.
 const PATIENCE: u32 = 12;
 
 /// See the table above.
@@ -58,12 +58,12 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return new_order(snapshot, now);
     };
     if was_cut_off(snapshot, order) {
-        let why = "the CA looked for the answer when the run that gave it was cut off";
+        let why = "the CA validated the challenge after the run that presented it was interrupted";
         let order = given_up(order, why, now);
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
     if let Some(name) = solved_otherwise(snapshot, order) {
-        let why = format!("the issuer's solver for {name} is another one now");
+        let why = format!("the issuer's solver for {name} has changed");
         let order = given_up(order, &why, now);
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
@@ -145,7 +145,7 @@ pub fn identifiers(snapshot: &Snapshot) -> Vec<Identifier> {
     }
     names.sort();
     names.dedup();
-    // As texts, which is how cert-manager sorts them.
+    // Sorted as text, as cert-manager does.
     addresses.sort_by_key(ToString::to_string);
     addresses.dedup();
     let names = names.into_iter().map(Identifier::Dns);
@@ -168,8 +168,8 @@ fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
     Step::Fail(Failure { retry_after, ..failure_of(order) })
 }
 
-/// The name of a challenge that the CA was not told of yet and for which the issuer has another
-/// solver by now: another type, or a DNS provider with other settings. What HTTP-01 solvers say is
+/// The name of a challenge without "accept" for which the issuer has another solver now: another
+/// type, or a DNS provider with other settings. Settings of HTTP-01 solvers are ignored: they are
 /// for clusters.
 fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     if snapshot.run.ordered || !matches!(order.phase, OrderPhase::Solving(_)) {
@@ -203,8 +203,8 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     order.challenges.iter().find(differs).map(|challenge| challenge.spec.identifier.clone())
 }
 
-/// Whether the CA refused a challenge whose listener had gone with an earlier run: that says
-/// nothing about the name. Another order is made in its place, once; the next time it is a failure.
+/// Whether the CA refused a challenge whose listener ended with an earlier run: that says
+/// nothing about the name. Another order replaces it, once; the next time it is a failure.
 fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
     let served_here = snapshot.settings.http01_webroot.is_none();
     let refused =
@@ -215,12 +215,12 @@ fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
         && order.challenges.iter().any(refused)
 }
 
-/// Whether another order takes the place of this failed one: when its failure is counted already,
-/// when it was given up, or when it had expired before this run looked.
+/// Whether another order replaces this failed one: its failure is counted already, it was
+/// abandoned, or it had expired before this run read it.
 pub(super) fn is_replaced(snapshot: &Snapshot, order: &Order, now: Timestamp) -> bool {
-    // The order is written before the count: a run killed between the two has counted nothing.
+    // The order is written before the count: a run killed between the two has not counted it.
     let counted = snapshot.record.status.last_failure_time;
-    // A failure yet to come is one of a wrong clock; its count was put right.
+    // A failure in the future comes from a wrong clock; its count was corrected.
     let is_counted = order.failure_time().is_some_and(|at| counted >= Some(at) || at > now);
     let watched = snapshot.run.ordered || snapshot.run.order_was_seen;
     let given_up = order.failure_time().is_some();
@@ -234,7 +234,7 @@ fn authorize(order: &Order, urls: &OrderUrls) -> Step {
         order.authorizations.iter().filter(|authorization| authorization.identifier.is_none());
     let unread: Vec<_> = unread.map(|a| Effect::ReadAuthorization { url: a.url.clone() }).collect();
     if unread.is_empty() {
-        // The CA names none: there is nothing to solve, and the order is looked at.
+        // The CA lists none: there is nothing to solve, and the order is read.
         let order = Order { phase: OrderPhase::Solving(urls.clone()), ..order.clone() };
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
@@ -263,7 +263,7 @@ fn solve(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
     look(snapshot, now, Wake::ChallengeHit, beside)
 }
 
-/// The challenge whose authorization is read beside this look at the order: each in its turn.
+/// The challenge whose authorization this poll reads beside the order: each in turn.
 fn one_in_doubt<'a>(
     undecided: impl Iterator<Item = &'a Challenge>,
     looks: u32,
@@ -279,7 +279,7 @@ fn authorizations_of<'a>(challenges: impl Iterator<Item = &'a Challenge>) -> Vec
         .collect()
 }
 
-/// Reads the order, when it is time.
+/// Reads the order when its time has come.
 fn look(snapshot: &Snapshot, now: Timestamp, wake: Wake, beside: Vec<Effect>) -> Step {
     let until = next_look(snapshot);
     if until.is_some_and(|until| until > now) {
@@ -291,8 +291,8 @@ fn look(snapshot: &Snapshot, now: Timestamp, wake: Wake, beside: Vec<Effect>) ->
     Step::Act(effects)
 }
 
-/// When the order is to be looked at: 5 ms (or the CA's own pace) after the last hit, once each
-/// accepted challenge has been asked for; a quarter of a second after accept when nobody asks.
+/// When to read the order: 5 ms (or the CA's own pace) after the last hit, once each accepted
+/// challenge was requested; a quarter of a second after accept when there is no hit.
 fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     let run = &snapshot.run;
     if run.poll.looks > 0 || run.poll.not_before.is_some() {

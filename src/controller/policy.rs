@@ -1,7 +1,8 @@
 //! The named checks shared by trigger and readiness, and the two literal lists.
 //!
-//! A reader learns when a certificate is issued again from [`TRIGGER`], line by line; readiness
-//! differs in the last lines only, and [`TRIGGER_AFTER_ROLLBACK`] leaves out what the spec asks. Reasons and messages are cert-manager's.
+//! [`TRIGGER`] lists line by line when a certificate is issued again; readiness differs in the last
+//! lines only, and [`TRIGGER_AFTER_ROLLBACK`] ignores the spec. Reasons and messages are
+//! cert-manager's.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +12,14 @@ use super::renewal::{self, WindowError, go_time};
 use super::{Snapshot, revocation, rollback};
 use crate::resource::{CertificateSpec, DnsName, KeyFacts, LeafFacts, Reason, annotation};
 
-/// Why a certificate is not as its spec asks.
+/// Why a certificate does not match its spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// For programs.
     pub reason: Reason,
-    /// For people.
     pub message: String,
 }
 
-/// One check: `None` when all is well.
+/// One check: `None` when it passes.
 pub type Check = fn(&Snapshot, Timestamp) -> Option<Violation>;
 
 /// When a certificate is issued again. The first violation wins.
@@ -33,11 +32,11 @@ pub const TRIGGER: &[Check] = &[
     issuer_is_not_the_one_that_issued,
     directory_is_not_the_one_that_issued,
     secret_was_issued_for_another_certificate,
-    key_is_not_as_the_spec_asks,
+    key_differs_from_the_spec,
     key_is_not_the_one_of_the_current_request,
     certificate_is_not_the_one_of_the_current_request,
-    current_request_is_not_as_the_spec_asks,
-    certificate_is_not_as_the_spec_asks,
+    current_request_differs_from_the_spec,
+    certificate_differs_from_the_spec,
     renewal_is_due,
 ];
 
@@ -52,17 +51,17 @@ pub const READINESS: &[Check] = &[
     issuer_is_not_the_one_that_issued,
     directory_is_not_the_one_that_issued,
     secret_was_issued_for_another_certificate,
-    key_is_not_as_the_spec_asks,
+    key_differs_from_the_spec,
     key_is_not_the_one_of_the_current_request,
     certificate_is_not_the_one_of_the_current_request,
-    current_request_is_not_as_the_spec_asks,
-    certificate_is_not_as_the_spec_asks,
+    current_request_differs_from_the_spec,
+    certificate_differs_from_the_spec,
     certificate_has_expired,
     renewal_lies_in_no_window,
 ];
 
-/// When a certificate is issued again that somebody went back to by hand: what it is, not what the
-/// spec asks, which is why it was left.
+/// When a certificate is issued again after a rollback: because of its own state, not because of
+/// the spec, which may be why the user rolled back.
 pub const TRIGGER_AFTER_ROLLBACK: &[Check] = &[
     secret_does_not_exist,
     secret_is_missing_data,
@@ -82,7 +81,7 @@ pub fn first_trigger(snapshot: &Snapshot, now: Timestamp) -> Option<Violation> {
     first_violation(checks, snapshot, now)
 }
 
-/// When a temporary certificate is put in place, where one is asked for: there is no pair.
+/// When a temporary certificate is published, if requested: there is no pair.
 pub const TEMPORARY: &[Check] =
     &[secret_does_not_exist, secret_is_missing_data, key_and_certificate_do_not_match];
 
@@ -97,7 +96,7 @@ fn secret_does_not_exist(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     })
 }
 
-/// Of ours: the files are there, and servers do not find them.
+/// Not from cert-manager: the files exist, but servers do not reach them.
 fn links_are_missing(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let what = &s.repair.as_ref()?.what;
     let message = format!("{what}; certctl issue restores this without an order");
@@ -137,7 +136,7 @@ fn key_and_certificate_do_not_match(s: &Snapshot, _now: Timestamp) -> Option<Vio
     }
 }
 
-/// Of ours: cert-manager has no revocation.
+/// Not from cert-manager, which has no revocation.
 fn key_is_banned(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let key = usable(s)?.0;
     s.banned_keys.contains(&key.public_key).then(|| {
@@ -147,7 +146,7 @@ fn key_is_banned(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     })
 }
 
-/// Of ours too. Whether the CA knows it yet does not matter.
+/// Not from cert-manager either. It holds whether or not the CA has revoked it yet.
 fn certificate_is_revoked(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let leaf = usable(s)?.1;
     let revocation = revocation::of(&s.record, &leaf.fingerprint)?;
@@ -155,7 +154,7 @@ fn certificate_is_revoked(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let message = if revocation.revoked_at.is_some() {
         format!("Issuing certificate as it is revoked ({reason})")
     } else {
-        format!("Issuing certificate as its revocation was asked for ({reason})")
+        format!("Issuing certificate as its revocation was requested ({reason})")
     };
     Some(violation(Reason::Revoked, message))
 }
@@ -175,7 +174,7 @@ fn issuer_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Vi
         .iter()
         .all(|key| !pair.annotations.contains_key(*key));
     if none_is_set && !pair.is_temporary() {
-        // An adopted pair says nothing about its issuer. A temporary one has none.
+        // An adopted pair does not name its issuer. A temporary one has none.
         return None;
     }
     let same = name == wanted.name
@@ -218,7 +217,7 @@ fn secret_was_issued_for_another_certificate(s: &Snapshot, _now: Timestamp) -> O
     })
 }
 
-fn key_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+fn key_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let key = usable(s)?.0;
     let fields = key_mismatches(&s.certificate.spec, key);
     (!fields.is_empty()).then(|| {
@@ -241,7 +240,7 @@ fn key_is_not_the_one_of_the_current_request(s: &Snapshot, _now: Timestamp) -> O
     })
 }
 
-/// Check 7b of the design: the split-controller document asks for it, cert-manager leaves it out.
+/// Check 7b of the design: the split-controller document requires it, cert-manager leaves it out.
 fn certificate_is_not_the_one_of_the_current_request(
     s: &Snapshot,
     _now: Timestamp,
@@ -258,7 +257,7 @@ fn certificate_is_not_the_one_of_the_current_request(
     })
 }
 
-fn current_request_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+fn current_request_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let request = s.current_request.as_ref()?;
     let fields = request_mismatches(&s.certificate.spec, &request.certificate_spec);
     (!fields.is_empty()).then(|| {
@@ -272,7 +271,7 @@ fn current_request_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Opt
     })
 }
 
-fn certificate_is_not_as_the_spec_asks(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+fn certificate_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     if s.current_request.is_some() {
         return None;
     }
@@ -299,7 +298,7 @@ fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
         let time = go_time(due.time);
         format!("Renewing certificate without satisfying renewal windows at: {time}")
     } else {
-        // What was announced, as long as something was.
+        // The recorded time, if there is one.
         let time = go_time(s.record.status.renewal_time.unwrap_or(due.time));
         format!("Renewing certificate as renewal was scheduled at {time}")
     };
@@ -312,7 +311,7 @@ fn renewal_lies_in_no_window(s: &Snapshot, _now: Timestamp) -> Option<Violation>
     Some(violation(Reason::WindowError, message))
 }
 
-/// Why the renewal of what is live lies in none of the windows.
+/// Why no window allows the renewal of the live certificate.
 pub fn window_error(s: &Snapshot) -> Option<WindowError> {
     renewal::due(s, usable(s)?.1)?.window_error
 }
@@ -331,7 +330,7 @@ fn usable(s: &Snapshot) -> Option<(&KeyFacts, &LeafFacts)> {
     Some((pair.key.as_ref()?.as_ref().ok()?, pair.leaf()?))
 }
 
-/// The key's fields that are not as the spec asks. Another algorithm hides another size.
+/// The key's fields that differ from the spec. Another algorithm hides another size.
 pub fn key_mismatches(spec: &CertificateSpec, key: &KeyFacts) -> Vec<&'static str> {
     let (algorithm, size) = spec.key_parameters();
     if algorithm != key.algorithm {
@@ -343,8 +342,8 @@ pub fn key_mismatches(spec: &CertificateSpec, key: &KeyFacts) -> Vec<&'static st
     }
 }
 
-/// The fields in which a request's spec differs from today's, in cert-manager's order. Fields
-/// that do not go to the CA are not compared.
+/// The fields in which a request's spec differs from the current one, in cert-manager's order.
+/// Fields that do not go to the CA are not compared.
 pub fn request_mismatches(
     wanted: &CertificateSpec,
     requested: &CertificateSpec,

@@ -13,7 +13,7 @@ use crate::resource::{
     CertificateRecord, Condition, ConditionStatus, ConditionType, LeafFacts, Reason,
 };
 
-/// Keeps the stored conditions and dates in step with what is published. Settled when they are.
+/// Updates the stored conditions and dates. Settled when they match what is published.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let wanted = refreshed(snapshot, now);
     if wanted == snapshot.record {
@@ -23,12 +23,12 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
 }
 
-/// The same once another revision is live again: what its leaf says of dates holds from then on.
+/// The same after a rollback: its leaf's dates apply from then on.
 pub fn decide_after_rollback(snapshot: &Snapshot, now: Timestamp) -> Step {
     if snapshot.run.went_back.is_some() { decide(snapshot, now) } else { Step::Settled }
 }
 
-/// The record with the Ready condition and the dates as they are at `now`.
+/// The record with the Ready condition and the dates of `now`.
 pub fn refreshed(snapshot: &Snapshot, now: Timestamp) -> CertificateRecord {
     let mut record = snapshot.record.clone();
     let leaf = published_leaf(snapshot);
@@ -60,7 +60,7 @@ pub fn ready(snapshot: &Snapshot, now: Timestamp) -> Condition {
     }
 }
 
-/// What is published, unless that only stands in for it.
+/// What is published, unless it is temporary.
 fn published_leaf(snapshot: &Snapshot) -> Option<&LeafFacts> {
     snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())
 }

@@ -32,13 +32,13 @@ fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Opti
     let windows = windows.unwrap_or_default();
     Some(match fit(desired, leaf.not_before, leaf.not_after, windows) {
         Ok(time) => RenewalTime { time, window_error: None },
-        // A certificate that expires helps no maintenance window.
+        // An expired certificate helps no maintenance window.
         Err(error) => RenewalTime { time: desired, window_error: Some(error) },
     })
 }
 
-/// When a renewal of the live leaf is due: see [`renewal_time`]. One that was due when somebody
-/// went back to this leaf is due when a third of what was left of its life then is left.
+/// When a renewal of the live leaf is due: see [`renewal_time`]. One that was due at the time of a
+/// rollback to this leaf is due when a third of the lifetime that was left then is left.
 pub fn due(snapshot: &Snapshot, leaf: &LeafFacts) -> Option<RenewalTime> {
     let spec = &snapshot.certificate.spec;
     let natural = renewal_time(spec, leaf)?;
@@ -55,13 +55,12 @@ pub fn due(snapshot: &Snapshot, leaf: &LeafFacts) -> Option<RenewalTime> {
 /// When a renewal is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenewalTime {
-    /// The time.
     pub time: Timestamp,
     /// Why it lies in none of the windows.
     pub window_error: Option<WindowError>,
 }
 
-/// How long before the end of a certificate that lives `lifetime` its renewal is due:
+/// How long before expiry the renewal of a certificate with this `lifetime` is due:
 /// renewBefore if that is shorter, else the percentage of the lifetime, else a third of it.
 pub fn renew_before(spec: &CertificateSpec, lifetime: SignedDuration) -> SignedDuration {
     spec.renew_before
@@ -78,7 +77,7 @@ fn percentage_of(lifetime: SignedDuration, percentage: i32) -> Option<SignedDura
     })
 }
 
-/// Why no time can be found.
+/// Why there is no renewal time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WindowError {
     /// No window opens in time.
@@ -87,20 +86,15 @@ pub enum WindowError {
         go_time(*.desired),
         go_time(*.end)
     )]
-    NoneOpens {
-        /// When the renewal is due.
-        desired: Timestamp,
-        /// When the certificate ends.
-        end: Timestamp,
-    },
+    NoneOpens { desired: Timestamp, end: Timestamp },
 }
 
-/// A time as Go prints it, which is how cert-manager's messages show one.
+/// A time in Go's format, which cert-manager's messages use.
 pub(super) fn go_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S +0000 UTC").to_string()
 }
 
-/// The time in the windows that is nearest to `desired` and not before it; `desired` itself when
+/// The first time in the windows at or after `desired`; `desired` itself when
 /// there are no windows. The certificate is valid from `start` to `end`.
 fn fit(
     desired: Timestamp,
@@ -151,7 +145,7 @@ fn is_open(
     start.and_then(|start| start.checked_add(length).ok()).is_some_and(|closes| time < closes)
 }
 
-/// Windows that open only after this long never open: an expression such as 30 February.
+/// Windows that open only after this time never open: an expression such as 30 February.
 const HORIZON: SignedDuration = SignedDuration::from_hours(24 * 366 * 5);
 
 #[cfg(test)]
@@ -179,7 +173,7 @@ mod tests {
             (vec![], "2026-01-02T13:00:00Z", Some("2026-01-02T13:00:00Z")),
             (vec![night()], "2026-01-02T13:00:00Z", Some("2026-01-02T22:00:00Z")),
             (vec![night()], "2026-01-02T22:00:00Z", Some("2026-01-02T22:00:00Z")),
-            // A window that opened yesterday is open past midnight, and closes on time.
+            // A window that opened yesterday stays open past midnight, and closes on time.
             (vec![night()], "2026-01-03T01:59:59Z", Some("2026-01-03T01:59:59Z")),
             (vec![night()], "2026-01-03T02:00:00Z", Some("2026-01-03T22:00:00Z")),
             (vec![night(), noon()], "2026-01-02T13:00:00Z", Some("2026-01-02T17:00:00Z")),

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | none | build the CSR |
 //! | its key is not the next key | remove it |
-//! | its spec is not today's | remove it |
-//! | it failed before this issuance was asked for | remove it |
+//! | its spec is not the current one | remove it |
+//! | it failed before this issuance was requested | remove it |
 //! | fits | settled |
 
 use jiff::Timestamp;
@@ -49,7 +49,7 @@ fn discard(request: &CertificateRequest, now: Timestamp, why: &str) -> Step {
     ))
 }
 
-/// The new request is written down before it is sent anywhere.
+/// The new request is stored before it is sent.
 pub fn absorb(
     snapshot: &Snapshot,
     outcome: Outcome,

@@ -1,12 +1,12 @@
-//! What is to be revoked, and when: after its replacement is where it is used, unless it was asked
-//! for at once.
+//! What is revoked, and when: after its replacement is deployed, unless the user requested it
+//! at once.
 //!
 //! | revocation | the live pair | step |
 //! | --- | --- | --- |
-//! | the CA has answered | – | none |
+//! | the CA has responded | – | none |
 //! | at once | – | revoke |
 //! | owed | that certificate | none: it is replaced first |
-//! | owed | another, not deployed yet | none: servers may have the old one still |
+//! | owed | another, not deployed yet | none: servers may still use the old one |
 //! | owed | another, deployed | revoke |
 
 use jiff::Timestamp;
@@ -20,38 +20,31 @@ use crate::resource::{
     Problem, Reason, Revocation, RevocationReason,
 };
 
-/// How many revocations are remembered after the CA has answered.
+/// How many completed revocations are remembered.
 const KEPT: usize = 16;
 
-/// What a wish comes to.
+/// The result of a request to revoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The live certificate's revocation is owed from now on.
     Owed(Revocation),
     /// The live certificate is revoked already.
     Already(Revocation),
-    /// Another one, which is not live any more, is owed still: that is finished first.
+    /// The revocation of another, replaced certificate is still owed: it comes first.
     Earlier(Revocation),
 }
 
 /// Why nothing can be revoked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RevocationError {
-    /// There is no certificate.
     #[error("{certificate}: nothing is issued that could be revoked")]
     Nothing { certificate: NamespacedName },
-    /// Today's issuer has no account at the CA that issued it.
+    /// The current issuer has no account at the CA that issued it.
     #[error("{certificate}: its issuer names {now}, and the live certificate is of {then}")]
-    OtherCa {
-        certificate: NamespacedName,
-        /// The directory that the issuer names.
-        now: String,
-        /// The directory that issued.
-        then: String,
-    },
+    OtherCa { certificate: NamespacedName, now: String, then: String },
 }
 
-/// Writes down what is asked for, and revokes nothing yet.
+/// Records the request, and revokes nothing yet.
 pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
     let revocation = match wished(snapshot, now) {
         Ok(Asked::Owed(revocation) | Asked::Earlier(revocation)) => Some(revocation),
@@ -66,7 +59,7 @@ pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
     let known = &snapshot.record.revocations;
     let new = revocation.filter(|revocation| !known.contains(revocation));
     let mut record = new.map_or_else(Record::default, |new| asked(&snapshot.record, new));
-    // A compromised key is banned before anything else.
+    // A compromised key is banned first.
     if let Some(Wish::Revoke(wish)) = &snapshot.run.wish
         && wish.reason == RevocationReason::KeyCompromise
         && let Some(leaf) = issued(snapshot).filter(|_| earlier(snapshot).is_none())
@@ -78,7 +71,7 @@ pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
     if record.changes.is_empty() { Step::Settled } else { Step::Record(record) }
 }
 
-/// What a wish comes to; the same again when it is written down already.
+/// The result of a request; the same again when it is recorded already.
 pub fn wished(snapshot: &Snapshot, now: Timestamp) -> Result<Asked, RevocationError> {
     let certificate = snapshot.certificate.metadata.key();
     let Some(Wish::Revoke(wish)) = &snapshot.run.wish else {
@@ -118,19 +111,19 @@ pub fn wished(snapshot: &Snapshot, now: Timestamp) -> Result<Asked, RevocationEr
     Ok(Asked::Owed(known.filter(is_known).cloned().unwrap_or(owed)))
 }
 
-/// Another certificate than the live one, whose revocation is owed.
+/// A replaced certificate whose revocation is owed.
 fn earlier(snapshot: &Snapshot) -> Option<&Revocation> {
     let live = issued(snapshot).map_or("", |leaf| leaf.fingerprint.as_str());
     let mut owed = snapshot.record.revocations.iter().filter(|asked| asked.is_owed());
     owed.find(|asked| asked.fingerprint != live)
 }
 
-/// The live leaf, unless it only stands in for it.
+/// The live leaf, unless it is temporary.
 fn issued(snapshot: &Snapshot) -> Option<&LeafFacts> {
     snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())
 }
 
-/// See the table above. After one that could not be done, the others are left to the next run.
+/// See the table above. After a failed one, the others are left to the next run.
 pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
     let was_tried = |asked: &Revocation| {
         snapshot.run.revocations.iter().any(|(tried, _)| *tried == asked.fingerprint)
@@ -149,20 +142,19 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
     })
 }
 
-/// What was asked for about a certificate, unless the CA refuses it.
+/// The revocation recorded for a certificate, unless the CA refused it.
 pub fn of<'a>(record: &'a CertificateRecord, fingerprint: &str) -> Option<&'a Revocation> {
     let mut all = record.revocations.iter();
     all.find(|asked| asked.fingerprint == fingerprint && asked.refusal.is_none())
 }
 
-/// Whether the live certificate is revoked, and nothing is to be issued in its place until
-/// somebody asks for it.
+/// Whether the live certificate is revoked, without a replacement until the user requests one.
 pub fn ends_here(snapshot: &Snapshot) -> bool {
     let asked = snapshot.live_leaf().and_then(|leaf| of(&snapshot.record, &leaf.fingerprint));
     asked.is_some_and(|asked| asked.without_replacement)
 }
 
-/// The first that the CA is to be told of now.
+/// The first revocation that is due at the CA.
 fn due(snapshot: &Snapshot) -> Option<&Revocation> {
     let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());
     let is_deployed = deploy::owed(snapshot).is_none();
@@ -173,11 +165,11 @@ fn due(snapshot: &Snapshot) -> Option<&Revocation> {
     })
 }
 
-/// The record with a revocation that is owed from now on; what was asked for of the same
-/// certificate before is replaced.
+/// The record with a revocation that is owed from now on; it replaces an earlier request for the
+/// same certificate.
 fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
     let (time, reason) = (revocation.asked_at, revocation.reason);
-    let message = format!("Revocation of serial {} asked for: {reason}", revocation.serial);
+    let message = format!("Revocation of serial {} requested: {reason}", revocation.serial);
     let mut record = record.clone();
     record.revocations.retain(|known| known.fingerprint != revocation.fingerprint);
     while record.revocations.len() >= KEPT
@@ -189,7 +181,7 @@ fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
     Record::of(Change::Certificate(Box::new(record))).normal(time, Reason::Revoked, message)
 }
 
-/// Notes what the CA answered. One that cannot be reached leaves the revocation owed.
+/// Records the CA's response. With an unreachable CA, the revocation stays owed.
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb(
     snapshot: &mut Snapshot,
@@ -246,10 +238,10 @@ fn answered(
     }
 }
 
-/// Whether asking again does not help.
+/// Whether a retry does not help.
 fn is_final(error: &EffectError) -> bool {
     let limited = |problem: &Problem| problem.short_kind() == "rateLimited";
-    // A CA that does not know who asks says nothing about the certificate.
+    // A CA that does not know the account says nothing about the certificate.
     let waits = error.cause.is_unknown_account() || error.problem().is_some_and(limited);
     match error.kind() {
         CauseKind::Refused | CauseKind::Gone => error.problem().is_some() && !waits,

@@ -1,17 +1,17 @@
-//! Which revision may be gone back to, and what holds from then on.
+//! Which revision a rollback may choose, and its consequences.
 //!
-//! | a kept revision | gone back to |
+//! | a kept revision | rollback allowed |
 //! | --- | --- |
 //! | is incomplete, temporary, or another Certificate's | never |
-//! | has a banned key, is revoked, or is to be | never |
+//! | has a banned key, is revoked, or its revocation is owed | never |
 //! | is expired, or not valid yet | never |
-//! | any other, whatever the spec asks today | when somebody says so |
+//! | any other, whatever the current spec | when the user requests it |
 //!
-//! What was gone back to stays until its renewal is due, until somebody renews it, or until the
-//! spec or the Issuer's server is edited: a run of cron does not undo by itself what was asked for
-//! by hand. Where the renewal was due before that already, as it is when a renewal is what went
-//! wrong, it is due again when a third of the time that was left then is left. Neither number nor
-//! order of a revision is ever used twice: the next one counts from the newest that was ever live.
+//! The revision stays live until its renewal is due, until the user renews it, or until the
+//! spec or the Issuer's server is edited: a cron run does not undo a rollback by itself. If its
+//! renewal was due already at the time of the rollback, as it is when the renewal broke something,
+//! it is due again when a third of the lifetime left then is left. Revision numbers and order
+//! numbers are never reused: the next revision counts from the newest that was ever live.
 
 use jiff::Timestamp;
 
@@ -24,32 +24,30 @@ use crate::resource::{
     PublishedPair, Reason, Rollback, annotation, rfc3339,
 };
 
-/// Why no revision goes live again.
+/// Why no rollback happens.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RollbackError {
-    /// Nothing is live.
     #[error("{certificate}: nothing is issued yet")]
     Nothing { certificate: NamespacedName },
-    /// There is none before the live one.
+    /// No older revision is kept.
     #[error("{certificate}: no revision before {live} is kept")]
     NoneBefore { certificate: NamespacedName, live: u32, kept: Vec<KeptRevision> },
-    /// It is not kept.
     #[error("{certificate}: revision {wanted} is not kept")]
     Unknown { certificate: NamespacedName, wanted: u32, kept: Vec<KeptRevision> },
     /// It must not be live again.
-    #[error("{certificate}: revision {wanted} does not go live again: {why}")]
+    #[error("{certificate}: cannot roll back to revision {wanted}: {why}")]
     Refused { certificate: NamespacedName, wanted: u32, why: String, kept: Vec<KeptRevision> },
 }
 
-/// A revision whose files are there.
+/// A revision whose files exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptRevision {
-    /// Its number; 0 is what was there before certctl.
+    /// Its number; 0 is the certificate that was adopted.
     pub revision: u32,
-    /// When its certificate ends, if it can be read.
+    /// When its certificate expires, if it can be read.
     pub not_after: Option<Timestamp>,
     pub is_live: bool,
-    /// Why it may not go live again.
+    /// Why it must not be live again.
     pub refusal: Option<String>,
 }
 
@@ -60,14 +58,14 @@ struct Candidate<'a> {
     leaf: Option<&'a LeafFacts>,
 }
 
-/// Does what was asked for and is not done; then what is asked for by hand is written down, once.
+/// Performs a recorded rollback; then records a requested one, once.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some(owed) = snapshot.record.rollback.as_ref().filter(|asked| asked.is_owed()) {
         let mut found = candidates(snapshot, now).into_iter();
         let refusal = match found.find(|candidate| candidate.set == owed.set) {
             Some(found) if found.kept.is_live => None,
             Some(found) => found.kept.refusal,
-            None => Some("its files are not there any more".to_owned()),
+            None => Some("its files no longer exist".to_owned()),
         };
         return match refusal {
             Some(why) => Step::Record(abandoned(&snapshot.record, &why, now)),
@@ -96,7 +94,7 @@ fn has_gone_back(snapshot: &Snapshot) -> bool {
     snapshot.run.went_back.is_some()
 }
 
-/// The step back to the revision `to`, or to the one before the live one; `None` when it is live.
+/// The rollback to the revision `to`, or to the previous one; `None` when it is live.
 pub fn chosen(
     snapshot: &Snapshot,
     to: Option<u32>,
@@ -139,14 +137,14 @@ pub fn chosen(
     }))
 }
 
-/// The revisions whose files are there, oldest first; of the sets of one, the live one, else the
-/// last that may go live.
+/// The revisions whose files exist, oldest first; of several sets of one, the live one, else the
+/// last that may be made live.
 fn candidates(snapshot: &Snapshot, now: Timestamp) -> Vec<Candidate<'_>> {
     let newest = snapshot.record.next_revision().saturating_sub(1);
     let mut found: Vec<Candidate<'_>> = Vec::new();
     for set in &snapshot.sets {
         let (revision, is_live) = (set.revision, set.is_live);
-        // A publish that was cut off has left it: it was never used.
+        // An interrupted publish left it: it was never live.
         if revision > newest && !is_live {
             continue;
         }
@@ -172,7 +170,7 @@ fn candidates(snapshot: &Snapshot, now: Timestamp) -> Vec<Candidate<'_>> {
     found
 }
 
-/// Notes that another revision is live: from which one, and which one.
+/// Records that another revision is live: the previous one, and the new one.
 pub fn absorb(
     snapshot: &mut Snapshot,
     revisions: (u32, u32),
@@ -186,7 +184,7 @@ pub fn absorb(
     Ok(done(&snapshot.record, now))
 }
 
-/// Why a kept pair may not go live again; `None` when it may.
+/// Why a kept pair must not be live again; `None` when it may.
 pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp) -> Option<String> {
     let (key, leaf) = match (&pair.key, &pair.certificate) {
         (Some(Ok(key)), Some(Ok(leaf))) => (key, leaf),
@@ -199,7 +197,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
     if key.public_key != leaf.public_key {
         Some("its key is not the key of its certificate".to_owned())
     } else if leaf.is_temporary() {
-        Some("it is temporary, and nobody trusts it".to_owned())
+        Some("it is a temporary certificate, which no client trusts".to_owned())
     } else if let Some(owner) = owner.filter(|name| **name != snapshot.certificate.metadata.name) {
         Some(format!("it was issued for the Certificate {owner}"))
     } else if snapshot.banned_keys.contains(&key.public_key) {
@@ -208,7 +206,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
         let reason = asked.reason;
         Some(match asked.revoked_at {
             Some(_) => format!("it is revoked ({reason})"),
-            None => format!("its revocation was asked for ({reason})"),
+            None => format!("its revocation was requested ({reason})"),
         })
     } else if leaf.not_after <= now {
         Some(format!("it expired at {}", rfc3339(leaf.not_after)))
@@ -219,8 +217,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
     }
 }
 
-/// Writes down that a revision is to go live again. An issuance that is under way ends: it would
-/// undo that.
+/// Records a requested rollback. An issuance in progress ends: it would undo the rollback.
 pub(super) fn asked(snapshot: &Snapshot, rollback: Rollback) -> Record {
     let now = rollback.asked_at;
     let mut changes = Vec::new();
@@ -240,7 +237,7 @@ pub(super) fn asked(snapshot: &Snapshot, rollback: Rollback) -> Record {
     Record { changes, events: Vec::new() }
 }
 
-/// Notes that what was asked for is live. What the leaf says of dates is for the readiness controller.
+/// Records a finished rollback. The readiness controller updates the leaf's dates.
 pub(super) fn done(record: &CertificateRecord, now: Timestamp) -> Record {
     let Some(asked) = record.rollback.clone().filter(Rollback::is_owed) else {
         return Record::default();
@@ -249,27 +246,27 @@ pub(super) fn done(record: &CertificateRecord, now: Timestamp) -> Record {
     let mut record = record.clone();
     record.status.revision = (to > 0).then_some(to);
     record.issued_fingerprint = (to > 0).then(|| asked.fingerprint.clone());
-    // Back at the newest one there is nothing to remember.
+    // After a rollback to the newest revision there is nothing to remember.
     let is_behind = to < asked.newest;
     record.rollback = is_behind.then_some(Rollback { done_at: Some(now), ..asked });
     let message = format!("Rolled back from revision {from} to revision {to}");
     Record::of(Change::Certificate(Box::new(record))).normal(now, Reason::RolledBack, message)
 }
 
-/// Notes that what was asked for cannot be done any more.
+/// Records that the requested rollback is no longer possible.
 pub(super) fn abandoned(record: &CertificateRecord, why: &str, now: Timestamp) -> Record {
     let mut record = record.clone();
     let to = record.rollback.take().map_or(0, |rollback| rollback.to);
-    let message = format!("Revision {to}, which was to go live again, does not: {why}");
+    let message = format!("Cannot roll back to revision {to}: {why}");
     Record::of(Change::Certificate(Box::new(record))).warning(now, Reason::RollbackFailed, message)
 }
 
-/// The step back that the live pair is there by, as long as nothing was edited since.
+/// The rollback of the live pair, as long as nothing was edited since.
 pub fn in_force(snapshot: &Snapshot) -> Option<&Rollback> {
     of_live(&snapshot.record, &snapshot.issuer, snapshot.live_leaf()?)
 }
 
-/// The same, for those who look without a snapshot.
+/// The same, without a snapshot.
 pub fn of_live<'a>(
     record: &'a CertificateRecord,
     issuer: &Issuer,
@@ -281,7 +278,7 @@ pub fn of_live<'a>(
     (unedited && rollback.fingerprint == live.fingerprint).then_some(rollback)
 }
 
-/// Whether the live pair may replace an output that holds this leaf, though that is newer.
+/// Whether the live pair may replace an output with this leaf, though that is newer.
 pub fn replaces(snapshot: &Snapshot, there: &LeafFacts) -> bool {
     let rollback = snapshot.record.rollback.as_ref().filter(|rollback| !rollback.is_owed());
     let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());
@@ -290,7 +287,7 @@ pub fn replaces(snapshot: &Snapshot, there: &LeafFacts) -> bool {
     })
 }
 
-/// The leaves that a step back from the live pair leaves.
+/// The leaves that the rollback of the live pair replaced.
 pub(super) fn left(snapshot: &Snapshot) -> Vec<String> {
     let earlier = snapshot.record.rollback.iter().flat_map(|rollback| &rollback.left).cloned();
     let mut left: Vec<String> =

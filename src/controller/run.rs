@@ -1,4 +1,4 @@
-//! What has happened in this run, and is not remembered when it ends.
+//! What happened in this run; dropped when the run ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,36 +9,36 @@ use super::effect::Effect;
 use super::step::EffectError;
 use crate::resource::{DeployStep, Doing, RevocationReason};
 
-/// What has happened in this run. Gone when it ends.
+/// What happened in this run. Dropped when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each says whether one action was done in this run"
 )]
 pub struct Run {
-    /// A new private key is asked for, whatever rotationPolicy says.
+    /// Make a new private key, overriding rotationPolicy.
     pub new_key: bool,
-    /// `Prepare` has succeeded.
+    /// `Prepare` succeeded.
     pub prepared: bool,
-    /// `Prepare` has succeeded for challenges too.
+    /// `Prepare` succeeded for challenges too.
     pub prepared_to_solve: bool,
-    /// The account record was made in this run, so no newAccount can have been sent before.
+    /// The account record was created in this run, so no newAccount can have been sent before.
     pub account_is_fresh: bool,
-    /// The CA does not know the account any more. What is asked of it next is to make it again.
+    /// The CA does not know the account any more. The next request registers it again.
     pub account_is_lost: bool,
-    /// The account was lost in this run and is there again: the next loss is a failure.
+    /// The account was lost in this run and is registered again: the next loss is a failure.
     pub account_is_back: bool,
-    /// The order was made or read at the CA in this run.
+    /// The order was created or read at the CA in this run.
     pub order_is_known: bool,
-    /// The CA has shown the order in this run, before it was invalid.
+    /// In this run, the CA has shown the order before it became invalid.
     pub order_was_seen: bool,
     /// newOrder was sent in this run.
     pub ordered: bool,
     /// A new pair was published in this run.
     pub published: bool,
-    /// Why the live pair was written again in this run, when it was.
+    /// Why the live pair was rewritten in this run, if it was.
     pub rewritten: Option<String>,
-    /// Live keystores, by file name, whose password is not the one that the spec names now.
+    /// Live keystores, by file name, with a password other than the one the spec names.
     pub changed_passwords: BTreeSet<String>,
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
@@ -46,78 +46,77 @@ pub struct Run {
     pub finalize_refusal: Option<EffectError>,
     /// When the order may be read next.
     pub poll: Poll,
-    /// The challenges, by URL.
     pub attempts: BTreeMap<String, Attempt>,
-    /// Somebody waits for a slot, of whatever certificate and run.
+    /// Challenges of any certificate and run wait for a slot.
     pub is_crowded: bool,
-    /// When newOrder or finalize was begun in this run.
+    /// When newOrder or finalize was sent in this run.
     pub asked_at: Option<Timestamp>,
-    /// How long the CA took to answer newOrder or finalize last: a CA that is slow to answer is
-    /// slow to look and to sign as well.
+    /// How long the CA last took to respond to newOrder or finalize: a CA that is slow to respond
+    /// is slow to validate and to sign as well.
     pub answer_time: SignedDuration,
-    /// How long the CA asked to wait when it refused the order.
+    /// The Retry-After of the CA when it refused the order.
     pub refusal_retry_after: Option<SignedDuration>,
-    /// What is owed is deployed whatever failed before (`deploy`).
+    /// Deploy, ignoring the wait after earlier failures (`deploy`).
     pub deploy_now: bool,
     /// What was deployed in this run.
     pub deployed: BTreeSet<DeployStep>,
-    /// The same, and what was deployed of a pair that another one replaced, in words.
+    /// The same as text, with deployments of a pair that another one replaced.
     pub deployments: Vec<String>,
-    /// What could not be deployed in this run.
+    /// What failed to deploy in this run.
     pub not_deployed: BTreeSet<DeployStep>,
-    /// What is asked for in this run, beside what is recorded.
+    /// What the user requested for this run.
     pub wish: Option<Wish>,
-    /// What the CA answered to revocations, by fingerprint.
+    /// The CA's responses to revocations, by fingerprint.
     pub revocations: Vec<(String, Result<(), EffectError>)>,
-    /// The revision that was left in this run, and the one that is live instead.
+    /// The revision that a rollback replaced in this run, and the one that is live instead.
     pub went_back: Option<(u32, u32)>,
-    /// The CA was told the contacts in this run.
+    /// The contacts were sent to the CA in this run.
     pub contacts_are_told: bool,
-    /// An earlier run was to deactivate the account, and may have done it.
+    /// An earlier run had to deactivate the account, and may have done it.
     pub may_be_deactivated: bool,
     /// The error that ends this run.
     pub error: Option<(Doing, EffectError)>,
 }
 
-/// What is asked for by hand.
+/// The user's request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// The live certificate is to be revoked.
     Revoke(RevocationRequest),
-    /// This revision is to be live again; the one before the live one when none is named.
+    /// Roll back to this revision; to the previous one when none is given.
     RollBack(Option<u32>),
 }
 
-/// A revocation of the live certificate that is asked for by hand.
+/// The user's request to revoke the live certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevocationRequest {
     pub reason: RevocationReason,
     /// Before its replacement is there.
     pub at_once: bool,
-    /// Nothing is issued in its place.
+    /// Without a replacement.
     pub without_replacement: bool,
     /// The live certificate in PEM.
     pub certificate: Option<String>,
 }
 
-/// When to look at the order next.
+/// When to read the order next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Poll {
-    /// How many looks there were since the last accept or finalize.
+    /// How many reads there were since the last accept or finalize.
     pub looks: u32,
     /// Not before this time.
     pub not_before: Option<Timestamp>,
 }
 
 impl Poll {
-    /// The first look after accept's last hit, and after finalize.
+    /// The first read after accept's last hit, and after finalize.
     pub const FIRST: SignedDuration = SignedDuration::from_millis(5);
-    /// The longest pause between two looks, unless the CA asks for more.
+    /// The longest pause between two reads, unless the CA's Retry-After is longer.
     pub const LONGEST: SignedDuration = SignedDuration::from_secs(5);
     /// The longest Retry-After that is waited for within a run.
     pub const CLAMP: SignedDuration = SignedDuration::from_secs(60);
 
-    /// The pause after `looks` looks: 5 ms, doubling to 5 s; never less than the CA asks for.
+    /// The pause after `looks` reads: 5 ms, doubling to 5 s; never less than the CA's Retry-After.
     pub fn pause(looks: u32, retry_after: Option<SignedDuration>) -> SignedDuration {
         let factor = 1_i32.checked_shl(looks.min(20)).unwrap_or(i32::MAX);
         let own = Self::FIRST.checked_mul(factor).unwrap_or(Self::LONGEST).min(Self::LONGEST);
@@ -143,29 +142,29 @@ impl Run {
         holding.map(|(url, _)| url.as_str())
     }
 
-    /// No challenge holds a slot, or waits for one.
+    /// Whether no challenge holds a slot or waits for one.
     pub fn give_slots_back(&mut self) {
         self.attempts.values_mut().for_each(|attempt| attempt.slot = Slot::None);
     }
 
-    /// Other files are live: what was done with those before is to be done with these.
+    /// Other files are live: they have to be deployed again.
     pub(super) fn note_other_files(&mut self) {
         self.deployed.clear();
         self.not_deployed.clear();
     }
 
-    /// The pause before the first look: [`Poll::FIRST`], or as long as the CA took to answer last,
+    /// The pause before the first read: [`Poll::FIRST`], or as long as the CA took to respond last,
     /// at most a second.
     pub fn first_pause(&self) -> SignedDuration {
         self.answer_time.clamp(Poll::FIRST, SignedDuration::from_secs(1))
     }
 
-    /// There is an account at the CA.
+    /// Notes that the CA has an account.
     pub fn note_account(&mut self) {
         self.account_is_back |= std::mem::take(&mut self.account_is_lost);
     }
 
-    /// The CA has forgotten the account, and with it the order: another one may be made.
+    /// The CA has forgotten the account, and with it the order: another order is allowed.
     pub(super) fn note_lost_account(&mut self) {
         self.account_is_lost = true;
         self.ordered = false;
@@ -174,13 +173,13 @@ impl Run {
         self.poll = Poll::default();
     }
 
-    /// How long the CA took to answer newOrder or finalize.
+    /// How long the CA took to respond to newOrder or finalize.
     pub(super) fn note_answer(&mut self, now: Timestamp) {
         self.answer_time =
             self.asked_at.take().map_or(SignedDuration::ZERO, |asked| asked.duration_until(now));
     }
 
-    /// Notes that a effect begins.
+    /// Notes the start of an effect.
     pub fn note_begin(&mut self, effect: &Effect, now: Timestamp) {
         if let Effect::Accept { url } = effect {
             self.attempt_mut(url).begin_accept(now);
@@ -190,12 +189,12 @@ impl Run {
         }
     }
 
-    /// The responder was asked for the token of an accepted challenge. The CA may look before its
-    /// answer to "accept" is here.
+    /// The responder received a request for the token of an accepted challenge. The CA may validate
+    /// before its response to "accept" arrives.
     pub fn note_hit(&mut self, url: &str, at: Timestamp) {
-        let told = self.attempts.get_mut(url).and_then(|attempt| attempt.told.as_mut());
-        if let Some(told) = told.filter(|told| at >= told.begun) {
-            told.hit = Some(at);
+        let accepted = self.attempts.get_mut(url).and_then(|attempt| attempt.told.as_mut());
+        if let Some(accepted) = accepted.filter(|accepted| at >= accepted.begun) {
+            accepted.hit = Some(at);
         }
     }
 }

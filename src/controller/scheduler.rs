@@ -1,9 +1,9 @@
-//! Which challenges may start, and whose turn is over: at most `cap` at once, never two of one
+//! Which challenges may start, and whose turn is over: at most `cap` at once, never two with one
 //! name and type, oldest first.
 //!
 //! The name is without `*.`, and the solver's settings are deliberately no part of the key: apex
-//! and wildcard of one domain go one after the other. A challenge that was queued again keeps its
-//! key, since its answer is out, and waits behind those that had been waiting when it was.
+//! and wildcard of one domain run one after the other. A requeued challenge keeps its key, since it
+//! stays presented, and queues behind those that were waiting then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::resource::{ChallengeType, Entry, Identifier, Place};
 /// The self-check intervals of a turn.
 const TURN: i32 = 6;
 
-/// How long a turn is at least.
+/// The minimum length of a turn.
 pub fn turn(self_check_interval: SignedDuration) -> SignedDuration {
     self_check_interval.saturating_mul(TURN)
 }
@@ -25,7 +25,7 @@ pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Ve
         entries.into_iter().partition(|entry| entry.place == Place::Granted);
     waiting.sort_by(|a, b| (a.queued_at, &a.url).cmp(&(b.queued_at, &b.url)));
     let mut taken: BTreeSet<_> = granted.iter().map(|entry| key(entry)).collect();
-    // Of two that are out already the older one goes first.
+    // Of two that are presented already, the older one goes first.
     let mut kept: BTreeMap<_, &str> = BTreeMap::new();
     for entry in waiting.iter().filter(|entry| entry.place == Place::Requeued) {
         kept.entry(key(entry)).or_insert(&entry.url);
@@ -45,9 +45,8 @@ pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Ve
     started
 }
 
-/// How many wait for nothing but for somebody's slot. One that was queued again is among them
-/// when it has waited for as long as a turn: else many whose turns end together would take each
-/// other's slots, one after the other, for ever.
+/// How many wait only for a slot. A requeued challenge counts after waiting for the length of a
+/// turn: else many whose turns end together would take each other's slots forever.
 pub fn crowd<'a>(
     entries: impl IntoIterator<Item = &'a Entry>,
     cap: usize,
@@ -67,8 +66,8 @@ pub fn crowd<'a>(
     entries.iter().filter(wants).filter(is_kept_waiting).count()
 }
 
-/// The challenges, of those whose turns began at these times, that must wait for another turn so
-/// that `needed` others get theirs: the longest at work first, and none before its time.
+/// The challenges, of those whose turns began at these times, that must requeue so that `needed`
+/// others get a slot: the longest-running first, and none before its time.
 pub fn turns_over<'a>(
     turns: impl IntoIterator<Item = (&'a str, Timestamp)>,
     length: SignedDuration,
@@ -134,7 +133,7 @@ mod tests {
             entry("a.example", "same name", 1, Queued),
             entry("b.example", "new", 2, Queued),
             entry("c.example", "later", 10, Queued),
-            // Both are out, as after a run that was killed: the older one goes first.
+            // Both are presented, as after a killed run: the older one goes first.
             entry("d.example", "older", 3, Requeued),
             entry("d.example", "younger", 4, Requeued),
         ];
@@ -144,7 +143,7 @@ mod tests {
         // "again" has not waited for a turn before 69.
         assert_eq!([4, 3, 2, 1].map(|cap| waiting(cap, 68)), [0, 1, 1, 2]);
         assert_eq!([4, 3, 2, 1].map(|cap| waiting(cap, 69)), [0, 1, 2, 3]);
-        // One that somebody else started keeps it out in its turn.
+        // A challenge of another run blocks it in turn.
         let started = entry("a.example", "started", 0, Granted);
         let all = [&entries[0], &started];
         assert_eq!(grant(all, 60), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! All that is known about one Certificate at one moment.
+//! Everything known about one Certificate at one moment.
 
 use jiff::SignedDuration;
 
@@ -8,22 +8,19 @@ use crate::resource::{
     ConditionType, Issuer, KeptPair, KeyFacts, LeafFacts, Order, PublishedPair, Repair, Settings,
 };
 
-/// What the controllers decide from. Gathered by the engine, never by a controller.
+/// The input of the controllers. Gathered by the engine, never by a controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
-    /// What the user wants.
     pub certificate: Certificate,
-    /// Who issues.
     pub issuer: Issuer,
     /// The Certificate's settings, with the Issuer's as defaults.
     pub settings: Settings,
-    /// What is remembered.
     pub record: CertificateRecord,
     /// What is live; `None` when nothing was ever published.
     pub secret: Option<PublishedPair>,
-    /// What is wrong with the links to it, when they are to be put right.
+    /// The repair of its links, when they are broken.
     pub repair: Option<Repair>,
-    /// The kept sets, where a revision is to go live again.
+    /// The kept sets, for a rollback.
     pub sets: Vec<KeptPair>,
     /// Digest of all live files; `None` when they were published in this run.
     pub files_digest: Option<String>,
@@ -43,11 +40,11 @@ pub struct Snapshot {
     pub order_count: u32,
     /// Digest over everything whose edit may bypass the backoff (DESIGN section 4).
     pub input_digest: String,
-    /// Keys that are never used again.
+    /// Keys that must not be used again.
     pub banned_keys: BannedKeys,
-    /// The intervals in force.
+    /// The polling intervals.
     pub intervals: Intervals,
-    /// What has happened in this run, and is not remembered.
+    /// What happened in this run only.
     pub run: Run,
 }
 
@@ -60,17 +57,17 @@ impl Snapshot {
             .is_some_and(|condition| condition.status == ConditionStatus::True)
     }
 
-    /// The leaf that is live, when it can be decoded.
+    /// The live leaf, if it can be decoded.
     pub fn live_leaf(&self) -> Option<&LeafFacts> {
         self.secret.as_ref()?.leaf()
     }
 
-    /// The revision that an issuance now would make.
+    /// The revision of the next issuance.
     pub fn next_revision(&self) -> u32 {
         self.record.next_revision()
     }
 
-    /// The order that belongs to the next request, and was made by today's account at today's CA.
+    /// The order for the next request, made by the current account at the current CA.
     pub fn current_order(&self) -> Option<&Order> {
         let request = self.next_request.as_ref()?;
         let account_url = self.account.as_ref().and_then(|account| account.url.as_deref());
@@ -81,7 +78,7 @@ impl Snapshot {
         })
     }
 
-    /// The order that belongs to something that is not wanted any more, if there is one.
+    /// The order whose request is obsolete, if there is one.
     pub fn stale_order(&self) -> Option<&Order> {
         match self.current_order() {
             Some(_) => None,
@@ -90,7 +87,7 @@ impl Snapshot {
     }
 }
 
-/// How often things are looked at.
+/// The polling intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intervals {
     /// Between two self-checks of one challenge (`--self-check-interval`).

@@ -1,4 +1,4 @@
-//! What passes between the controllers and the engine: steps, and what came of effects.
+//! The interface between the controllers and the engine: steps and outcomes.
 
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
@@ -11,65 +11,62 @@ use crate::resource::{
     KeyFacts, LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
 };
 
-/// What one controller wants next, given what is known.
+/// What one controller wants next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Nothing.
     Settled,
-    /// Write this down, then decide again.
+    /// Record this, then decide again.
     Record(Record),
-    /// Do these effects, side by side.
+    /// Perform these effects, concurrently.
     Act(Vec<Effect>),
     /// Nothing can be done before a time or an event.
     Wait {
-        /// The time, if one is known.
         until: Option<Timestamp>,
-        /// What else may end the wait.
         wake: Wake,
-        /// What is waited for, and whether the run stays for it.
+        /// The reason, and whether the run continues meanwhile.
         why: Deferral,
     },
     /// This issuance has failed.
     Fail(Failure),
 }
 
-/// What ends a wait.
+/// The event that ends a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// Only the time.
     Time,
     /// The scheduler grants a slot.
     Slot,
-    /// The HTTP-01 responder was asked.
+    /// The HTTP-01 responder received a request.
     ChallengeHit,
 }
 
 /// Why something waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deferral {
-    /// The backoff after failed issuances: the run leaves.
+    /// The backoff after failed issuances: the run ends.
     Backoff {
-        /// How many failed in a row.
+        /// The number of consecutive failures.
         attempts: u32,
     },
-    /// The CA asked to be left alone: the run leaves.
+    /// The CA's Retry-After: the run ends.
     RetryAfter,
-    /// Something that moves within this run: the run stays.
+    /// Something in progress: the run continues.
     Progress(String),
 }
 
-/// Changes that belong together, and what to say about them. They are written in this order, and
-/// each order leaves a state from which the next run goes on.
+/// Changes that belong together, and their events. They are written in this order, and each prefix
+/// is a state from which the next run continues.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// The changes.
     pub changes: Vec<Change>,
-    /// For the journal.
+    /// Events for the journal.
     pub events: Vec<Event>,
 }
 
 impl Record {
-    /// One change, nothing to say.
+    /// One change, without an event.
     pub fn of(change: Change) -> Self {
         Self { changes: vec![change], events: Vec::new() }
     }
@@ -107,18 +104,18 @@ pub enum Change {
     NextKey(Secret, KeyFacts),
     /// Remove the next private key.
     DropNextKey,
-    /// The account's private key, PKCS#8 PEM, then the account that goes with it.
+    /// The account's private key, PKCS#8 PEM, then its account.
     AccountKey(Secret, Box<Account>),
-    /// An account. With one that is deactivated its key goes.
+    /// An account. Deactivating it removes its key.
     Account(Box<Account>),
-    /// A key that is never used again.
+    /// A key that must not be used again.
     Ban(BannedKey),
 }
 
-/// What came of a effect.
+/// The result of an effect.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// `Prepare`: all is in order.
+    /// `Prepare`: every precondition holds.
     Prepared,
     /// `GenerateKey`, `ReuseKey`: the key.
     Key(Secret, KeyFacts),
@@ -126,64 +123,61 @@ pub enum Outcome {
     Request(String, PublicKeyDigest),
     /// `ObtainAccountKey`: the key.
     AccountKey {
-        /// PKCS#8 PEM.
         pem: Secret,
-        /// Digest of its public half.
         public_key: PublicKeyDigest,
-        /// Made just now: no CA can know it.
+        /// Just generated: no CA can know it.
         fresh: bool,
     },
     /// `FindAccount`, `RegisterAccount`, `UpdateContacts`: the account.
     Account {
-        /// Its URL.
         url: String,
-        /// The contacts that the CA knows now.
+        /// The contacts that the CA has now.
         contacts: Vec<String>,
         /// The terms of service named in the directory.
         terms_of_service: Option<String>,
     },
-    /// `FindAccount`: there is none with this key.
+    /// `FindAccount`: the CA has none with this key.
     NoAccount,
     /// `CreateOrder`, `ReadOrder`, `Finalize`: the order.
     Order(Box<OrderSeen>),
     /// `ReadAuthorization`: the authorization.
     Authorization(Box<AuthorizationSeen>),
-    /// `Locate`: the place.
+    /// `Locate`: the zone and name.
     Located(Dns01Target),
-    /// `Present`: it is out.
+    /// `Present`: it is presented.
     Presented,
-    /// `SelfCheck`: what was seen.
+    /// `SelfCheck`: the report.
     Checked(Box<CheckReport>),
-    /// `Accept`: the challenge, as the CA answered.
+    /// `Accept`: the challenge, as the CA returned it.
     Accepted(ChallengeSeen),
-    /// `CleanUp`: nothing of ours is out there any more.
+    /// `CleanUp`: the challenge is not presented any more.
     CleanedUp,
     /// `Download`: the chain, verified.
     Certificate {
         /// PEM, leaf first.
         pem: String,
-        /// What the leaf says.
+        /// The facts of the leaf.
         leaf: Box<LeafFacts>,
     },
     /// `Publish`: key and chain are live.
     Published(Box<LeafFacts>),
     /// `PublishTemporary`: the next key and a temporary certificate are live.
     PublishedTemporary(Box<LeafFacts>),
-    /// `Rewrite`: the new forms are live.
+    /// `Rewrite`: the new formats are live.
     Rewritten,
     /// `Deploy`: done.
     Deployed {
-        /// Digest of the files it was done with.
+        /// Digest of the deployed files.
         files: String,
     },
     /// `Revoke`, `SwitchBack`, `RestoreLinks`, `DeactivateAccount`: done.
     Done,
-    /// Any effect: it did not work.
+    /// Any effect: it failed.
     Failed(EffectError),
 }
 
 impl Outcome {
-    /// A word for it, without its contents.
+    /// The variant's name, without its contents.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Prepared => "prepared",
@@ -210,12 +204,10 @@ impl Outcome {
     }
 }
 
-/// An order as the CA answered (RFC 8555 section 7.1.3).
+/// An order as the CA returned it (RFC 8555 section 7.1.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderSeen {
-    /// Its URL.
     pub url: String,
-    /// Its state.
     pub state: OrderState,
     /// Its authorizations' URLs.
     pub authorizations: Vec<String>,
@@ -223,88 +215,83 @@ pub struct OrderSeen {
     pub finalize_url: String,
     /// Where the certificate is, once there is one.
     pub certificate_url: Option<String>,
-    /// When the CA forgets it.
+    /// When the order expires.
     pub expires: Option<Timestamp>,
-    /// Why it is invalid.
     pub problem: Option<Problem>,
-    /// How long the CA asks to wait before the next look.
+    /// The CA's Retry-After before the next read.
     pub retry_after: Option<SignedDuration>,
 }
 
-/// An authorization as the CA answered (RFC 8555 section 7.1.4).
+/// An authorization as the CA returned it (RFC 8555 section 7.1.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationSeen {
-    /// What it is about, without `*.`.
+    /// Its identifier, without `*.`.
     pub identifier: Identifier,
     /// Whether it is for `*.` identifier.
     pub wildcard: bool,
-    /// Its state.
     pub state: AuthorizationState,
-    /// The challenges on offer, with the key authorization of each token.
+    /// The offered challenges, with the key authorization of each token.
     pub challenges: Vec<(OfferedChallenge, String)>,
-    /// What the CA said of each challenge, by URL.
+    /// The CA's state of each challenge, by URL.
     pub seen: Vec<(String, ChallengeSeen)>,
 }
 
-/// A challenge as the CA answered (RFC 8555 section 7.1.5).
+/// A challenge as the CA returned it (RFC 8555 section 7.1.5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeSeen {
-    /// Its state; the words are those of authorizations.
+    /// Its state; the values are those of authorizations.
     pub state: AuthorizationState,
-    /// Why it is invalid.
     pub problem: Option<Problem>,
 }
 
-/// Why an effect did not work.
+/// Why an effect failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{cause}")]
 pub struct EffectError {
-    /// What happened.
     pub cause: Cause,
-    /// How long the server asks to wait.
+    /// The server's Retry-After.
     pub retry_after: Option<SignedDuration>,
 }
 
 impl EffectError {
-    /// Whether the CA does not let the account do anything any more.
+    /// Whether the CA refuses all further requests of the account.
     pub fn is_of_a_gone_account(&self) -> bool {
         let kind = self.problem().map(Problem::short_kind);
         matches!(kind, Some("unauthorized" | "accountDoesNotExist"))
     }
 
-    /// An error that says nothing of when to come back.
+    /// An error without a Retry-After.
     pub fn new(cause: Cause) -> Self {
         Self { cause, retry_after: None }
     }
 
-    /// How it is treated.
+    /// The kind of the cause.
     pub fn kind(&self) -> CauseKind {
         self.cause.kind()
     }
 
-    /// What the CA refused with.
+    /// The CA's problem document.
     pub fn problem(&self) -> Option<&Problem> {
         self.cause.problem()
     }
 
-    /// The failure that it amounts to.
+    /// The resulting failure.
     pub fn failure(&self, doing: Doing) -> Failure {
         Failure { retry_after: self.retry_after, ..Failure::of(doing, self.cause.clone()) }
     }
 }
 
-/// An outcome that does not belong to the state it met: a mistake of this program.
+/// An outcome that does not fit the state: a bug in certctl.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("outcome `{outcome}` cannot happen in state `{state}`")]
 pub struct IllegalOutcome {
-    /// The state.
     pub state: String,
-    /// The outcome's word.
+    /// The outcome's name.
     pub outcome: &'static str,
 }
 
 impl IllegalOutcome {
-    /// Names the two.
+    /// An error that names both.
     pub fn new(state: impl Into<String>, outcome: &Outcome) -> Self {
         Self { state: state.into(), outcome: outcome.word() }
     }

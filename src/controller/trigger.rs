@@ -2,11 +2,11 @@
 //!
 //! | Issuing | violation of `policy::TRIGGER` | backoff | step |
 //! | --- | --- | --- | --- |
-//! | – | – | times of a wrong clock | record them as of now |
-//! | True | – | – | settled: somebody asked for it already |
+//! | – | – | times of a wrong clock | correct them |
+//! | True | – | – | settled: already requested |
 //! | not True, a pair was published in this run | – | – | settled: one run issues at most once |
-//! | not True, revoked without a replacement | – | – | settled, until somebody asks |
-//! | not True, gone back to by hand | of `policy::TRIGGER_AFTER_ROLLBACK` only | – | as below |
+//! | not True, revoked without a replacement | – | – | settled, until the user requests one |
+//! | not True, after a rollback | of `policy::TRIGGER_AFTER_ROLLBACK` only | – | as below |
 //! | not True | none | – | settled |
 //! | not True | some | over | record Issuing=True with its reason |
 //! | not True | some | not over | wait for the next attempt's time |
@@ -25,8 +25,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some(record) = backoff::corrected(&snapshot.record, now) {
         return Step::Record(Record::of(Change::Certificate(Box::new(record))));
     }
-    // A certificate can be due as soon as it is issued, when its CA makes it live for less than
-    // renewBefore asks; the next run renews it, and this one does not go round in circles.
+    // A certificate can be due as soon as it is issued, when its lifetime is shorter than
+    // renewBefore; the next run renews it, and this one does not loop.
     if snapshot.is_issuing() || snapshot.run.published || revocation::ends_here(snapshot) {
         return Step::Settled;
     }
@@ -54,7 +54,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     Step::Record(record)
 }
 
-/// What a violation points to: Issuing=True with its reason and message, and an event.
+/// Records a violation: Issuing=True with its reason and message, and an event.
 pub fn triggered(record: &CertificateRecord, violation: Violation, now: Timestamp) -> Record {
     let record = issuing(record, violation.reason, &violation.message, now);
     Record::of(Change::Certificate(Box::new(record))).normal(
@@ -64,26 +64,25 @@ pub fn triggered(record: &CertificateRecord, violation: Violation, now: Timestam
     )
 }
 
-/// A Certificate that wants a Secret which others want too.
+/// A Certificate whose Secret other Certificates have too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim<'a> {
-    /// The Certificate.
     pub name: &'a NamespacedName,
-    /// When certctl first met it; `None` when it never did.
+    /// When certctl first loaded it; `None` when it never did.
     pub since: Option<Timestamp>,
-    /// Whether it is recorded that the Secret is this Certificate's.
+    /// Whether the Secret is recorded as this Certificate's.
     pub owns: bool,
 }
 
-/// Of several Certificates that want one Secret, the one that may have it: the recorded owner,
+/// Of several Certificates with the same Secret, the one that may have it: the recorded owner,
 /// else the one known longest, else the first by name. The others issue nothing.
 pub fn owner<'a>(claims: &[Claim<'a>]) -> Option<&'a NamespacedName> {
     let order = |claim: &&Claim<'a>| (!claim.owns, claim.since.is_none(), claim.since, claim.name);
     claims.iter().min_by_key(order).map(|claim| claim.name)
 }
 
-/// Whether a pair that certctl did not issue can be taken over: it is one, is valid at `now`, and
-/// does not just stand in for another.
+/// Whether a pair that certctl did not issue can be adopted: it matches, is valid at `now`, and
+/// is not a temporary one.
 pub fn is_adoptable(pair: &PublishedPair, now: Timestamp) -> bool {
     match (&pair.key, &pair.certificate) {
         (Some(Ok(key)), Some(Ok(leaf))) => {

@@ -46,17 +46,17 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     task: &Task,
 ) -> Ended {
     let certificate = task.certificate.metadata.key();
-    let told = |ending| Ended::new(certificate.clone(), ending);
+    let ended_with = |ending| Ended::new(certificate.clone(), ending);
     let ended = match reach(engine, shared, task).await {
         Ok((ended, _)) => ended,
-        Err(StoreError::Locked { holder, .. }) => told(Ending::Locked { holder }),
-        Err(error) => told(state_failure(&error)),
+        Err(StoreError::Locked { holder, .. }) => ended_with(Ending::Locked { holder }),
+        Err(error) => ended_with(state_failure(&error)),
     };
     shared.schedule.leave(&certificate).await;
     ended
 }
 
-/// Looks without a lock first: what is not due costs no lock and no write.
+/// Decides without a lock first: a certificate that is not due costs no lock and no write.
 pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     shared: Shared<'_, C, S>,
@@ -65,16 +65,16 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let intervals = engine.options.intervals;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, intervals, now).await?;
-    let told = |ending| Ended::new(task.certificate.metadata.key(), ending);
+    let ended_with = |ending| Ended::new(task.certificate.metadata.key(), ending);
     if task.goal == Goal::CleanUp && !session.owes_clean_up() {
-        return Ok((told(unchanged(&session)), session.snapshot));
+        return Ok((ended_with(unchanged(&session)), session.snapshot));
     }
-    look_at_passwords(engine, &mut session);
+    compare_passwords(engine, &mut session);
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
-        // That it was told is written down, under the lock.
+        // That it was reported is recorded under the lock.
         let is_new = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
         let evidence = Evidence::of(&session.snapshot, &ending);
-        return Ok((Ended { is_new, evidence, ..told(ending) }, session.snapshot));
+        return Ok((Ended { is_new, evidence, ..ended_with(ending) }, session.snapshot));
     }
     let lock = match task.goal {
         // Its lock is taken around its effects: see `AccountTurn`.
@@ -94,7 +94,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
         biased;
         signal = signal(engine.shutdown.clone()) => {
             let session = Session::load(engine.store, task, intervals, now).await?;
-            return Ok((told(Ending::Interrupted { signal }), session.snapshot));
+            return Ok((ended_with(Ending::Interrupted { signal }), session.snapshot));
         }
         lease = locked => lease?,
     };
@@ -104,9 +104,9 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
     let (ending, is_new) = drive.all_passes(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
-    let mut ended = Ended { is_new, evidence, ..told(ending) };
+    let mut ended = Ended { is_new, evidence, ..ended_with(ending) };
     if matches!(task.goal, Goal::Issue | Goal::Deploy | Goal::CleanUp) {
-        drive.reload_or_tell(&mut ended, limited).await?;
+        drive.reload_or_report(&mut ended, limited).await?;
     }
     let run = &mut drive.session.snapshot.run;
     ended.rewritten = run.rewritten.take();
@@ -114,8 +114,8 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     Ok((ended, drive.session.snapshot))
 }
 
-/// Takes in whether keystores would be made with other passwords now.
-fn look_at_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
+/// Compares the passwords of the live keystores with those of the spec.
+fn compare_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     session: &mut Session<'_, S>,
 ) {
@@ -123,8 +123,8 @@ fn look_at_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// All passes, one after the other. How it ended, and whether that is to be told; when
-    /// `limited`, the same is told once a day.
+    /// Runs all passes, one after the other. Returns the ending, and whether to report it; when
+    /// `limited`, the same ending is reported once a day.
     async fn all_passes(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
         if !matches!(self.task.goal, Goal::Account(_)) {
             self.session.bring_up_to_date().await?;
@@ -148,7 +148,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let record = &mut self.session.snapshot.record;
         let is_new = !limited || notice::note(record, &ending, self.engine.clock.now());
         if self.session.is_unsaved() {
-            // Whatever came of it: the manifest's place and the generation are of today.
+            // Whatever the result: the manifest's path and the generation are current.
             let record = Box::new(self.session.snapshot.record.clone());
             self.session.apply(Record::of(Change::Certificate(record)));
         }
@@ -157,11 +157,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok((ending, is_new))
     }
 
-    /// What is asked for, and what a goal takes up before its controllers are asked.
+    /// Applies the request, and loads what a goal's controllers read.
     async fn begin_the_goal(&mut self) -> Result<(), StoreError> {
         match &self.task.goal {
             Goal::Issue => {
-                look_at_passwords(self.engine, &mut self.session);
+                compare_passwords(self.engine, &mut self.session);
                 self.session.resume();
                 if let Some(force) = self.task.force {
                     self.session.force(force, self.engine.clock.now());
@@ -171,7 +171,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
             Goal::Deploy => {
-                look_at_passwords(self.engine, &mut self.session);
+                compare_passwords(self.engine, &mut self.session);
                 self.session.snapshot.run.deploy_now = true;
             }
             Goal::Revoke(Some(wish)) => {
@@ -187,7 +187,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(())
     }
 
-    /// What is owed to the world, and what the controllers of a pass want next.
+    /// The clean-ups owed, and the step of the controllers of a pass.
     fn next(&self, pass: Pass, now: Timestamp) -> (Vec<Effect>, Step) {
         let snapshot = &self.session.snapshot;
         match pass {
@@ -210,10 +210,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let mut turn = None;
         loop {
             self.refresh().await?;
-            if is_issuance && let Some(signal) = self.look_around_or_stop().await? {
+            if is_issuance && let Some(signal) = self.apply_events_or_stop().await? {
                 return self.interrupted(signal).await;
             }
-            // After the look: a slot that was held before was noted at an earlier time.
+            // After `decide`: a slot that was held before was noted at an earlier time.
             let now = self.engine.clock.now();
             let (owed, step) = self.next(pass, now);
             if let Some(turn) = &mut turn {
@@ -235,7 +235,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 (true, held @ Some(_)) => turn = held,
                 (false, None) => {}
             }
-            // What is recorded in a row is written in one go, before the next effect begins.
+            // Consecutive records are written together, before the next effect starts.
             if !matches!(step, Step::Record(_)) {
                 self.flush().await?;
                 self.start(owed);
@@ -275,15 +275,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
     }
 
-    /// Waits for what comes next, and takes it in; how the run ends, when it is not waited any
-    /// longer.
+    /// Waits for the next event, and applies it; returns the ending when the run stops waiting.
     async fn wait_and_absorb(
         &mut self,
         pass: Pass,
         wait: Option<(Option<Timestamp>, Wake)>,
     ) -> Result<Option<Ending>, StoreError> {
         let is_issuance = pass == Pass::Goal && self.task.goal == Goal::Issue;
-        // What a run ends with gets its time, whatever ends the run.
+        // Final clean-ups get their time, whatever ends the run.
         match self.wait(wait, pass != Pass::CleanUp).await {
             Woken::Outcome(effect, outcome) => {
                 self.absorb_all(effect, *outcome).await;
@@ -292,7 +291,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
             }
             Woken::Time => {}
-            // The rest is left to the next run.
+            // The next run does the rest.
             Woken::Deadline if pass == Pass::CleanUp => {
                 self.drop_effects();
                 return Ok(Some(unchanged(&self.session)));
@@ -307,16 +306,16 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(None)
     }
 
-    /// Takes back what is owed, for at most half a minute.
+    /// Performs the owed clean-ups, for at most half a minute.
     async fn clean_up(&mut self) -> Result<Ending, StoreError> {
         self.deadline = Some(self.engine.clock.sleep(CLEAN_UP).boxed_local());
-        // Nothing of the queue for slots is waited for any more.
+        // The run no longer waits for slots.
         self.look_at = None;
         self.session.snapshot.run.is_crowded = false;
         self.pass(Pass::CleanUp).await
     }
 
-    /// The account, if there is something to do about it still; or the signal that ends the run.
+    /// Exclusive access to the account, if it still needs work; or the signal that ends the run.
     async fn account_or_stop(
         &mut self,
         pass: Pass,
@@ -330,18 +329,18 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
     }
 
-    /// Takes in what happened outside, unless a signal ends the run.
-    async fn look_around_or_stop(&mut self) -> Result<Option<i32>, StoreError> {
+    /// Applies outside events, unless a signal ends the run.
+    async fn apply_events_or_stop(&mut self) -> Result<Option<i32>, StoreError> {
         let shutdown = self.engine.shutdown.clone();
         tokio::select! {
             biased;
             signal = signal(shutdown) => Ok(Some(signal)),
-            looked = self.look_around() => looked.map(|()| None),
+            looked = self.apply_events() => looked.map(|()| None),
         }
     }
 
-    /// Takes in what happened outside: the responder's hits and the scheduler's grants.
-    async fn look_around(&mut self) -> Result<(), StoreError> {
+    /// Applies outside events: the responder's hits and the scheduler's grants.
+    async fn apply_events(&mut self) -> Result<(), StoreError> {
         self.hits_seen = self.engine.performer.hits();
         let snapshot = &mut self.session.snapshot;
         if let Some(order) = &snapshot.order {
@@ -363,7 +362,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(())
     }
 
-    /// A slot was granted, or the order needs none: from now on the run's patience is limited.
+    /// A slot was granted, or the order needs none: the timeout starts now.
     fn is_past_the_queue(&self) -> bool {
         let snapshot = &self.session.snapshot;
         let needs_none = |order: &Order| match order.phase {
@@ -385,7 +384,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             || snapshot.current_order().is_some_and(needs_none)
     }
 
-    /// A challenge that was pending in an earlier run gets at most a minute when nobody watches.
+    /// An unattended run probes a challenge of an earlier run for at most a minute.
     fn timeout(&self) -> SignedDuration {
         let options = &self.engine.options;
         let order = self.session.snapshot.current_order();
@@ -400,7 +399,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 }
 
-/// Effects for another order that are still under way are of no use any more, nor is what they bring.
+/// Cancels effects in flight for another order; their outcomes no longer matter.
 fn begins_an_order(record: &Record) -> bool {
     let mut changes = record.changes.iter();
     changes

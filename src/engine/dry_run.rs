@@ -1,8 +1,8 @@
-//! What a run would do first, for those who only look: nothing is written and nobody is asked.
+//! What a run would do first, without writing anything or contacting a server.
 //!
-//! The decisions are those of the run itself: the same pipeline on the same snapshot. What it
-//! would record is taken into the snapshot in memory; rewriting and deploying are taken to succeed.
-//! It ends where the run would need a key, the CA or the time.
+//! The decisions are those of the run itself: the same pipeline on the same snapshot. Records are
+//! applied to the snapshot in memory; rewriting and deploying are assumed to succeed. It ends where
+//! the run would need a key, the CA or the time.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,28 +16,28 @@ use crate::controller::{
 use crate::manifest::SecretSource;
 use crate::resource::{DeployStep, Rollback};
 
-/// What a run would begin with, and how far that leads.
+/// The first actions of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DryRun {
-    /// What is known, with a pair to take over as if it were live.
+    /// The snapshot, with a pair to adopt as if it were live.
     pub snapshot: Snapshot,
-    /// Whether a pair that was there before certctl would be taken over.
+    /// Whether the run would adopt an existing pair.
     pub adopts: bool,
-    /// A revision that would go live again before anything else.
+    /// The revision that the run would roll back to first.
     pub goes_back: Option<Rollback>,
-    /// Answers to challenges of earlier runs that would be taken back.
+    /// Challenges of earlier runs that the run would clean up.
     pub clean_ups: usize,
-    /// Whether the live pair would be written again.
+    /// Whether the run would rewrite the live pair.
     pub rewrites: bool,
-    /// What would be deployed.
+    /// The targets that the run would deploy to.
     pub deploys: Vec<DeployStep>,
-    /// What is known then.
+    /// The snapshot after these actions.
     pub then: Snapshot,
-    /// What the run would do then.
+    /// The step of the run after these actions.
     pub step: Step,
 }
 
-/// Looks at a certificate as a run at `now` would, before its first effect.
+/// Decides for a certificate as a run at `now` would, before its first effect.
 pub async fn dry_run<S: Store>(
     store: &S,
     task: &Task,

@@ -1,44 +1,42 @@
-//! How one certificate's part of a run ended.
+//! How a run ended for one certificate.
 
 use jiff::Timestamp;
 
 use crate::controller::{Deferral, Snapshot};
 use crate::resource::{Failure, FailureClass, LeafFacts, NamespacedName, Order};
 
-/// One certificate, and how it ended.
+/// One certificate, and its ending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// The certificate.
     pub certificate: NamespacedName,
-    /// How it ended.
     pub ending: Ending,
-    /// What is issued and not where it is to be used.
+    /// Set when the certificate is issued but not deployed.
     pub undeployed: Option<Undeployed>,
-    /// Why the live pair was written again in other forms, in one sentence, when it was.
+    /// Why the live pair was rewritten in other formats, in one sentence, if it was.
     pub rewritten: Option<String>,
-    /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
+    /// Whether to report this: false when an unattended run reported the same within a day.
     pub is_new: bool,
     /// What was deployed: outputs, hooks, reloads.
     pub deployed: Vec<String>,
-    /// What is known of a failure or a wait beside its sentence.
+    /// Details of a failure or a wait beside its message.
     pub evidence: Evidence,
 }
 
-/// What is known of a failure, or of a wait, beside its sentence: for whoever tells of it.
+/// Details of a failure or a wait beside its message, for reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     /// The issuer's name.
     pub issuer: String,
-    /// The order that it happened to, as it was left.
+    /// The order that failed or waits, as it was left.
     pub order: Option<Box<Order>>,
-    /// What the attempt before failed by, when this one waits.
+    /// The failure of the previous attempt, when this one waits.
     pub last_failure: Option<Failure>,
-    /// When the live certificate ends, if there is one.
+    /// When the live certificate expires, if there is one.
     pub not_after: Option<Timestamp>,
 }
 
 impl Evidence {
-    /// What a snapshot holds of an ending. An order that failed in an earlier attempt is none.
+    /// Reads the details from a snapshot. An order that failed in an earlier attempt is left out.
     pub(super) fn of(snapshot: &Snapshot, ending: &Ending) -> Self {
         let record = &snapshot.record;
         let known = Self {
@@ -69,7 +67,7 @@ impl Evidence {
 }
 
 impl Evidence {
-    /// What the last self-check of each challenge saw, a line for each place asked.
+    /// The last self-check of each challenge, a line per server queried.
     pub fn checks(&self) -> String {
         let challenges = self.order.iter().flat_map(|order| &order.challenges);
         let checks = challenges.filter_map(|challenge| challenge.check.as_deref());
@@ -77,17 +75,17 @@ impl Evidence {
     }
 }
 
-/// A pair that is issued and not where it is to be used.
+/// A pair that is issued but not deployed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undeployed {
-    /// Which step, and why.
+    /// The step, and why it failed.
     pub failure: Failure,
-    /// Whether this is to be told: nobody watches, and the same was told within a day, when not.
+    /// Whether to report this: false when an unattended run reported the same within a day.
     pub is_new: bool,
 }
 
 impl Ended {
-    /// An ending that is to be told, with nothing written again.
+    /// An ending to report, with nothing rewritten.
     pub fn new(certificate: NamespacedName, ending: Ending) -> Self {
         Self {
             certificate,
@@ -101,75 +99,56 @@ impl Ended {
     }
 }
 
-/// How it ended.
+/// The kind of ending.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     /// Nothing was due.
-    Unchanged {
-        /// When it expires.
-        not_after: Option<Timestamp>,
-        /// When it is due.
-        renewal_time: Option<Timestamp>,
-    },
+    Unchanged { not_after: Option<Timestamp>, renewal_time: Option<Timestamp> },
     /// A new pair is live.
     Issued(Box<Issued>),
     /// Due, but it must wait.
     Deferred {
-        /// Until when.
         until: Option<Timestamp>,
         why: Deferral,
-        /// The class of the last failure, when the live certificate is near its end: such a wait
-        /// is not harmless any more.
+        /// The class of the last failure, when the live certificate is about to expire: such a
+        /// wait is an error.
         urgent: Option<FailureClass>,
     },
-    /// Somebody else is at work on it.
-    Locked {
-        /// Who.
-        holder: String,
-    },
-    /// The order is under way, and this run does not wait for it any longer.
+    /// Another process holds the lock.
+    Locked { holder: String },
+    /// The order is pending, and this run stops waiting for it.
     Pending {
-        /// The order's name.
         order: String,
-        /// When the order was made.
         since: Timestamp,
-        /// What is waited for.
+        /// The reason of the wait.
         why: String,
-        /// Whether it has waited so long, or the live certificate is so near its end, or who keeps
-        /// the DNS refuses so firmly, that this counts as a validation failure.
+        /// Whether it has waited so long, or the live certificate is so near expiry, or the DNS
+        /// provider denied permission permanently, that this counts as a validation failure.
         overdue: bool,
     },
     /// It failed.
     Failed {
-        /// What and why.
         failure: Failure,
-        /// How many failures in a row, when this one counts.
+        /// The number of consecutive failures, when this one counts.
         attempts: Option<u32>,
-        /// When the next attempt may be made.
         next_attempt: Option<Timestamp>,
     },
     /// A signal ended the run.
-    Interrupted {
-        /// The signal's number.
-        signal: i32,
-    },
+    Interrupted { signal: i32 },
 }
 
-/// A new pair that is live.
+/// A newly published pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Issued {
-    /// Its revision.
     pub revision: u32,
-    /// Its leaf.
     pub leaf: LeafFacts,
-    /// When it is due again.
+    /// When its renewal is due.
     pub renewal_time: Option<Timestamp>,
-    /// The secret's name.
     pub secret_name: String,
 }
 
 impl Ending {
-    /// The failure class that decides an exit code, if this is a failure.
+    /// The failure class that determines the exit code, if this is a failure.
     pub fn failure_class(&self) -> Option<FailureClass> {
         match self {
             Self::Failed { failure, .. } => Some(failure.class),

@@ -1,4 +1,4 @@
-//! From stored bytes to facts: what a snapshot needs to know of keys and certificates.
+//! Builds the snapshot's facts about keys and certificates from stored bytes.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::resource::{
     SecretMetadata,
 };
 
-/// What a private key is, or why it cannot be read.
+/// The facts of a private key, or why it cannot be read.
 pub(crate) fn key_facts(pem: &[u8]) -> Result<KeyFacts, String> {
     let text = std::str::from_utf8(pem).map_err(|_| "not text".to_owned())?;
     pki::key_facts(text).map_err(|error| error.to_string())
 }
 
-/// The digest by which a changed password is known, without the password being kept.
+/// A digest that detects a changed password without storing the password.
 pub(crate) fn salted_digest(salt: &str, password: &str) -> String {
     digest_of(&Zeroizing::new([salt.as_bytes(), password.as_bytes()].concat()))
 }
 
-/// Digest over all files that servers read.
+/// Digest of all files that servers read.
 pub(crate) fn files_digest(files: &SecretFiles) -> String {
     let read = files.0.iter().filter(|(name, _)| *name != SecretMetadata::FILE);
     let digests: Vec<(&String, String)> =
@@ -41,7 +41,7 @@ pub(super) fn leaf_pem(files: &SecretFiles) -> Option<String> {
 /// What is live, decoded.
 pub fn published_pair(files: &SecretFiles) -> PublishedPair {
     let bytes = |name: &str| present(files, name);
-    // The store gives out no set with metadata that cannot be read.
+    // The store returns no set with unreadable metadata.
     let metadata = SecretMetadata::of(files).and_then(Result::ok).unwrap_or_default();
     PublishedPair {
         key: bytes("tls.key").map(|pem| key_facts(pem)),

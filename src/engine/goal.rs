@@ -1,55 +1,55 @@
-//! What can be reached, each by a literal list of controllers.
+//! The goals, each a literal list of controllers.
 
 use crate::controller::{
     CONTROLLERS, Decide, RevocationRequest, account, deploy, keymanager, links, readiness,
     revocation, rollback,
 };
 
-/// What a task is to reach.
+/// What a task must reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// The certificate is as its manifest says, and is where it is used.
+    /// The certificate matches its manifest and is deployed.
     Issue,
-    /// What earlier runs left in the world is taken back.
+    /// The challenges of earlier runs are cleaned up.
     CleanUp,
-    /// The live files are where they are used, whatever failed before.
+    /// The live files are deployed, ignoring the wait after earlier failures.
     Deploy,
-    /// This is written down; without it, what is owed and due is revoked.
+    /// This revocation is recorded; without one, the revocations that are owed and due are done.
     Revoke(Option<RevocationRequest>),
-    /// This revision is live again; the one before the live one when none is named.
+    /// This revision is live again; the previous one when none is given.
     RollBack(Option<u32>),
-    /// The account of the task's issuer is so; the task's certificate only stands for the issuer.
+    /// The account of the task's issuer is in this state; the task's certificate only stands for
+    /// the issuer.
     Account(AccountRequest),
 }
 
-/// How an account is to be.
+/// The wanted state of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountRequest {
-    /// There is one, with the Issuer's contacts.
+    /// Registered, with the Issuer's contacts.
     Registered,
-    /// The CA is told the Issuer's contacts, whatever it was told before.
+    /// Registered, and the Issuer's contacts are sent to the CA even if they did not change.
     Updated,
-    /// It is given up for good (RFC 8555 section 7.3.6).
+    /// Deactivated for good (RFC 8555 section 7.3.6).
     Deactivated,
 }
 
-/// The controllers of a goal, in order: the first that is not settled says what happens next.
+/// The controllers of a goal, in order: the first unsettled one decides the next step.
 pub(super) type Controllers = &'static [(&'static str, Decide)];
 
-/// What all work on a certificate begins with: an earlier run may have left it half done.
+/// The first controllers of every goal: an interrupted run may have left the certificate half done.
 pub(super) const BEGIN: Controllers = &[
     ("rollback", rollback::decide),
     ("links", links::decide),
     ("readiness, of a revision that is live again", readiness::decide_after_rollback),
 ];
 
-/// What is left to write down when an issuance has failed: the key that was made in vain goes, and
-/// Ready says how things stand.
+/// The controllers after a failed issuance: they remove the unused key and update Ready.
 pub(super) const AFTER_A_FAILURE: Controllers =
     &[("keymanager", keymanager::decide), ("readiness", readiness::decide)];
 
 impl Goal {
-    /// Its controllers. Clean-ups are owed whatever controllers want: see `controller::next_step`.
+    /// Its controllers. Clean-ups are owed independently of them: see `controller::next_step`.
     pub(super) fn controllers(&self) -> Controllers {
         match self {
             Self::Issue => CONTROLLERS,
@@ -69,15 +69,15 @@ impl Goal {
     }
 }
 
-/// One pass of the loop: whose controllers say what happens next.
+/// One pass of the loop, by its controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// [`BEGIN`].
     Begin,
-    /// Those of the goal.
+    /// The goal's controllers.
     Goal,
     /// [`AFTER_A_FAILURE`].
     AfterAFailure,
-    /// None: what is owed is taken back, for a while.
+    /// No controllers: only clean-ups, with a time limit.
     CleanUp,
 }

@@ -1,4 +1,4 @@
-//! Digests: of everything whose edit may bypass the backoff, and of a spec.
+//! Digests: of the inputs whose edit may bypass the backoff, and of a spec.
 
 use aws_lc_rs::digest;
 use serde::Serialize;
@@ -14,12 +14,12 @@ pub fn digest_of(bytes: &[u8]) -> String {
     hex(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
-/// Digest over a spec: another one is another generation.
+/// Digest of a spec: another digest is another generation.
 pub fn spec_digest(spec: &CertificateSpec) -> String {
     digest_of(&serde_json::to_vec(spec).unwrap_or_default())
 }
 
-/// Under which name an account is stored.
+/// The name under which an account is stored.
 pub fn account_id(identity: &AccountIdentity) -> String {
     let whole = digest_of(&serde_json::to_vec(identity).unwrap_or_default());
     whole.chars().take(32).collect()
@@ -30,10 +30,10 @@ pub fn id_of(account: &Account) -> String {
     account_id(&account.identity)
 }
 
-/// What an attempt was made with: the fields that go to the CA, the issuer's server, profile, EAB
-/// and the solvers chosen for the names, and the bytes of the secrets those use.
+/// The inputs of an attempt: the fields that go to the CA, the issuer's server, profile, EAB and
+/// the solvers chosen for the names, and the bytes of the secrets those use.
 ///
-/// Not in it: account key, keystore passwords, labels, output settings; their edit bypasses no
+/// Not included: account key, keystore passwords, labels, output settings; their edit bypasses no
 /// backoff.
 pub fn input_digest(
     certificate: &Certificate,
@@ -63,15 +63,15 @@ struct Inputs<'a> {
     secrets: Vec<String>,
 }
 
-/// The names a certificate is for, as identifiers.
+/// The names of a certificate, as identifiers.
 pub fn names_of(certificate: &Certificate) -> Vec<Identifier> {
     let spec = &certificate.spec;
     let names = spec.dns_names.iter().cloned().map(Identifier::Dns);
     names.chain(spec.ip_addresses.iter().copied().map(Identifier::Ip)).collect()
 }
 
-/// The solver for one of the names, as far as it can be known before the CA has spoken: wildcards
-/// are proven by DNS-01, addresses by HTTP-01, other names by either.
+/// The solver for one of the names, as far as it is known before the order: wildcards are validated
+/// by DNS-01, addresses by HTTP-01, other names by either.
 pub fn solver_for<'a>(
     issuer: &'a Issuer,
     certificate: &Certificate,

@@ -1,4 +1,4 @@
-//! What servers open, and what they would open if the links of the Secret's folder were right.
+//! What servers open, and what they would open if the links of the Secret's folder were intact.
 
 use super::gather::published_pair;
 use super::ports::{KeptSet, Store, StoreError};
@@ -7,15 +7,15 @@ use crate::resource::{CertificateRecord, DataLink, KeptPair, NamespacedName, Rep
 
 /// The files of a Secret.
 pub struct LiveFiles {
-    /// Those that are live, or will be as soon as the links are right; `None` when nothing is.
+    /// The live ones, or those that repaired links would make live; `None` when there are none.
     pub files: Option<SecretFiles>,
-    /// What is wrong with the links.
+    /// The broken links.
     pub repair: Option<Repair>,
-    /// Whether sets are there and none of them is live.
+    /// Whether sets exist and none of them is live.
     pub is_lost: bool,
 }
 
-/// Reads the live files; where `..data` is gone, those of the set that the record says is live.
+/// Reads the live files; without `..data`, those of the set that the record names.
 pub async fn live_files<S: Store>(
     store: &S,
     secret: &NamespacedName,
@@ -41,7 +41,7 @@ pub async fn live_files<S: Store>(
             Ok(files) if Some(&*set.name) == chosen => {
                 return Ok(LiveFiles { files: Some(files), repair, is_lost });
             }
-            // The recorded set is there and cannot be read: that is no reason to order anew.
+            // The recorded set exists but cannot be read: no reason for a new order.
             Err(error) if repair.is_none() && Some(set.revision) == revision => return Err(error),
             Ok(_) | Err(_) => {}
         }

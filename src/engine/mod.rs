@@ -1,9 +1,9 @@
 //! The shell around the controllers, and the only loop: load → decide → perform → absorb → record,
 //! until a goal is reached, waits or has failed.
 //!
-//! Certificates of one run go on side by side on one thread; one failing never stops the others.
-//! Everything is written down before the effect that needs it is started, and an outcome is
-//! absorbed by the same code whether the effect was begun in this run or an earlier one.
+//! Certificates of one run are processed concurrently on one thread; a failure of one never stops
+//! the others. Everything is recorded before the effect that needs it starts, and the same code
+//! absorbs an outcome whether this run or an earlier one started the effect.
 
 mod drive;
 mod dry_run;
@@ -40,7 +40,7 @@ use schedule::Schedule;
 pub use session::{Force, Task};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
-    /// Works on these tasks, as far as they are due. One entry for each, in the order in which they
+    /// Works on these tasks if they are due. Returns one entry for each, in the order in which they
     /// ended.
     pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
         let schedule = Schedule::new(self.clock, self.store, &self.options);
@@ -73,7 +73,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         ended
     }
 
-    /// Works on one task alone: how it ended, and what is known then. Neither reloads nor the
+    /// Works on one task alone: its ending and its final snapshot. Neither reloads nor the
     /// operator's hook for failures follow.
     pub async fn reach(&self, task: &Task) -> Result<(Ending, Snapshot), ports::StoreError> {
         let schedule = Schedule::new(self.clock, self.store, &self.options);
@@ -85,7 +85,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     }
 }
 
-/// Everything known of a task's certificate, for those who only look; nothing is written.
+/// The snapshot of a task's certificate, for read-only verbs; nothing is written.
 pub async fn look<S: Store>(
     store: &S,
     task: &Task,

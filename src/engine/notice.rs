@@ -1,11 +1,10 @@
-//! What is told when nobody watches: what is new, and else at most one message a day.
+//! What an unattended run reports: what is new, and otherwise at most one message a day.
 //!
-//! A failure is new when it was not told since the last success. That what has failed waits is
-//! never new: whoever heard of the failure heard of the wait, which is told when a day has passed
-//! without a word.
+//! A failure is new when it was not reported since the last success. A wait after a failure is
+//! never new: the failure's message announced it; it is reported after a day without a message.
 //!
-//! The record of the certificate keeps what was told, as digests without the times, which differ
-//! from run to run. A success forgets it all: what fails again after that is new.
+//! The certificate's record keeps what was reported, as digests without the times, which differ
+//! from run to run. A success clears them: the next failure is new.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,18 +12,18 @@ use super::ending::Ending;
 use super::inputs::digest_of;
 use crate::resource::{CertificateRecord, Failure, Notice};
 
-/// How long the same is not told again.
+/// How long the same message is suppressed.
 const SILENCE: SignedDuration = SignedDuration::from_hours(24);
-/// How many things are remembered as told: the newest.
+/// How many reported messages are remembered: the newest.
 const KEPT: usize = 8;
 
-/// Whether this is to be told now. What is neither a failure nor a deferral always is.
+/// Whether to report this now. Only failures and deferrals are ever suppressed.
 pub(super) fn is_new(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
     let waits = matches!(ending, Ending::Deferred { .. });
-    digest(ending).is_none_or(|digest| is_to_be_told(record, &digest, waits, now))
+    digest(ending).is_none_or(|digest| is_reportable(record, &digest, waits, now))
 }
 
-/// Whether this is to be told now; then the record says so.
+/// Whether to report this now; if so, the record notes it.
 pub(super) fn note(record: &mut CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
     let is_new = is_new(record, ending, now);
     if let Some(digest) = digest(ending).filter(|_| is_new) {
@@ -33,21 +32,21 @@ pub(super) fn note(record: &mut CertificateRecord, ending: &Ending, now: Timesta
     is_new
 }
 
-/// The same for what is issued and not deployed.
+/// The same for a certificate that is issued but not deployed.
 pub(super) fn note_failure(
     record: &mut CertificateRecord,
     failure: &Failure,
     now: Timestamp,
 ) -> bool {
     let digest = of_failure(failure);
-    let is_new = is_to_be_told(record, &digest, false, now);
+    let is_new = is_reportable(record, &digest, false, now);
     if is_new {
         remember(record, digest, now);
     }
     is_new
 }
 
-fn is_to_be_told(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
+fn is_reportable(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
     let is_known = record.notices.iter().any(|said| said.digest == digest);
     let was_silent = !record.notices.iter().any(|said| is_recent(said, now));
     was_silent || !(is_known || waits)
@@ -64,12 +63,12 @@ fn of_failure(failure: &Failure) -> String {
     digest_of(format!("{:?}", failure.likeness()).as_bytes())
 }
 
-/// A time yet to come is that of a clock that was wrong; it keeps nobody silent for longer.
+/// A time in the future comes from a wrong clock; it must not suppress a message for longer.
 fn is_recent(said: &Notice, now: Timestamp) -> bool {
     said.at.duration_until(now).abs() < SILENCE
 }
 
-/// Over what a person would take for the same: no times, no URLs.
+/// The digest ignores what a reader would not count as a difference: times and URLs.
 fn digest(ending: &Ending) -> Option<String> {
     let text = match ending {
         Ending::Deferred { why, urgent, .. } => format!("deferred {urgent:?}: {why:?}"),
@@ -147,16 +146,16 @@ mod tests {
             (84, failed("no way", 10), true),
         ];
         let mut record = record();
-        for (hour, ending, told) in story {
+        for (hour, ending, reported) in story {
             let before = record.clone();
-            assert_eq!(is_new(&record, &ending, at(hour)), told, "{hour}");
-            assert_eq!(note(&mut record, &ending, at(hour)), told, "{hour}");
-            assert_eq!(record == before, !told, "{hour}");
+            assert_eq!(is_new(&record, &ending, at(hour)), reported, "{hour}");
+            assert_eq!(note(&mut record, &ending, at(hour)), reported, "{hour}");
+            assert_eq!(record == before, !reported, "{hour}");
         }
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_a_wrong_clock_silences_nobody() {
+    fn what_is_kept_is_bounded_and_a_wrong_clock_suppresses_nothing() {
         let mut record = record();
         let unchanged = Ending::Unchanged { not_after: None, renewal_time: None };
         assert!(note(&mut record, &unchanged, at(0)) && record.notices.is_empty());

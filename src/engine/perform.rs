@@ -1,7 +1,7 @@
 //! Effect → acme / solver / probe / pki / store call → Outcome.
 //!
-//! The real world behind [`Performer`]. Every error becomes an outcome; what it means is for
-//! the controllers to say. Requests of one order go one after another, orders side by side.
+//! The implementation of [`Performer`] for real servers. Every error becomes an outcome; the
+//! controllers decide what it means. Requests of one order are sequential, orders run concurrently.
 
 mod ca;
 mod deploy;

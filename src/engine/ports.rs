@@ -1,6 +1,6 @@
-//! The three seams: [`Clock`], [`Store`] and [`Performer`]. Only these, and the [`Observer`] that
-//! shows what happens, are replaced by tests. The store's seam is defined beside what implements
-//! it, in `store::port`.
+//! The three seams: [`Clock`], [`Store`] and [`Performer`]. Tests replace only these and the
+//! [`Observer`] that shows events. The store's seam is defined beside its implementation, in
+//! `store::port`.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -13,11 +13,11 @@ use crate::resource::{Event, NamespacedName};
 
 pub use crate::store::port::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
-/// Where the time comes from.
+/// The source of the time.
 ///
 /// Contract: `now` is wall-clock time; `sleep` waits on a monotonic clock.
 pub trait Clock {
-    /// The time.
+    /// The current time.
     fn now(&self) -> Timestamp;
 
     /// Waits; returns at once for a duration that is not positive.
@@ -41,21 +41,21 @@ impl Clock for SystemClock {
     }
 }
 
-/// Does the effects. Replaced by tests.
+/// Performs the effects. Replaced by tests.
 pub trait Performer {
-    /// Does one effect; every error is an outcome.
+    /// Performs one effect; every error is an outcome.
     fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> impl Future<Output = Outcome>;
 
-    /// When the HTTP-01 responder was last asked for a token, by somebody else than us.
+    /// When the HTTP-01 responder last received a request for a token from another host.
     fn last_hit(&self, token: &str) -> Option<Timestamp>;
 
-    /// How often the responder was asked, in all.
+    /// The number of requests to the responder.
     fn hits(&self) -> u64;
 
-    /// Waits until it was asked more often than `seen`.
+    /// Waits until the responder received more than `seen` requests.
     fn hit_after(&self, seen: u64) -> impl Future<Output = ()>;
 
-    /// Runs the program that lets servers take up what was deployed, for these certificates.
+    /// Runs the program that makes servers reload the deployed files, for these certificates.
     fn reload(
         &self,
         _program: &str,
@@ -74,39 +74,38 @@ pub trait Performer {
         std::future::ready(Ok(()))
     }
 
-    /// Live keystores, by file name, whose password is not the one that the spec names now. One
-    /// whose password cannot be had is not among them.
+    /// Live keystores, by file name, with a password other than the one the spec names. A keystore
+    /// is left out when its new password is unavailable.
     fn changed_passwords(&self, _snapshot: &Snapshot) -> BTreeSet<String> {
         BTreeSet::new()
     }
 }
 
-/// What the operator's hook for failures is told.
+/// The arguments of the operator's hook for failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alert {
-    /// Of which certificate.
     pub certificate: NamespacedName,
     /// The root cause, in one sentence.
     pub message: String,
-    /// How many attempts have failed in a row.
+    /// The number of consecutive failed attempts.
     pub attempts: u32,
-    /// When the next one may be made.
+    /// When the next attempt is due.
     pub next_attempt: Option<Timestamp>,
-    /// When the live certificate ends, if there is one.
+    /// When the live certificate expires, if there is one.
     pub not_after: Option<Timestamp>,
-    /// 1: the failure is new; 2: less than a third of the life is left; 3: less than a tenth.
+    /// 1: the failure is new; 2: less than a third of the lifetime is left; 3: less than a tenth.
     pub stage: u8,
 }
 
-/// Hears what happens, to show it. Never asked anything.
+/// Receives events, to show them. It never influences a run.
 pub trait Observer {
-    /// Something happened.
+    /// An event.
     fn event(&self, certificate: &NamespacedName, event: &Event);
 
-    /// A certificate's work continues this.
+    /// A certificate's run continues this order.
     fn stage(&self, certificate: &NamespacedName, stage: &str);
 
-    /// A certificate's work is over; reloads, and the operator's hook for failures, come later.
+    /// A certificate's run ended; reloads, and the operator's hook for failures, come later.
     fn ended(&self, _end: &Ended) {}
 }
 

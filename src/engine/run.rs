@@ -1,4 +1,4 @@
-//! What a run works with, and for how long.
+//! What a run works with, and its limits.
 
 use jiff::SignedDuration;
 use tokio::sync::watch;
@@ -6,45 +6,40 @@ use tokio::sync::watch;
 use super::ports::Store;
 use crate::controller::Intervals;
 
-/// What a run may do, and for how long.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Certificates at once.
+    /// Concurrent certificates.
     pub parallel: usize,
-    /// Challenges at once.
+    /// Concurrent challenges.
     pub max_concurrent_challenges: usize,
-    /// For each certificate, from its first slot.
+    /// The time for each certificate, from its first slot.
     pub timeout: SignedDuration,
-    /// For a lock that somebody else holds.
+    /// The wait for a lock that another process holds.
     pub lock_timeout: SignedDuration,
-    /// How often things are looked at.
+    /// The polling intervals.
     pub intervals: Intervals,
-    /// Nobody watches: a challenge that was pending before gets at most a minute of probing.
+    /// Unattended: a challenge of an earlier run gets at most a minute of probing.
     pub unattended: bool,
 }
 
 /// The longest wait for a verdict after the timeout.
 pub(super) const GRACE: SignedDuration = SignedDuration::from_secs(60);
-/// An order younger than this is pending; an older one is a failure to look at.
+/// An order younger than this is pending; an older one counts as a failure.
 pub(super) const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
 
 /// A run over some certificates.
 pub struct Engine<'a, C, S: Store, P, O> {
-    /// The time.
     pub clock: &'a C,
-    /// The state.
     pub store: &'a S,
-    /// The effects.
     pub performer: &'a P,
-    /// Who hears of it.
     pub observer: &'a O,
-    /// How long, how many.
     pub options: Options,
-    /// The signal that ends the run, once there is one.
+    /// The signal that ends the run, once one arrived.
     pub shutdown: watch::Receiver<Option<i32>>,
 }
 
-/// The signal that ends the run, once there is one.
+/// The signal that ends the run, once one arrived.
 pub(super) async fn signal(mut shutdown: watch::Receiver<Option<i32>>) -> i32 {
     match shutdown.wait_for(Option::is_some).await {
         Ok(signal) => signal.unwrap_or(0),

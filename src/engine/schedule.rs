@@ -1,8 +1,8 @@
 //! The slots for challenges, shared by all certificates of a run and by all runs on a state.
 //!
-//! What this run's challenges want is known here at once; it becomes true when it is written to
-//! the queue that all runs share, under the scheduler's lock: what dead runs left is dropped,
-//! this run's entries are replaced, and slots are granted to this run's oldest over everybody's.
+//! This run's requests are known here at once; they take effect when they are written to the queue
+//! that all runs share, under the scheduler's lock: entries of dead runs are dropped, this run's
+//! entries are replaced, and this run's oldest challenges get slots, counted over all runs.
 //! A slot that another run's challenge is due for is left to that run. Nothing is written when
 //! nothing has changed, and a run without a challenge neither locks nor writes.
 
@@ -22,13 +22,13 @@ use crate::resource::{
 };
 use crate::store::Records;
 
-/// How often a run looks what the others have done, when it waits for them.
+/// How often a run reads the queue while it waits for other runs.
 const LOOK: SignedDuration = SignedDuration::from_secs(1);
-/// The pause between two writes: four times what the last one took, between these two.
+/// The pause between two writes: four times the duration of the last one, within these bounds.
 const PAUSE: [SignedDuration; 2] =
     [SignedDuration::from_millis(10), SignedDuration::from_millis(500)];
 
-/// Who waits for a slot and who holds one.
+/// Which challenges wait for a slot and which hold one.
 #[derive(Debug)]
 pub(crate) struct Schedule<'a, C, S: Store> {
     clock: &'a C,
@@ -37,7 +37,7 @@ pub(crate) struct Schedule<'a, C, S: Store> {
     turn: SignedDuration,
     lock_timeout: SignedDuration,
     state: RefCell<State>,
-    /// This run's number and its lock, once it has a challenge. Whoever writes has it.
+    /// This run's number and its lock, once it has a challenge. Every writer has it.
     life: Mutex<Option<(u32, S::Lease)>>,
 }
 
@@ -46,10 +46,10 @@ struct State {
     members: BTreeMap<NamespacedName, Member>,
     /// What the other runs have in the queue, as last read.
     others: Vec<Entry>,
-    /// How many waited for nothing but a slot when the queue was last read, less the slots that
-    /// were given back since.
+    /// How many waited only for a slot when the queue was last read, less the slots that were
+    /// given back since.
     crowd: usize,
-    /// What this run wants has changed since it was written.
+    /// This run's requests have changed since they were written.
     is_unwritten: bool,
     looked_at: Option<Timestamp>,
     write_after: Option<Timestamp>,
@@ -69,7 +69,7 @@ struct Turn {
     phase: Phase,
     /// When it got its slot.
     began: Option<Timestamp>,
-    /// When it came into the queue that all runs share.
+    /// When it entered the queue that all runs share.
     entered: Option<Timestamp>,
     /// The grant of its slot, for the journal.
     grant: Option<Grant>,
@@ -77,12 +77,12 @@ struct Turn {
     may_yield: bool,
 }
 
-/// What came of a look at the schedule.
+/// The result of an update.
 #[derive(Debug, Default)]
 pub(crate) struct Look {
-    /// Identifiers whose slots were given back, other than at the end of a turn.
+    /// Identifiers whose slots were released, other than at the end of a turn.
     pub(crate) released: Vec<String>,
-    /// When to look again, whatever happens.
+    /// When to update again, whatever happens.
     pub(crate) until: Option<Timestamp>,
 }
 
@@ -100,7 +100,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         }
     }
 
-    /// Brings the entries of one certificate up to date, and its grants into the snapshot.
+    /// Updates the entries of one certificate, and its grants in the snapshot.
     pub(crate) async fn sync(
         &self,
         certificate: &NamespacedName,
@@ -112,14 +112,14 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         if self.must_write(now) {
             self.write(Some(certificate)).await?;
         } else if has_changed {
-            // It is written a little later, by whoever comes first.
+            // The next writer writes it a little later.
             self.wake_one_that_waits(certificate);
         }
         let until = self.hand_out(certificate, snapshot, self.clock.now());
         Ok(Look { released, until })
     }
 
-    /// The certificate needs no slot any more. Returns the identifiers whose slots are given back.
+    /// The certificate needs no slot any more. Returns the identifiers of the released slots.
     pub(crate) async fn leave(&self, certificate: &NamespacedName) -> Vec<String> {
         let turns = {
             let mut state = self.state.borrow_mut();
@@ -130,25 +130,25 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             }
             member.turns
         };
-        // Somebody who waits writes it down, and has a slot to gain.
+        // A waiting certificate writes it, since it may gain a slot.
         if !self.wake_one_that_waits(certificate)
             && let Err(error) = self.write(None).await
         {
-            // What is written is dropped when this run is gone.
+            // The written entries are dropped when this run has ended.
             tracing::warn!(%error, "slots are not given back before the end of this run");
         }
         let held = turns.iter().filter(|turn| turn.entry.place == Place::Granted);
         held.map(|turn| turn.entry.identifier.to_string()).collect()
     }
 
-    /// What is woken when the certificate is granted a slot.
+    /// The notification of a certificate's slot grant.
     pub(crate) fn woken(&self, certificate: &NamespacedName) -> Rc<Notify> {
         let state = self.state.borrow();
         state.members.get(certificate).map(|member| Rc::clone(&member.woken)).unwrap_or_default()
     }
 
-    /// Takes in what a certificate wants. Returns whether that is something else than before, and
-    /// the identifiers whose slots are given back.
+    /// Applies a certificate's requests. Returns whether they changed, and the identifiers of the
+    /// released slots.
     fn take_in(
         &self,
         certificate: &NamespacedName,
@@ -185,7 +185,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         (changed, released)
     }
 
-    /// Whether the queue is to be read, and written, now.
+    /// Whether to read and write the queue now.
     fn must_write(&self, now: Timestamp) -> bool {
         let state = self.state.borrow();
         if state.is_unwritten {
@@ -221,7 +221,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         oldest.is_some()
     }
 
-    /// Brings this run's part of the queue up to date and grants what can be granted.
+    /// Updates this run's part of the queue and grants free slots.
     async fn write(&self, asking: Option<&NamespacedName>) -> Result<(), StoreError> {
         let mut life = self.life.lock().await;
         let begun = self.clock.now();
@@ -233,9 +233,9 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         let records = Records::new(self.store);
         let kept = match records.queue().await {
             Ok(kept) => kept,
-            // Each run that is alive writes its own entries again.
+            // Each live run writes its own entries again.
             Err(StoreError::Corrupt { path, why, kept_as }) => {
-                tracing::warn!(path, why, kept_as, "the queue of challenges is begun anew");
+                tracing::warn!(path, why, kept_as, "starting with an empty queue of challenges");
                 None
             }
             Err(error) => return Err(error),
@@ -290,7 +290,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         }
     }
 
-    /// What the controllers read, and when to look again.
+    /// What the controllers read, and when to update again.
     fn hand_out(
         &self,
         certificate: &NamespacedName,
@@ -332,7 +332,7 @@ impl State {
         self.looked_at.map_or(Some(Timestamp::MIN), |time| time.checked_add(LOOK).ok())
     }
 
-    /// Grants what this run may have beside what the other runs have, and returns its entries.
+    /// Grants the slots that the other runs leave, and returns this run's entries.
     fn grant(
         &mut self,
         others: &Queue,
@@ -370,8 +370,8 @@ impl State {
 }
 
 /// The challenges that wait for a slot or hold one. A slot is held while there is work to do for
-/// a challenge; for HTTP-01 that ends when the CA has fetched the answer, since the verdict then
-/// comes with the order and needs nothing of ours.
+/// a challenge; for HTTP-01 that ends when the CA has fetched the response, since the verdict then
+/// comes with the order and needs nothing more from certctl.
 fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(&'a Challenge, &'a Order)> {
     let fetched = |c: &Challenge| {
         c.phase == Phase::Accepted
@@ -382,7 +382,7 @@ fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(&'a Challenge, &'a O
     wanted.map(|challenge| (challenge, order)).collect()
 }
 
-/// Whether effects of ours are done for it.
+/// Whether certctl has no effects left for it.
 fn works(phase: Phase) -> bool {
     match phase {
         Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
@@ -392,9 +392,8 @@ fn works(phase: Phase) -> bool {
 
 /// How a challenge continues its slot, or without one.
 ///
-/// One that an earlier run was at work on is out already, and waits for a slot of this run. One
-/// that the CA was told to look at holds a slot whatever the others do: the CA looks when it
-/// wants.
+/// A challenge of an earlier run is already presented, and waits for a slot of this run. An
+/// accepted challenge holds a slot whatever the others do: the CA validates it at any time.
 fn turn_of(
     certificate: &NamespacedName,
     order: &Order,

@@ -1,8 +1,8 @@
-//! One certificate's snapshot in memory, and its way to and from the store.
+//! One certificate's snapshot in memory, loaded from and written to the store.
 //!
 //! Changes are applied to the snapshot at once and written by [`Session::flush`], in the order in
-//! which the controllers gave them; the engine flushes before it starts the next effect. Between the load
-//! under the lock and the end nobody else writes these documents.
+//! which the controllers gave them; the engine flushes before it starts the next effect. Between
+//! the load under the lock and the end, no other process writes these documents.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,22 +22,19 @@ use crate::resource::{
 };
 use crate::store::{Kept, Records};
 
-/// One certificate to make true.
+/// One certificate to work on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// What is wanted.
     pub certificate: Certificate,
-    /// Who issues.
     pub issuer: Issuer,
     /// The manifest, as an absolute path; `None` for standard input.
     pub manifest: Option<PathBuf>,
     /// Absolute paths of the other files that it refers to.
     pub references: Vec<PathBuf>,
-    /// Issue now, whatever the trigger and the backoff say (`renew`).
+    /// Issue now, overriding the trigger and the backoff (`renew`).
     pub force: Option<Force>,
-    /// What is to be reached.
     pub goal: Goal,
-    /// The pair that a `kind: Secret` manifest of that name holds, to begin with.
+    /// The pair in a `kind: Secret` manifest of that name, for adoption.
     pub secret: Option<SecretFiles>,
     /// Digest over everything whose edit may bypass the backoff.
     pub input_digest: String,
@@ -46,9 +43,9 @@ pub struct Task {
 /// How an issuance is forced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Force {
-    /// Make a new private key, whatever `rotationPolicy` says.
+    /// Make a new private key, overriding `rotationPolicy`.
     pub new_key: bool,
-    /// Give an order that is under way up, and order anew.
+    /// Abandon a pending order, and order anew.
     pub new_order: bool,
 }
 
@@ -58,7 +55,7 @@ pub(crate) struct Session<'a, S: Store> {
     pub(crate) name: NamespacedName,
     pub(crate) snapshot: Snapshot,
     stored: HashMap<Key, Etag>,
-    /// What an older certctl wrote, in this one's format.
+    /// Documents of an older format, converted to the current one.
     outdated: Vec<Change>,
     /// The orders as they are on disk, by revision and number.
     stored_orders: HashMap<(u32, u32), Kept<Order>>,
@@ -66,14 +63,14 @@ pub(crate) struct Session<'a, S: Store> {
     events: Vec<Event>,
     /// The record as it is on disk.
     stored_record: Option<CertificateRecord>,
-    /// Whether sets of files were found and none of them live: then nothing is pruned.
+    /// Whether there are sets of files and none of them is live: then nothing is pruned.
     pub(super) is_lost: bool,
-    /// For a lock that is needed to write.
+    /// The wait for a lock that is needed to write.
     pub(super) lock_timeout: SignedDuration,
 }
 
 impl<'a, S: Store> Session<'a, S> {
-    /// Reads everything there is about a certificate.
+    /// Reads all documents of a certificate.
     pub(crate) async fn load(
         store: &'a S,
         task: &Task,
@@ -180,7 +177,7 @@ impl<'a, S: Store> Session<'a, S> {
         Ok(())
     }
 
-    /// Reads the account again; somebody else may have registered it.
+    /// Reads the account again; another certificate or process may have registered it.
     pub(crate) async fn load_account(&mut self) -> Result<(), StoreError> {
         let id = account_id(&account::identity(&self.snapshot));
         self.snapshot.account = None;
@@ -199,13 +196,13 @@ impl<'a, S: Store> Session<'a, S> {
         Records::new(self.store)
     }
 
-    /// Under which name the account of this certificate's issuer is stored.
+    /// The name under which the account of this certificate's issuer is stored.
     pub(crate) fn account_id(&self) -> String {
         account_id(&account::identity(&self.snapshot))
     }
 
-    /// An order of an earlier run: its answers are put out again, and whether the CA was told to
-    /// look is asked. The changed phases are written with the next flush.
+    /// An order of an earlier run: its challenges are presented again, and whether the CA received
+    /// "accept" is read from the CA. The changed phases are written with the next flush.
     pub(crate) fn resume(&mut self) {
         let Some(order) = self.snapshot.order.clone() else { return };
         let (resumed, unsure) = challenge::resumed(order.clone());
@@ -224,14 +221,14 @@ impl<'a, S: Store> Session<'a, S> {
         }
     }
 
-    /// Whether something that an earlier run put out may still be there.
+    /// Whether a challenge that an earlier run presented may still be there.
     pub(crate) fn owes_clean_up(&self) -> bool {
         let snapshot = &self.snapshot;
         snapshot.retired.iter().chain(&snapshot.order).any(Order::owes_clean_up)
     }
 
-    /// Sets Issuing, as somebody who asks for a renewal by hand does. That beats the backoff and
-    /// the CA's Retry-After, which a failed order that is still open may wait for.
+    /// Sets Issuing, as `certctl renew` does. That overrides the backoff and the CA's Retry-After,
+    /// which a failed order that is still open may wait for.
     pub(crate) fn force(&mut self, force: Force, now: Timestamp) {
         if force.new_order
             && let Some(order) = self.snapshot.current_order()
@@ -257,13 +254,13 @@ impl<'a, S: Store> Session<'a, S> {
         }
     }
 
-    /// Whether an older certctl wrote some of it.
+    /// Whether some documents have an older format.
     pub(crate) fn is_outdated(&self) -> bool {
         !self.outdated.is_empty()
     }
 
-    /// Writes what an older certctl wrote in this one's format, once, under the lock. Each document
-    /// is replaced in one rename: the old one is there until the new one is durable.
+    /// Writes documents of an older format in the current one, once, under the lock. Each document
+    /// is replaced by one rename: the old one stays until the new one is durable.
     pub(crate) async fn bring_up_to_date(&mut self) -> Result<(), StoreError> {
         for change in std::mem::take(&mut self.outdated) {
             let is_shared = matches!(change, Change::Account(_));
@@ -276,7 +273,7 @@ impl<'a, S: Store> Session<'a, S> {
         Ok(())
     }
 
-    /// Whether the record in memory says something that the one on disk does not.
+    /// Whether the record in memory differs from the one on disk.
     pub(crate) fn is_unsaved(&self) -> bool {
         self.stored_record.as_ref() != Some(&self.snapshot.record)
     }
@@ -286,11 +283,11 @@ impl<'a, S: Store> Session<'a, S> {
         self.stored_record.is_some()
     }
 
-    /// Takes changes into the snapshot, to be written by the next flush.
+    /// Applies changes to the snapshot, to be written by the next flush.
     pub(crate) fn apply(&mut self, record: Record) {
         for change in record.changes {
             self.remember(&change);
-            // A newer version of the document that is to be written last replaces it.
+            // A newer version replaces the document that is to be written last.
             match (self.pending.last_mut(), change) {
                 (Some(Change::Order(old)), Change::Order(new)) if old.name == new.name => {
                     *old = new;
@@ -343,7 +340,7 @@ impl<'a, S: Store> Session<'a, S> {
         Ok(events)
     }
 
-    /// Writes what has changed; what there would be to say belongs to no certificate's journal.
+    /// Writes what has changed; the events belong to no certificate's journal.
     pub(crate) async fn flush_without_journal(&mut self) -> Result<(), StoreError> {
         self.events.clear();
         self.flush().await.map(drop)
@@ -396,8 +393,8 @@ impl<'a, S: Store> Session<'a, S> {
         Ok(())
     }
 
-    /// A run that was killed before it wrote the account has left its key. It is used again, or
-    /// set aside when the referenced secret holds another one by now.
+    /// A run that was killed before it wrote the account left its key. It is used again, or
+    /// set aside when the referenced secret holds another one now.
     async fn write_account_key(&self, id: String, pem: &[u8]) -> Result<(), StoreError> {
         let key = Key::AccountKey(id);
         if let Some(left) = self.store.get(&key).await? {
@@ -409,7 +406,7 @@ impl<'a, S: Store> Session<'a, S> {
         self.store.create(&key, pem).await.map(drop)
     }
 
-    /// After the record: a key without an account would be taken up again.
+    /// After the record: a key without an account would be used again.
     async fn set_account_key_aside(&self, id: String) -> Result<(), StoreError> {
         let key = Key::AccountKey(id);
         if let Some(stored) = self.store.get(&key).await? {
@@ -418,7 +415,7 @@ impl<'a, S: Store> Session<'a, S> {
         Ok(())
     }
 
-    /// Adds a key to those that are never used again.
+    /// Adds a key to the banned keys.
     async fn ban(&self, key: BannedKey) -> Result<(), StoreError> {
         let _lease = self.store.lock(&Lock::Scheduler, self.lock_timeout).await?;
         let kept = self.records().banned_keys().await?;
@@ -439,7 +436,7 @@ impl<'a, S: Store> Session<'a, S> {
         Ok(())
     }
 
-    /// Removes requests and orders that nobody needs any more.
+    /// Removes requests and orders that are no longer needed.
     pub(crate) async fn prune(&self) -> Result<(), StoreError> {
         if self.is_lost {
             return Ok(());
@@ -465,7 +462,7 @@ fn remember_order(snapshot: &mut Snapshot, order: &Order) {
     }
 }
 
-/// The record with today's manifest in it: another spec is another generation.
+/// The record with the current manifest in it: another spec is another generation.
 fn brought_up_to_date(
     stored: Option<CertificateRecord>,
     task: &Task,

@@ -1,7 +1,7 @@
-//! What came of one certificate in a run, as one value.
+//! The result of one certificate in a run, as one value.
 //!
-//! Contract: made once, from how the engine ended. What `-o json` prints of it is what it
-//! serializes; the terminal, the progress lines, the log and the exit code read the same fields.
+//! Contract: built once, from how the engine ended. `-o json` prints its serialization; the
+//! terminal, the progress lines, the log and the exit code read the same fields.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::resource::{
     CertificateRecord, CheckReport, Failure, FailureClass, NamespacedName, Reason, Rfc3339, rfc3339,
 };
 
-/// What came of one certificate.
+/// The result of one certificate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -23,7 +23,7 @@ pub struct Report {
     /// cert-manager's reason of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// Why it ended so, when it did not fail.
+    /// Why the run ended this way, when nothing failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,24 +38,24 @@ pub struct Report {
     /// The pending order that the next run continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
-    /// What the last self-check of each challenge of that order saw.
+    /// The last self-check report of each challenge of that order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_issuance_attempts: Option<u32>,
-    /// Not before then; without it, the next run.
+    /// The earliest time of the next attempt; without it, the next run tries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_attempt: Option<Rfc3339>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
-    /// Why the files are not where they are to be used.
+    /// Why the files are not deployed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deploy_error: Option<Fault>,
     #[serde(skip)]
     pub details: Details,
 }
 
-/// How it ended.
+/// The kind of result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
@@ -63,13 +63,13 @@ pub enum Ending {
     Issued,
     /// Nothing was due.
     Unchanged,
-    /// The live pair was written again in other forms.
+    /// The live pair was rewritten in other formats.
     Rewritten,
     /// Due, but it must wait.
     Deferred,
-    /// Another process works on it.
+    /// Another process holds the lock.
     Locked,
-    /// The order is under way.
+    /// The order is still pending.
     Pending,
     Failed,
     /// A signal ended the run.
@@ -77,7 +77,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Whether the certificate is as it should be.
+    /// Whether the certificate matches its spec.
     pub fn is_well(self) -> bool {
         match self {
             Self::Issued | Self::Unchanged | Self::Rewritten => true,
@@ -87,7 +87,7 @@ impl Ending {
         }
     }
 
-    /// As it is printed.
+    /// The printed form.
     pub fn word(self) -> &'static str {
         match self {
             Self::Issued => "issued",
@@ -109,7 +109,7 @@ pub struct Fault {
     /// Decides the exit code.
     pub class: FailureClass,
     pub message: String,
-    /// The failure as it was found, with its cause; missing while an order is only overdue.
+    /// The failure with its cause; missing while an order is only overdue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
@@ -121,20 +121,20 @@ impl Fault {
     }
 }
 
-/// What people are told beside it.
+/// What only the text output shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Details {
-    /// Whether this is due to be said: in an unattended run, the same was not said within a day.
+    /// Whether to report it now: an unattended run reports the same thing once a day.
     pub is_due: bool,
-    /// The same for what is not deployed.
+    /// The same for a failed deployment.
     pub deploy_is_due: bool,
-    /// Why the live pair was written again, when it was, whatever else happened.
+    /// Why the live pair was rewritten, if it was.
     pub rewritten: Option<String>,
-    /// The steps of deployment that were done.
+    /// The deployment steps that succeeded.
     pub deployed: Vec<String>,
     /// A new pair.
     pub issued: Option<Issued>,
-    /// How many failures in a row, when this one counts.
+    /// The number of consecutive failures, when this one counts.
     pub attempts: Option<u32>,
     /// Why it waits, without the time.
     pub wait: String,
@@ -142,12 +142,12 @@ pub struct Details {
     pub since: Option<Timestamp>,
     /// The signal that ended the run.
     pub signal: Option<i32>,
-    /// What is known of a failure or a wait.
+    /// Details of a failure or a wait.
     pub evidence: Evidence,
 }
 
 impl Report {
-    /// What the engine says of a certificate.
+    /// The result of an engine run.
     pub fn of(ended: Ended) -> Self {
         let Ended { certificate, ending, undeployed, rewritten, is_new, deployed, evidence } =
             ended;
@@ -251,7 +251,7 @@ impl Report {
         self
     }
 
-    /// With what the state has after the run, for programs.
+    /// Adds what the state holds after the run, for `-o json`.
     #[must_use]
     pub fn with_state(mut self, record: Option<&CertificateRecord>, files: Vec<String>) -> Self {
         if let Some(status) = record.map(|record| &record.status) {
@@ -269,19 +269,19 @@ impl Report {
         NamespacedName::new(&self.namespace, &self.name)
     }
 
-    /// What the last self-checks saw, a line for each place asked.
+    /// The last self-checks, a line per server queried.
     pub fn checks_text(&self) -> String {
         self.checks.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
-    /// Why it failed, or ended as it did.
+    /// The reason of the result.
     pub fn why(&self) -> &str {
         let error = self.error.as_ref().map(|error| error.message.as_str());
         error.or(self.message.as_deref()).unwrap_or_default()
     }
 }
 
-/// Why an issuance waits; with the time unless that stands beside it.
+/// Why an issuance waits; with the time unless a separate field has it.
 fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
     let until = until.map(rfc3339);
     match why {
@@ -292,7 +292,7 @@ fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
         }
         Deferral::RetryAfter => {
             let until = until.map(|at| format!(" until {at}"));
-            "the CA asked to be left alone".to_owned() + &until.unwrap_or_default()
+            "the CA requested a delay (Retry-After)".to_owned() + &until.unwrap_or_default()
         }
         Deferral::Progress(what) => what.clone(),
     }

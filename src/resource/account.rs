@@ -1,11 +1,11 @@
-//! Account: who certctl is at one CA (RFC 8555 section 7.1.2).
+//! Account: certctl's registration at one CA (RFC 8555 section 7.1.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{IssuerKind, PublicKeyDigest};
 
-/// What identifies an account here: one per directory URL and referenced key.
+/// The identity of an account: one per directory URL and referenced key.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -22,11 +22,11 @@ pub struct AccountIdentity {
     pub secret_name: String,
 }
 
-/// What is remembered of an account.
+/// The record of an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Account {
-    /// Which account this is.
+    /// The issuer, CA and key it belongs to.
     pub identity: AccountIdentity,
     /// The effect that comes next.
     pub next_step: AccountStep,
@@ -35,28 +35,28 @@ pub struct Account {
     /// The account's URL at the CA, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The contacts the CA was last told.
+    /// The contacts last sent to the CA.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contacts: Vec<String>,
-    /// The terms of service that were agreed to by registering, as the CA named them.
+    /// The terms of service accepted by registering, as the CA named them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms_of_service: Option<String>,
 }
 
-/// The effect that comes next for an account. It is on disk before the effect is done.
+/// The effect that comes next for an account. It is on disk before the effect is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AccountStep {
-    /// POST newAccount; the key is saved, and no request has been sent with it yet.
+    /// POST newAccount; the key is stored, and no request has been sent with it yet.
     Register,
-    /// Ask whether the account exists, then register: an earlier newAccount may have arrived.
+    /// Look up the account by its key, then register: an earlier newAccount may have arrived.
     Find,
-    /// Tell the CA other contacts.
+    /// POST the contacts to the CA.
     UpdateContacts,
     /// Nothing: registered.
     Nothing,
-    /// Give it up for good.
+    /// Deactivate it for good.
     Deactivate,
-    /// Nothing: given up. Another takes its place.
+    /// Nothing: deactivated. A new account replaces it.
     Deactivated,
 }

@@ -1,6 +1,6 @@
 //! An error of another crate as one text.
 
-/// The error and all its causes, each said once.
+/// The error and all its causes, each printed once.
 pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! Certificate: what the user wants to be true.
+//! Certificate: the user's specification.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,11 +18,10 @@ use super::{
 pub struct Certificate {
     /// Name, namespace, labels, annotations.
     pub metadata: Metadata,
-    /// What is wanted.
     pub spec: CertificateSpec,
     /// Its own `certctl.io/` annotations, the Issuer's defaults not yet applied.
     pub settings: Settings,
-    /// Where it was written.
+    /// The position in the manifest.
     pub origin: Origin,
 }
 
@@ -33,10 +32,10 @@ impl Certificate {
     }
 }
 
-/// Makes the spec out of the table of its fields: the struct with serde, and what is said of each
-/// field. A row is the field, its name and its type in Rust; its type for users, who uses it, and
-/// `default` and `example` where there are any. Its comment is its meaning wherever it is explained;
-/// what is inside of a field stands in `cli/explain/fields.txt`.
+/// Generates the spec from the table of its fields: the struct with serde, and the description of
+/// each field. A row is the field, its name and its type in Rust; its type for users, which program
+/// uses it, and `default` and `example` where there are any. Its comment is the help text; fields
+/// of nested mappings are described in `cli/explain/fields.txt`.
 macro_rules! spec {
     (
         required {$(
@@ -51,8 +50,8 @@ macro_rules! spec {
                 $(, default $default:literal)? $(, example $example:literal)?;
         )*}
     ) => {
-        /// `spec` of a Certificate, by cert-manager's names. Absent fields stay absent; what they
-        /// default to is said at each reader.
+        /// `spec` of a Certificate, by cert-manager's names. Absent fields stay absent; each reader
+        /// applies the defaults.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct CertificateSpec {
@@ -70,7 +69,7 @@ macro_rules! spec {
         }
 
         impl CertificateSpec {
-            /// What each field means, in the order of the manual.
+            /// The meaning of each field, in the order of the manual.
             pub const FIELDS: &'static [FieldDoc] = &[
                 $(FieldDoc {
                     name: $needed_name,
@@ -101,7 +100,7 @@ spec! {
         /// state directory.
         #[serde(default, skip_serializing_if = "Absent::is_absent")]
         secret_name "secretName": String as Text, Both, example "web-tls";
-        /// Who issues.
+        /// The Issuer or ClusterIssuer that signs the certificate.
         issuer_ref "issuerRef": IssuerRef as Object, Both;
     }
     optional {
@@ -122,11 +121,11 @@ spec! {
         subject "subject": Option<Subject> as Object, Both;
         /// The whole subject in RFC 4514's form; excludes subject and commonName.
         literal_subject "literalSubject": String as Text, Both, example "CN=www.example.com,O=a";
-        /// How long it is to be valid, at least 1h. Asked of an ACME CA only with
+        /// The lifetime, at least 1h. Sent to an ACME CA only with
         /// enableDurationFeature.
         duration "duration": Option<GoDuration> as Duration, Both,
             default "2160h", example "2160h";
-        /// How long before its end it is renewed, at least 5m and less than its lifetime; excludes
+        /// How long before expiry it is renewed, at least 5m and less than its lifetime; excludes
         /// renewBeforePercentage.
         renew_before "renewBefore": Option<GoDuration> as Duration, Both,
             default "a third of the lifetime", example "720h";
@@ -143,7 +142,7 @@ spec! {
              ipsec tunnel, ipsec user, timestamping, ocsp signing, microsoft sgc, netscape sgc"
         ), Both, default "digital signature, key encipherment",
             example "[digital signature, server auth]";
-        /// Asks for a CA certificate. No ACME CA issues them.
+        /// Request a CA certificate. No ACME CA issues them.
         is_ca "isCA": bool as Bool, Both, default "false", example "false";
         /// The private key.
         private_key "privateKey": Option<PrivateKeySpec> as Object, Both;
@@ -164,7 +163,7 @@ spec! {
         keystores "keystores": Option<Keystores> as Object, Both;
         /// Further forms of key and chain.
         additional_output_formats "additionalOutputFormats": Vec<OutputFormat> as Objects, Both;
-        /// For CA certificates; checked, and not asked for: no ACME CA gives them.
+        /// For CA certificates; validated but not requested: no ACME CA issues them.
         name_constraints "nameConstraints": Option<NameConstraints> as Object, Cluster;
     }
 }
@@ -188,7 +187,7 @@ impl CertificateSpec {
         self.private_key.as_ref().and_then(|key| key.rotation_policy).unwrap_or_default()
     }
 
-    /// The usages to ask for.
+    /// The usages to request.
     pub fn effective_usages(&self) -> &[Usage] {
         if self.usages.is_empty() { Usage::DEFAULT } else { &self.usages }
     }
@@ -197,32 +196,32 @@ impl CertificateSpec {
 /// A field of the spec that goes to the CA.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RequestedField {
-    /// As messages name it.
+    /// The name in messages.
     pub name: &'static str,
-    /// In a form in which equal requests are equal: lists in order, defaults applied.
+    /// In canonical form, so that equal requests are equal: lists sorted, defaults applied.
     pub value: Value,
     #[serde(skip)]
     compared: Compared,
 }
 
-/// When a request with another value is not the one that is wanted.
+/// When a request with another value does not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compared {
     Always,
-    /// Unless nothing is wanted here.
+    /// Unless the spec is empty here.
     IfWanted,
     /// Unless one of the two leaves it to the CA.
     IfBoth,
-    /// The value holds from the next request on.
+    /// The value applies from the next request on.
     Never,
 }
 
 impl CertificateSpec {
     /// The table of the spec's fields: which of them go to the CA, in cert-manager's order.
     ///
-    /// The comparison with a request and the digest behind the backoff are made from it. The pattern
-    /// names every field, so that a new one does not compile before it stands on one side or the
-    /// other.
+    /// The comparison with a request and the digest of the backoff are generated from it. The
+    /// pattern names every field, so that a new one does not compile until it is listed on one side
+    /// or the other.
     pub fn requested(&self) -> Vec<RequestedField> {
         let Self {
             // These stay on this machine.
@@ -271,7 +270,7 @@ impl CertificateSpec {
             row("spec.usages", in_order(self.effective_usages()), Compared::Always),
             row("spec.duration", json!(duration), Compared::IfBoth),
             row("spec.issuerRef", issuer_ref.in_full(), Compared::Always),
-            // The key itself is compared with what is wanted of it.
+            // The key itself is compared with the spec's requirements.
             row("spec.privateKey", json!(private_key), Compared::Never),
             row("spec.signatureAlgorithm", json!(signature_algorithm), Compared::Never),
             row("spec.encodeUsagesInRequest", json!(encode_usages_in_request), Compared::Never),
@@ -300,7 +299,7 @@ impl CertificateSpec {
 }
 
 impl RequestedField {
-    /// Whether a request with this value is not the one that is wanted.
+    /// Whether a request with this value does not match.
     pub fn differs_from(&self, requested: &Self) -> bool {
         let is_compared = match self.compared {
             Compared::Always => true,
@@ -321,7 +320,7 @@ fn is_absent(value: &Value) -> bool {
     }
 }
 
-/// A list whose order means nothing.
+/// A list whose order is irrelevant.
 fn in_order<T: Ord + Serialize>(list: &[T]) -> Value {
     let mut sorted: Vec<&T> = list.iter().collect();
     sorted.sort_unstable();
@@ -355,7 +354,7 @@ impl Subject {
 }
 
 impl IssuerRef {
-    /// With the group that holds when none is written.
+    /// With the default group when none is written.
     fn in_full(&self) -> Value {
         let Self { name, kind, group } = self;
         let group = if group.is_empty() { "cert-manager.io" } else { group };
@@ -434,7 +433,7 @@ pub enum RotationPolicy {
     /// A new key for each issuance.
     #[default]
     Always,
-    /// Keep the key; make one only when there is none.
+    /// Keep the key; generate one only when there is none.
     Never,
 }
 
@@ -467,7 +466,7 @@ pub struct RenewalWindow {
     pub cron: Cron,
     /// How long the window stays open.
     pub window_duration: GoDuration,
-    /// Where the clock hangs that the expression means.
+    /// The time zone of the expression.
     #[serde(default, skip_serializing_if = "Zone::is_default")]
     pub timezone: Zone,
 }
@@ -500,7 +499,7 @@ pub struct Keystores {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Jks {
-    /// Whether to write the store.
+    /// Whether to write the keystore.
     pub create: bool,
     /// Alias of the key entry; `certificate` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -517,7 +516,7 @@ pub struct Jks {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pkcs12 {
-    /// Whether to write the store.
+    /// Whether to write the keystore.
     pub create: bool,
     /// LegacyRC2 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

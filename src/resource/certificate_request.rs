@@ -1,4 +1,4 @@
-//! CertificateRequest: one revision's CSR, and how it went.
+//! CertificateRequest: one revision's CSR, and its result.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,7 @@ pub struct CertificateRequest {
     pub metadata: Metadata,
     /// The revision it is for, counted from 1.
     pub revision: u32,
-    /// When it was made.
     pub creation_timestamp: Timestamp,
-    /// What is asked for.
     pub spec: CertificateRequestSpec,
     /// Of the Certificate's spec it was built from, the fields that went to the CA: later edits are
     /// found by comparing with them.
@@ -39,21 +37,21 @@ pub struct CertificateRequestSpec {
     pub request: String,
     /// Digest of the CSR's public key.
     pub public_key: super::PublicKeyDigest,
-    /// Wished lifetime.
+    /// The requested lifetime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<GoDuration>,
-    /// Whether a CA certificate is asked for.
+    /// Whether it requests a CA certificate.
     #[serde(default, rename = "isCA", skip_serializing_if = "std::ops::Not::not")]
     pub is_ca: bool,
-    /// The usages asked for.
+    /// The requested usages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usages: Vec<Usage>,
-    /// Who is asked.
+    /// The issuer reference.
     pub issuer_ref: IssuerRef,
 }
 
 impl CertificateRequestSpec {
-    /// What a Certificate's spec asks for, by this CSR in PEM and this key.
+    /// The request for a Certificate's spec, with this CSR in PEM and this key.
     pub fn new(
         spec: &super::CertificateSpec,
         request: String,

@@ -1,4 +1,4 @@
-//! Challenge: one proof of control, from queued to its verdict.
+//! Challenge: one proof of control (RFC 8555 section 8), from queued to its verdict.
 
 use std::sync::Arc;
 
@@ -11,48 +11,47 @@ use super::{AuthorizationState, CheckReport, Identifier, Problem, Solver};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Challenge {
-    /// What is to be proven, and how; immutable, and so shared by all copies.
+    /// The immutable part, shared by all copies.
     pub spec: Arc<ChallengeSpec>,
     /// The effect that comes next.
     pub phase: Phase,
     /// The authorization's state, as last seen.
     #[serde(default)]
     pub state: AuthorizationState,
-    /// Why it is in this state, for people.
+    /// The message for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The CA's problem document, when it sent one: of a failure, or of a challenge that it left
+    /// The CA's problem document, if it sent one: of a failure, or of a challenge that it left
     /// pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
-    /// What the last self-check saw, until the name is proven.
+    /// The last self-check, until the challenge is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Box<CheckReport>>,
-    /// How often the CA was told to look, over all runs.
+    /// The "accept" requests, over all runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepts: Option<Accepts>,
     /// When it was last presented.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presented_at: Option<Timestamp>,
-    /// Where the answer of a DNS-01 challenge goes: found and written down before it is written
-    /// there.
+    /// The TXT record of a DNS-01 challenge: determined and recorded before it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Dns01Target>,
-    /// Whether something of ours may be out in the world.
+    /// Whether it may still be presented.
     pub clean_up: CleanUp,
 }
 
-/// How often the CA was told to look at a challenge, and when last.
+/// The "accept" requests of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Accepts {
-    /// How often; at least once.
+    /// Their number; at least 1.
     pub count: u32,
-    /// When last.
+    /// The time of the last one.
     pub last: Timestamp,
 }
 
-/// The place of a DNS-01 answer: enough to take it back, once the credentials are there. Names are
+/// The TXT record of a DNS-01 challenge: enough to remove it with the right credentials. Names are
 /// in lower case, without a trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -60,9 +59,9 @@ pub struct Dns01Target {
     /// The provider, as in the manifest.
     pub provider: String,
     /// SHA-256 over the provider's settings, hexadecimal: only a solver with the same settings
-    /// takes the value back.
+    /// removes the value.
     pub solver_digest: String,
-    /// The zone; empty for a provider that needs none.
+    /// The zone; empty for a provider without zones.
     pub zone: String,
     /// The name of the TXT record.
     pub name: String,
@@ -91,28 +90,28 @@ impl Challenge {
         }
     }
 
-    /// Whether its answer is out in the world (cert-manager's `presented`).
+    /// Whether it is presented (cert-manager's `presented`).
     pub fn is_presented(&self) -> bool {
         self.presented_at.is_some() && self.clean_up == CleanUp::Owed
     }
 
-    /// Whether something must still be taken back.
+    /// Whether a clean-up is owed.
     pub fn owes_clean_up(&self) -> bool {
         self.clean_up == CleanUp::Owed
     }
 }
 
-/// What is to be proven; immutable.
+/// The immutable part of a challenge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChallengeSpec {
-    /// The authorization it answers.
+    /// The URL of its authorization.
     #[serde(rename = "authorizationURL")]
     pub authorization_url: String,
     /// http-01 or dns-01.
     #[serde(rename = "type")]
     pub kind: ChallengeType,
-    /// Where "accept" is posted.
+    /// The challenge's URL, to which "accept" is posted.
     pub url: String,
     /// The name without `*.`, or the address.
     pub identifier: Identifier,
@@ -121,7 +120,7 @@ pub struct ChallengeSpec {
     pub wildcard: bool,
     /// The CA's token, checked to be base64url.
     pub token: String,
-    /// The key authorization (RFC 8555 section 8.1); for dns-01 its digest is what is written.
+    /// The key authorization (RFC 8555 section 8.1); for dns-01 its digest is the TXT value.
     pub key: String,
     /// The solver chosen for it.
     pub solver: Solver,
@@ -140,7 +139,7 @@ pub enum ChallengeType {
 }
 
 impl ChallengeType {
-    /// The word the protocol uses.
+    /// The protocol's name.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Http01 => "http-01",
@@ -166,35 +165,35 @@ impl From<ChallengeType> for String {
     }
 }
 
-/// The effect that comes next for a challenge. It is on disk before the effect is done.
+/// The effect that comes next for a challenge. It is on disk before the effect is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
     /// Wait for the scheduler.
     Queued,
-    /// Wait for the scheduler once more: it is presented, and its turn was over when others were
+    /// Wait for the scheduler once more: it is presented, and its turn ended when others were
     /// queued. The clean-up stays owed and is not done.
     Requeued,
-    /// Put the answer into the world.
+    /// Present it.
     Presenting,
-    /// Look at it from outside.
+    /// Check it from outside.
     SelfChecking,
-    /// Tell the CA to look.
+    /// POST "accept".
     Accepting,
     /// Wait for the CA's verdict.
     Accepted,
-    /// Nothing: the verdict is in.
+    /// Nothing: the verdict is known.
     Final,
 }
 
-/// Whether something of ours may be out in the world.
+/// Whether a challenge may still be presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CleanUp {
-    /// Nothing was ever put out.
+    /// It was never presented.
     NotOwed,
-    /// Something may be out.
+    /// It may be presented.
     Owed,
-    /// It was taken back.
+    /// It was cleaned up.
     Done,
 }

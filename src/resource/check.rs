@@ -1,4 +1,4 @@
-//! What a self-check saw: the report of one pass, by the challenge's type.
+//! The report of one pass of a self-check, by the challenge's type.
 
 mod dns01;
 mod http01;
@@ -24,7 +24,7 @@ pub enum CheckReport {
 }
 
 impl CheckReport {
-    /// Whether the CA may be told to look.
+    /// Whether the CA may validate.
     pub fn has_passed(&self) -> bool {
         self.verdict().has_passed()
     }
@@ -34,7 +34,7 @@ impl CheckReport {
         self.verdict().reason()
     }
 
-    /// What does not block and is worth knowing, a line each.
+    /// Warnings, one per line.
     pub fn warnings(&self) -> Vec<String> {
         match self {
             Self::Http01(report) => report.warnings(),
@@ -42,7 +42,7 @@ impl CheckReport {
         }
     }
 
-    /// What was asked for: a URL, or the name of a TXT record.
+    /// The requested URL, or the queried name of a TXT record.
     pub fn asked(&self) -> String {
         match self {
             Self::Http01(report) => report.url.clone(),
@@ -50,7 +50,7 @@ impl CheckReport {
         }
     }
 
-    /// What each place answered, a line each.
+    /// The responses, one per line.
     pub fn details(&self) -> Vec<String> {
         match self {
             Self::Http01(report) => report.details(),

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 /// The condition types of Certificates, CertificateRequests and Issuers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionType {
-    /// The object is as its spec asks.
+    /// The object matches its spec.
     Ready,
-    /// An issuance is wanted and under way.
+    /// An issuance is requested and in progress.
     Issuing,
 }
 
 /// True, False or Unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// The three words of Kubernetes.
+// The three values of Kubernetes.
 pub enum ConditionStatus {
     True,
     False,
@@ -82,7 +82,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The word as it is written in a condition.
+    /// The value as written in a condition.
     pub fn as_str(self) -> String {
         format!("{self:?}")
     }
@@ -95,15 +95,15 @@ pub struct Condition {
     /// Which condition this is.
     #[serde(rename = "type")]
     pub kind: ConditionType,
-    /// Whether it holds.
+    /// Whether the condition holds.
     pub status: ConditionStatus,
-    /// Why, for programs.
+    /// For programs.
     pub reason: Reason,
-    /// Why, for people.
+    /// For users.
     pub message: String,
-    /// When `status` last changed; other changes leave it alone.
+    /// When `status` last changed; other changes do not affect it.
     pub last_transition_time: Timestamp,
-    /// The generation of the spec this was said about.
+    /// The generation of the spec that the condition refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }

@@ -1,4 +1,4 @@
-//! The steps that follow a publication, and where each goes.
+//! The steps after publishing, and their targets.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ pub enum DeployStep {
     Reload,
 }
 
-/// A step, and where to.
+/// A step and its target.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DeployTarget {
-    /// The settings `certctl.io/output-*`, as they stand in the manifest.
+    /// The settings `certctl.io/output-*`, as in the manifest.
     Output {
         folder: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]

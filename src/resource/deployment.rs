@@ -1,11 +1,11 @@
-//! What is done with a published pair outside the state, and how far that is.
+//! Deployments of a published pair outside the state, and their progress.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, DeployTarget};
 
-/// For which files a step was last done. It is owed as long as those are not the live ones.
+/// For which files a step was last done. It is owed while those are not the live ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Deployment {
@@ -13,12 +13,12 @@ pub struct Deployment {
     /// Digest of the files it was last done with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<String>,
-    /// How often in a row it has failed.
+    /// The number of consecutive failures.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed_attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure_time: Option<Timestamp>,
-    /// What it failed by.
+    /// Its last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
 }

@@ -1,8 +1,8 @@
-//! How a stored JSON document is written down: `{"version":1,"kind":"Order","document":{…}}`.
+//! The format of a stored JSON document: `{"version":1,"kind":"Order","document":{…}}`.
 //!
-//! Contract: each kind has a version of its own, which any added field raises. The version is
-//! looked at before anything else: a newer document is refused as newer and left alone, an older
-//! one is brought up to date as it is read. An unknown field, a second `version` and anything
+//! Contract: each kind has its own version, which any added field raises. The version is checked
+//! before anything else: a newer document is refused as newer and left unchanged, an older
+//! one is migrated as it is read. An unknown field, a second `version` and anything
 //! after the end are damage.
 
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -14,7 +14,7 @@ use super::{
     Queue, SecretFiles, SecretMetadata, escape,
 };
 
-/// A noun that is stored as JSON.
+/// A type that is stored as JSON.
 pub(crate) trait Document: Serialize + DeserializeOwned {
     /// Its name in the file.
     const KIND: &'static str;
@@ -28,14 +28,15 @@ pub(crate) trait Document: Serialize + DeserializeOwned {
     fn upgrade(_from: u64, _document: &mut Value) {}
 }
 
-/// 2: the digests of attempted inputs are made over the fields of the spec that go to the CA; what
-/// failed is kept as a typed cause, and the target of a deployment in its parts.
+/// 2: the digests of attempted inputs cover the fields of the spec that go to the CA; a failure
+/// has a typed cause, and the target of a deployment is structured.
 impl Document for CertificateRecord {
     const KIND: &'static str = "Certificate";
     const VERSION: u64 = 2;
 
-    /// Digests of another making equal none of today's, and each would read as an edit that
-    /// bypasses the backoff. Without any the backoff goes on, until the next attempt adds its own.
+    /// Digests with another definition equal none of the current ones, and each would read as an
+    /// edit that bypasses the backoff. Without them the backoff continues, until the next attempt
+    /// adds its own.
     fn upgrade(from: u64, document: &mut Value) {
         if from < 2
             && let Some(record) = document.as_object_mut()
@@ -80,7 +81,7 @@ fn items<'a>(
     list.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// A sentence of format 1 as a cause.
+/// A message of format 1 as a cause.
 fn recorded(message: Option<Value>) -> Value {
     json!({ "recorded": { "message": message.unwrap_or_default() } })
 }
@@ -106,7 +107,7 @@ impl Document for CertificateRequest {
     const KIND: &'static str = "CertificateRequest";
     const VERSION: u64 = 2;
 
-    /// A spec that cannot be read stays as it is, and the document is found to be damaged.
+    /// A spec that cannot be parsed stays as it is, and the document is found to be damaged.
     fn upgrade(_from: u64, document: &mut Value) {
         if let Some(stored) = document.get_mut("certificateSpec")
             && let Ok(spec) = CertificateSpec::deserialize(&*stored)
@@ -117,7 +118,7 @@ impl Document for CertificateRequest {
     }
 }
 
-/// 2: a challenge has the report of its last self-check, and how often the CA was told to look; a
+/// 2: a challenge has the report of its last self-check, and its "accept" requests; a
 /// problem has the algorithms that the CA accepts; an order has its number, and its phase with what
 /// belongs to that.
 impl Document for Order {
@@ -137,7 +138,7 @@ impl Document for Order {
     }
 }
 
-/// The phase of an order of format 1, which kept next step, state, URLs and the rest side by side.
+/// The phase of an order of format 1, which stored next step, state, URLs and the rest separately.
 fn order_phase(order: &mut Map<String, Value>) -> Value {
     let mut take = |field: &str| order.remove(field).filter(|value| !value.is_null());
     let (step, url, finalize_url) = (take("deed"), take("url"), take("finalizeURL"));
@@ -162,7 +163,7 @@ fn order_phase(order: &mut Map<String, Value>) -> Value {
         }
         "solve" => with_urls("solving"),
         "finalize" => with_urls("finalizing"),
-        // An order that says valid and names no certificate is read again.
+        // An order that is valid without a certificate URL is read again.
         "download" if certificate_url.is_some() => {
             keep("urls", urls);
             keep("certificateURL", certificate_url);
@@ -189,7 +190,7 @@ fn order_phase(order: &mut Map<String, Value>) -> Value {
     }
 }
 
-/// 2: the field of the next step has another name.
+/// 2: the field of the next step is renamed.
 impl Document for Account {
     const KIND: &'static str = "Account";
     const VERSION: u64 = 2;
@@ -213,7 +214,7 @@ impl Document for Queue {
     const VERSION: u64 = 1;
 }
 
-/// 2: it stands in an envelope.
+/// 2: it has an envelope.
 impl Document for SecretMetadata {
     const KIND: &'static str = "SecretMetadata";
     const VERSION: u64 = 2;
@@ -221,19 +222,19 @@ impl Document for SecretMetadata {
 }
 
 impl SecretMetadata {
-    /// What the files of a Secret hold of it, if anything.
+    /// The facts of a Secret's files.
     pub(crate) fn of(files: &SecretFiles) -> Option<Result<Self, Unreadable>> {
         let bytes = files.0.get(Self::FILE)?;
         Some(open(bytes).map(|(metadata, _)| metadata))
     }
 }
 
-/// Why a document cannot be used.
+/// Why a document is unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// It is of a newer version, or of none that ever was.
+    /// It has a newer version, or one that never existed.
     Version(u64),
-    /// It is damaged, and how.
+    /// It is damaged, with the reason.
     Damaged(String),
 }
 
@@ -245,7 +246,7 @@ pub(crate) fn seal<T: Document>(document: &T) -> Result<Vec<u8>, serde_json::Err
     Ok(bytes)
 }
 
-/// Reads a document, and says which version it was of.
+/// Reads a document, and returns its version.
 pub(crate) fn open<T: Document>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
     let damaged = |error: serde_json::Error| Unreadable::Damaged(one_line(&error.to_string()));
     let label: Label = serde_json::from_slice(bytes).map_err(damaged)?;
@@ -285,7 +286,7 @@ struct Sealed<'a, T> {
     document: &'a T,
 }
 
-/// What every version has; other fields may follow in a newer one.
+/// The fields of every version; a newer one may add others.
 #[derive(Deserialize)]
 struct Label {
     version: Option<u64>,
@@ -302,7 +303,7 @@ struct Envelope<T> {
     document: T,
 }
 
-/// A text from a damaged file is neither believed nor long.
+/// A text from a damaged file is neither trusted nor long.
 fn one_line(text: &str) -> String {
     escape(&text.chars().take(200).collect::<String>()).into_owned()
 }
@@ -355,7 +356,7 @@ mod tests {
         for (index, bit) in (0..good.len()).flat_map(|i| (0..8).map(move |bit| (i, 1 << bit))) {
             let mut damage = good.clone();
             damage[index] ^= bit;
-            // It may still be a document, or of another version; what counts is not to panic.
+            // It may still be a valid document, or of another version; it must only not panic.
             drop(open::<T>(&damage));
         }
     }
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_is_told_from_damage() {
+    fn a_newer_version_is_distinguished_from_damage() {
         for (text, version) in [
             ("{\"version\":3,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 3),
             ("{\"version\":0}", 0),

@@ -1,5 +1,5 @@
-//! Text of others made harmless: what a CA, a DNS server, a program or a file says is shown in
-//! messages, on terminals and in logs, and can steer none of them.
+//! Escapes foreign text: what a CA, a DNS server, a program or a file contains is printed in
+//! messages, on terminals and in logs, and must not control any of them.
 
 use std::borrow::Cow;
 
@@ -20,8 +20,8 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether a character is none that a reader sees: control characters, line separators, marks of
-/// direction, and characters of no width.
+/// Whether a character is invisible or changes the layout: control characters, line separators,
+/// bidirectional controls, and characters of no width.
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,

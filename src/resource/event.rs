@@ -1,4 +1,4 @@
-//! Events: what happened, for people. Never read back to decide anything.
+//! Events: what happened, for users. Never read back to decide anything.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use super::Reason;
 /// Normal or Warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventType {
-    /// Something went as it should.
+    /// An expected event.
     Normal,
-    /// Something a person may want to look at.
+    /// An error, or something that needs attention.
     Warning,
 }
 
@@ -18,13 +18,11 @@ pub enum EventType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Event {
-    /// When it happened.
     pub time: Timestamp,
     /// Normal or Warning.
     #[serde(rename = "type")]
     pub kind: EventType,
     /// cert-manager's reason.
     pub reason: Reason,
-    /// The sentence for people.
     pub message: String,
 }

@@ -1,7 +1,7 @@
-//! What went wrong, as it was found: a typed cause, kept and stored as it is.
+//! A failure with its typed cause, stored as it is.
 //!
-//! `Display` of a failure is the sentence that cert-manager's conditions and events carry. No code
-//! reads it: who needs to know more matches on the cause.
+//! `Display` of a failure is the message of cert-manager's conditions and events. No code
+//! parses it: code that needs details matches on the cause.
 
 use std::fmt;
 
@@ -14,19 +14,19 @@ use super::{
     rfc3339,
 };
 
-/// What kind of failure this was: decides the exit code, and whether it counts as an attempt.
+/// The class of a failure: it decides the exit code, and whether it counts as an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FailureClass {
-    /// No class of its own. Exit code 1.
+    /// None of the others. Exit code 1.
     Other,
-    /// Something that must be true before any ACME call is not. Exit code 3, never counted.
+    /// A local precondition of any ACME request is not met. Exit code 3, never counted.
     Precondition,
     /// Domain validation failed. Exit code 4.
     Validation,
-    /// The CA refused, or answered what cannot be used. Exit code 5.
+    /// The CA refused, or its response is unusable. Exit code 5.
     Ca,
-    /// The CA cannot be reached or answers 5xx. Exit code 5, never counted.
+    /// The CA is unreachable or answers 5xx. Exit code 5, never counted.
     Unreachable,
     /// An output or hook failed. Exit code 6.
     Output,
@@ -35,7 +35,7 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
-    /// Its one word, wherever it is shown or stored.
+    /// Its name, wherever it is shown or stored.
     pub fn word(self) -> &'static str {
         match self {
             Self::Other => "other",
@@ -54,23 +54,23 @@ impl FailureClass {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Failure {
     pub class: FailureClass,
-    /// What was being done.
+    /// The operation that failed.
     #[serde(default, skip_serializing_if = "Doing::is_nothing")]
     pub doing: Doing,
     pub cause: Cause,
     /// When it was recorded; `None` before that, and of a record of format 1 that had no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// How long the CA asked to wait, from its answer on; what is stored of it is a time of the
-    /// certificate's record.
+    /// The CA's Retry-After, counted from its response; the certificate's record stores it as a
+    /// time.
     #[serde(skip)]
     pub retry_after: Option<SignedDuration>,
-    /// An issuance that waits all the while, after a failure of its own.
+    /// An issuance that waits meanwhile, with its own failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub besides: Option<Box<Waiting>>,
 }
 
-/// An issuance that waits, and what it failed by.
+/// A waiting issuance, and its failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waiting {
@@ -84,7 +84,7 @@ impl Failure {
         Self { class, doing, cause, at: None, retry_after: None, besides: None }
     }
 
-    /// The failure that a cause amounts to by itself.
+    /// The failure of a cause by itself.
     pub fn of(doing: Doing, cause: Cause) -> Self {
         Self::new(cause.class(), doing, cause)
     }
@@ -121,7 +121,7 @@ impl Failure {
         }
     }
 
-    /// What a person would take for the same: without what differs from run to run.
+    /// Without what differs from run to run, to compare two failures.
     pub fn likeness(&self) -> (FailureClass, Doing, Cause) {
         (self.class, self.doing, self.cause.likeness())
     }
@@ -142,11 +142,11 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What was being done when something went wrong.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Doing {
-    /// Nothing was begun yet, or the cause says it all.
+    /// No operation had started, or the cause is sufficient.
     #[default]
     Nothing,
     MakeKey,
@@ -166,7 +166,7 @@ pub enum Doing {
 }
 
 impl Doing {
-    /// As cert-manager says it; empty for nothing.
+    /// cert-manager's wording; empty for none.
     fn sentence(self) -> &'static str {
         match self {
             Self::Nothing => "",
@@ -199,73 +199,73 @@ impl fmt::Display for Doing {
     }
 }
 
-/// Why something did not work.
+/// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Cause {
-    /// The CA's answer, or that none came.
+    /// The CA's response, or its absence.
     Ca(CaFailure),
     /// The CA's verdict on one name.
     Challenge(Box<ChallengeFailure>),
     /// The order as a whole.
     Order(Box<OrderFailure>),
-    /// What a self-check saw.
+    /// The report of a self-check.
     Check(Box<CheckReport>),
-    /// A DNS provider's answer.
+    /// A DNS provider's response.
     Provider(ProviderFailure),
-    /// How a program of the operator's ended.
+    /// The result of an operator's program.
     Program(ProgramFailure),
     /// A solver of the issuer cannot be used for a name.
     Solver { identifier: Identifier, issuer: String, cause: Box<Self> },
     /// A step of deployment.
     Deployment { target: DeployTarget, cause: Option<Box<Self>> },
-    /// The CA has lost the account that asked, a second time.
+    /// The CA has lost the requesting account, a second time.
     LostAccount { url: String, cause: Box<Self> },
     /// `rotationPolicy: Never`, and the live key does not fit the spec.
     KeyMismatch { secret_name: String, fields: Vec<String> },
-    /// The account was to be deactivated, and it is not known whether it is.
+    /// The deactivation of the account was started, and its result is unknown.
     UnfinishedDeactivation { directory_url: String, issuer: String },
     /// The state directory.
     State { message: String },
-    /// Something that must be true before any request is not.
+    /// A local precondition of any request is not met.
     Precondition { message: String },
     /// Anything else on this host.
     Local { message: String },
-    /// A failure that format 1 recorded as a sentence.
+    /// A failure that format 1 recorded as text.
     Recorded { message: String },
 }
 
-/// What a CA answered, or that it did not.
+/// A CA's response, or its absence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CaFailure {
     pub fault: CaFault,
-    /// The URL that was asked; empty when none was.
+    /// The URL of the request; empty when there was none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     /// The CA's problem document (RFC 8555 section 6.7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Box<Problem>>,
-    /// What happened, beside the problem document or in its place.
+    /// A description, beside the problem document or instead of it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
-/// How a CA failed.
+/// The kinds of CA errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CaFault {
-    /// The network, or a server that may do better later.
+    /// The network, or a server error that may be temporary.
     Unreachable,
     /// The CA refused.
     Refused,
     /// The CA does not know the order, authorization or certificate (any more).
     Gone,
-    /// The CA answered what cannot be used.
+    /// The CA's response is unusable.
     Unusable,
 }
 
-/// The CA's verdict on one name, or certctl's on the CA's answer.
+/// The CA's verdict on one name, or certctl's on the CA's response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChallengeFailure {
@@ -277,7 +277,7 @@ pub struct ChallengeFailure {
     pub state: AuthorizationState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Box<Problem>>,
-    /// What the last self-check saw before the CA looked.
+    /// The last self-check before the CA validated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Box<CheckReport>>,
     /// The challenge's reason, in cert-manager's words.
@@ -289,87 +289,87 @@ pub struct ChallengeFailure {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OrderFailure {
     pub name: String,
-    /// `None` when it never was at the CA.
+    /// `None` when the CA never accepted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     pub state: OrderState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Box<Problem>>,
-    /// What the order failed by on this side, when it was not the CA's verdict.
+    /// The failure on certctl's side, when it was not the CA's verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
     /// The order's reason, in cert-manager's words.
     pub reason: String,
 }
 
-/// What a DNS provider answered, or that it did not; never a credential.
+/// A DNS provider's response, or its absence; never a credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProviderFailure {
     pub fault: ProviderFault,
-    /// The provider, or the host that was asked.
+    /// The provider, or the host that was queried.
     pub service: String,
     /// An HTTP status or a DNS response code.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status: String,
-    /// In one sentence, with the service.
+    /// One sentence, with the service.
     pub message: String,
 }
 
-/// How a DNS provider failed.
+/// The kinds of DNS provider errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ProviderFault {
-    /// The solver's settings or credentials cannot be used.
+    /// The solver's settings or credentials are unusable.
     Settings,
     /// The provider denied permission, has no such zone, or refused the change as a whole: nothing
     /// was written.
     Denied,
-    /// No answer, or one that asks to come back.
+    /// No response, or one that requests a retry.
     Unreachable,
-    /// Anything else: what was done is not known.
+    /// Anything else: whether the record was written is unknown.
     Failed,
 }
 
-/// How a program of the operator's ended.
+/// The result of an operator's program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProgramFailure {
-    /// The program, from its folder on; empty when there is none to be run.
+    /// The program, relative to its folder; empty when there is none to run.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub program: String,
     /// Its exit code or signal; empty when it did not end by itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status: String,
-    /// In one sentence, with the program and the last words on its stderr.
+    /// One sentence, with the program and the last lines of its stderr.
     pub message: String,
 }
 
-/// Causes that are treated alike.
+/// Causes with the same handling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CauseKind {
-    /// The network or the server, which may do better later.
+    /// The network, or a server error that may be temporary.
     Transient,
     /// The CA refused.
     Refused,
     /// The CA does not know the order, authorization or certificate (any more).
     Gone,
-    /// The CA answered what cannot be used.
+    /// The CA's response is unusable.
     Unusable,
-    /// Something that must be true before any request is not.
+    /// A local precondition of any request is not met.
     Precondition,
     /// The state directory.
     State,
     /// The DNS provider denied the change, and nothing was written.
     Denied,
-    /// A program of the operator's failed: what it did is not known.
+    /// An operator's program failed: what it did is unknown.
     Program,
     /// Anything else on this host.
     Local,
 }
 
 impl CauseKind {
-    /// Whether another try soon ends the same way, unless something is changed by hand.
+    /// Whether a retry fails the same way until the user changes something.
     pub fn is_permanent(self) -> bool {
         match self {
             Self::Denied | Self::Program | Self::Precondition => true,
@@ -382,20 +382,20 @@ impl CauseKind {
         }
     }
 
-    /// Whether an answer that was to be presented cannot be there.
+    /// Whether a challenge with this error cannot be presented.
     pub fn has_done_nothing(self) -> bool {
         matches!(self, Self::Denied | Self::Precondition)
     }
 }
 
 impl Cause {
-    /// An answer of a CA that is no problem document and belongs to no URL.
+    /// A CA's response without a problem document and a URL.
     pub fn ca(fault: CaFault, message: impl Into<String>) -> Self {
         let (url, message) = (String::new(), message.into());
         Self::Ca(CaFailure { fault, url, problem: None, message })
     }
 
-    /// What the CA refused with.
+    /// The CA's problem document.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Self::Ca(ca) => ca.problem.as_deref(),
@@ -419,12 +419,12 @@ impl Cause {
         }
     }
 
-    /// Whether the CA does not know the account that asked (RFC 8555 section 6.7).
+    /// Whether the CA does not know the requesting account (RFC 8555 section 6.7).
     pub fn is_unknown_account(&self) -> bool {
         self.problem().is_some_and(|problem| problem.short_kind() == "accountDoesNotExist")
     }
 
-    /// How it is treated.
+    /// The handling of the cause.
     pub fn kind(&self) -> CauseKind {
         match self {
             Self::Ca(ca) => match ca.fault {
@@ -453,10 +453,10 @@ impl Cause {
         }
     }
 
-    /// The class of a failure that this is the whole of.
+    /// The class of a failure with only this cause.
     pub fn class(&self) -> FailureClass {
         match self {
-            // Given up for what the CA answered, not for what it saw.
+            // Abandoned because of the CA's response, not of its validation.
             Self::Challenge(challenge) if challenge.state == AuthorizationState::Errored => {
                 return FailureClass::Ca;
             }
@@ -484,7 +484,7 @@ impl Cause {
         }
     }
 
-    /// Itself without URLs, which name an order or an authorization, and without what was seen
+    /// The cause without URLs, which name an order or an authorization, and without the report
     /// beside it.
     fn likeness(&self) -> Self {
         match self {
@@ -573,7 +573,7 @@ impl fmt::Display for CaFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [self.message.clone(), self.url.clone()];
         let problem = self.problem.as_ref().map(ToString::to_string);
-        // A sentence about the problem stands before the URL, one in its place behind it.
+        // A description of the problem precedes the URL, one instead of it follows.
         let parts: Vec<String> = match problem {
             Some(problem) => parts.into_iter().chain([problem]).collect(),
             None => parts.into_iter().rev().collect(),

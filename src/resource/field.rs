@@ -1,25 +1,21 @@
-//! What there is to say of a field of a manifest: for `explain`, the schema and the manual.
+//! The description of a manifest's field: for `explain`, the schema and the manual.
 
 /// One field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldDoc {
-    /// As in a manifest.
     pub name: &'static str,
-    /// What may stand there.
     pub kind: FieldType,
-    /// Who uses it.
     pub used: Used,
-    /// Whether it must be there.
     pub is_required: bool,
-    /// What it means, and what may be written.
+    /// Its meaning, and the allowed values.
     pub meaning: &'static str,
-    /// What holds when it is absent; empty when nothing does.
+    /// The default; empty when there is none.
     pub default: &'static str,
     /// A value, as YAML; empty for what has fields of its own.
     pub example: &'static str,
 }
 
-/// What may stand at a field.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     /// Text.
@@ -49,7 +45,7 @@ pub enum FieldType {
 }
 
 impl FieldType {
-    /// As kubectl writes it.
+    /// The type's name, as kubectl prints it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Text | Self::Duration | Self::Word(_) => "string",
@@ -75,7 +71,7 @@ impl Words {
     }
 }
 
-/// Who uses a field.
+/// Which program uses a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Used {
     /// cert-manager in a cluster, and certctl.
@@ -97,7 +93,7 @@ impl Used {
     }
 }
 
-/// Values that are not written when they say nothing.
+/// Values that are omitted when empty.
 pub(super) trait Absent {
     fn is_absent(&self) -> bool;
 }

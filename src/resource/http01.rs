@@ -5,13 +5,12 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The folder of a host under which a CA looks for tokens (RFC 8555 section 8.3), with a slash at
+/// The path under which a CA requests tokens (RFC 8555 section 8.3), with a slash at
 /// both ends.
 pub const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
 
-/// A request that carries this header is a self-check, of this process or another, and is
-/// answered as any other but never counted as a hit. An outsider who sends it hides nobody's
-/// request but his own.
+/// A request with this header is a self-check, of this process or another; it is answered like
+/// any other but not counted as a hit. A stranger who sends it only hides his own request.
 pub const SELF_CHECK_HEADER: &str = "x-certctl-self-check";
 
 /// A challenge's token: 1 to 512 characters of the base64url alphabet (RFC 8555 section 8.3), so

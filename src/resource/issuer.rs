@@ -19,7 +19,7 @@ pub struct Issuer {
     pub acme: Acme,
     /// Its `certctl.io/` annotations: defaults for its Certificates.
     pub settings: Settings,
-    /// Where it was written.
+    /// The position in the manifest.
     pub origin: Origin,
 }
 
@@ -64,9 +64,9 @@ pub struct Acme {
     /// Contact; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub email: String,
-    /// Where the account key is, or is to be kept.
+    /// The Secret of the account key, existing or to be generated.
     pub private_key_secret_ref: SecretKeySelector,
-    /// Whether a missing account key is an error instead of being made.
+    /// Whether a missing account key is an error instead of being generated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disable_account_key_generation: bool,
     /// PEM certificates that replace the system's roots for the ACME server. In a manifest this
@@ -76,7 +76,7 @@ pub struct Acme {
     /// Whether the ACME server's certificate is not verified at all.
     #[serde(default, rename = "skipTLSVerify", skip_serializing_if = "std::ops::Not::not")]
     pub skip_tls_verify: bool,
-    /// Issuer CN of the topmost certificate of the wished chain; empty for the default chain.
+    /// Issuer CN of the topmost certificate of the preferred chain; empty for the default chain.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preferred_chain: String,
     /// EAB (RFC 8555 section 7.3.4).
@@ -102,7 +102,7 @@ pub enum RenewalInformationSource {
     /// RFC 9773.
     #[serde(rename = "ARI")]
     Ari,
-    /// Never ask.
+    /// Never query it.
     None,
 }
 
@@ -110,7 +110,7 @@ pub enum RenewalInformationSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExternalAccountBinding {
-    /// The key's id at the CA.
+    /// The key identifier at the CA.
     #[serde(rename = "keyID")]
     pub key_id: String,
     /// The HMAC key, unpadded base64url.
@@ -121,11 +121,11 @@ pub struct ExternalAccountBinding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, into = "Written", try_from = "Written")]
 pub struct Solver {
-    /// What it is for; `None` means "anything nobody else wants".
+    /// The selector; `None` means "any name that no other solver selects".
     pub selector: Option<Selector>,
     /// Skip the self-check and wait this long after presenting.
     pub wait_instead_of_self_check: Option<GoDuration>,
-    /// How it solves.
+    /// The challenge type, with its settings.
     pub kind: SolverKind,
 }
 

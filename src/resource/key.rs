@@ -1,4 +1,4 @@
-//! What is known of a key: its algorithm, size and digest; and how keys are written down.
+//! The facts of a key: its algorithm, size and digest; and how keys are encoded.
 
 use std::fmt;
 
@@ -86,7 +86,7 @@ impl SignatureAlgorithm {
 #[serde(transparent)]
 pub struct PublicKeyDigest(pub String);
 
-/// What the controllers need to know of a private or public key.
+/// The facts of a private or public key for the controllers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyFacts {

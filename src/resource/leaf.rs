@@ -1,4 +1,4 @@
-//! What is known of an issued certificate, read from its DER.
+//! The facts of an issued certificate, read from its DER.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PublicKeyDigest;
 
-/// The facts of a leaf certificate that decisions and displays are made from.
+/// The facts of a leaf certificate for decisions and displays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LeafFacts {
@@ -38,10 +38,10 @@ pub struct LeafFacts {
 }
 
 impl LeafFacts {
-    /// The name of the root that a temporary certificate is signed by, as in cert-manager.
+    /// The name of the root that signs a temporary certificate, as in cert-manager.
     pub const TEMPORARY_ISSUER: &str = "cert-manager.local";
 
-    /// Whether this only stands in until the real certificate is there.
+    /// Whether it is a temporary certificate.
     pub fn is_temporary(&self) -> bool {
         self.issuer_common_name == Self::TEMPORARY_ISSUER
     }

@@ -1,4 +1,4 @@
-//! ObjectMeta, as far as a machine without a cluster has a use for it.
+//! ObjectMeta, without the fields that only a cluster uses.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ impl Metadata {
     }
 }
 
-/// Where in the manifests an object was written.
+/// The position of an object in the manifests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The file, as the user named it; `-` for standard input.

@@ -1,6 +1,6 @@
-//! The nouns: plain data with serde, and no behaviour beyond their own sense.
+//! Plain data with serde, and no behaviour beyond its own meaning.
 //!
-//! Field names in JSON are cert-manager's, so that what is stored and what `-o yaml` prints read
+//! Field names in JSON are cert-manager's, so that stored documents and `-o yaml` read
 //! like the objects of a cluster. Nothing here reads a clock, a file or a socket.
 
 mod account;

@@ -1,4 +1,4 @@
-//! Names: of objects, of hosts, and what an ACME order is asked to certify.
+//! Names: of objects, of hosts, and the identifiers of an ACME order.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -37,10 +37,10 @@ impl fmt::Display for NamespacedName {
     }
 }
 
-/// A host name in its ASCII form, lower case, without a trailing dot; `*.` may lead it.
+/// A host name in its ASCII form, lower case, without a trailing dot; it may start with `*.`.
 ///
 /// Comparison, storage and what goes to the CA all use this one form (RFC 8555 section 7.1.4
-/// asks for the A-label form).
+/// requires the A-label form).
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -58,7 +58,7 @@ impl DnsName {
         self.0.starts_with("*.")
     }
 
-    /// The name without a leading `*.`: what an ACME authorization is about.
+    /// The name without a leading `*.`, as in an ACME authorization.
     pub fn base(&self) -> &str {
         self.0.strip_prefix("*.").unwrap_or(&self.0)
     }
@@ -133,7 +133,7 @@ fn check_label(label: &str) -> Result<(), NameError> {
     }
 }
 
-/// What an order asks the CA to certify (RFC 8555 section 9.7.7, RFC 8738).
+/// An identifier of an ACME order (RFC 8555 section 9.7.7, RFC 8738).
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -20,31 +20,31 @@ pub struct Order {
     pub name: String,
     /// Which of the orders for its revision it is, from 1 on.
     pub number: u32,
-    /// When it was made here.
+    /// When certctl created it.
     pub creation_timestamp: Timestamp,
     pub spec: OrderSpec,
-    /// Whether it took the place of another one that was not counted as a failure.
+    /// Whether it replaced another order that was not counted as a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_replacement: bool,
     pub phase: OrderPhase,
-    /// The CA's word for it, as last seen.
+    /// The CA's state, as last read.
     pub state: OrderState,
-    /// Why it is in this state, for people.
+    /// The message for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// When the CA forgets the order.
+    /// When the order expires at the CA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
     /// The authorizations, in the CA's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authorizations: Vec<Authorization>,
-    /// One challenge per name that must still be proven.
+    /// One challenge per name that is not valid yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub challenges: Vec<Challenge>,
 }
 
-/// How far an order is, with what that needs. An open phase names the effect that comes next, and
-/// is on disk before that begins.
+/// The phase of an order, with its data. An open phase names the effect that comes next, and is on
+/// disk before that starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum OrderPhase {
@@ -54,7 +54,7 @@ pub enum OrderPhase {
     Authorizing(OrderUrls),
     /// Work on the challenges, and read the order when they are done.
     Solving(OrderUrls),
-    /// Ask the authorizations why the CA calls the order invalid.
+    /// Read the authorizations for the cause of an invalid order.
     Refused {
         urls: OrderUrls,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub enum OrderPhase {
         /// The chain in PEM, leaf first.
         certificate: String,
     },
-    /// Another request took the place of its own.
+    /// Another request replaced its own.
     Replaced {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         urls: Option<OrderUrls>,
@@ -85,12 +85,12 @@ pub enum OrderPhase {
     Failed(FailedOrder),
 }
 
-/// Where an order is at the CA.
+/// The order's URLs at the CA.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OrderUrls {
     pub url: String,
-    /// Where the CSR goes.
+    /// Where the CSR is sent.
     #[serde(rename = "finalizeURL")]
     pub finalize_url: String,
 }
@@ -99,16 +99,16 @@ pub struct OrderUrls {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailedOrder {
-    /// `None` when it never was at the CA.
+    /// `None` when the CA never accepted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urls: Option<OrderUrls>,
-    /// When its failure was recorded; `None` until that.
+    /// When its failure was recorded; `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// The CA's problem document, when it sent one.
+    /// The CA's problem document, if it sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
-    /// What it failed by on this side, when that was not the CA's verdict.
+    /// The failure on certctl's side, when it was not the CA's verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
 }
@@ -129,12 +129,12 @@ impl OrderPhase {
         }
     }
 
-    /// Whether something is still to be done at the CA.
+    /// Whether there is work left at the CA.
     pub fn is_open(&self) -> bool {
         !matches!(self, Self::Issued { .. } | Self::Replaced { .. } | Self::Failed(_))
     }
 
-    /// Whether the names are still to be proven, or the CA to be asked why they are not.
+    /// Whether the authorizations are not final, or must be read for the cause of an invalid order.
     pub fn is_being_authorized(&self) -> bool {
         matches!(self, Self::Authorizing(_) | Self::Solving(_) | Self::Refused { .. })
     }
@@ -169,7 +169,7 @@ impl OrderPhase {
         }
     }
 
-    /// What is kept of it when the order ends here without a certificate.
+    /// The phase's data that stays when the order ends here without a certificate.
     pub fn failed(&self) -> FailedOrder {
         match self {
             Self::Failed(failed) => failed.clone(),
@@ -219,7 +219,7 @@ impl Order {
         }
     }
 
-    /// What it failed by, once it has.
+    /// Its failure, once it has failed.
     pub fn failed(&self) -> Option<&FailedOrder> {
         match &self.phase {
             OrderPhase::Failed(failed) => Some(failed),
@@ -240,23 +240,22 @@ impl Order {
         self.failed()?.at
     }
 
-    /// The CA's problem document, when it sent one.
+    /// The CA's problem document, if it sent one.
     pub fn problem(&self) -> Option<&Problem> {
         self.failed()?.problem.as_ref()
     }
 }
 
-/// What is ordered; immutable.
+/// The immutable part of the order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OrderSpec {
-    /// The Certificate it belongs to.
+    /// The owning Certificate.
     pub certificate: NamespacedName,
-    /// The revision it is for.
     pub revision: u32,
     /// The CSR in PEM.
     pub request: String,
-    /// Who is asked.
+    /// The issuer reference.
     pub issuer_ref: IssuerRef,
     /// The directory URL of that issuer when the order was made.
     #[serde(rename = "directoryURL")]
@@ -269,7 +268,7 @@ pub struct OrderSpec {
     /// ACME profile; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub profile: String,
-    /// Wished end of validity (`enableDurationFeature`).
+    /// The requested end of validity (`enableDurationFeature`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_after: Option<Timestamp>,
 }
@@ -280,7 +279,7 @@ pub struct OrderSpec {
 pub struct Authorization {
     /// Its URL.
     pub url: String,
-    /// What it is about, without `*.`; `None` until it has been read.
+    /// Its identifier, without `*.`; `None` until it has been read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identifier: Option<Identifier>,
     /// Whether it is for `*.` identifier.

@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Problem {
-    /// HTTP status of the answer, when it was an answer and not part of an object.
+    /// HTTP status of the response, unless the document was part of an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The type URN, such as `urn:ietf:params:acme:error:rateLimited`.
     #[serde(rename = "type", default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// The sentence for people.
+    /// The description for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
     /// A URL that names this occurrence, or a page about it (RFC 7807 section 3.1).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instance: String,
-    /// The signature algorithms that the CA accepts, when it did not accept ours (RFC 8555 section
+    /// The signature algorithms that the CA accepts, when it rejected certctl's (RFC 8555 section
     /// 6.2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<String>,
-    /// One entry per identifier, when the CA says which ones are at fault.
+    /// One entry per identifier, when the CA names those at fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subproblems: Vec<Subproblem>,
 }
@@ -40,7 +40,7 @@ pub struct Subproblem {
     /// The type URN.
     #[serde(rename = "type", default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// The sentence for people.
+    /// The description for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }

@@ -1,4 +1,4 @@
-//! The queue of challenges: who waits for a slot and who holds one, over all runs on a state.
+//! The queue of challenges: which wait for a slot and which hold one, over all runs on a state.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChallengeType, Identifier, NamespacedName};
 
-/// What all runs on a state know of each other's challenges.
+/// What all runs on a state share about their challenges.
 ///
-/// Contract: an entry counts as long as its run holds its own lock. Nothing in here is of use
-/// after the machine was down, since no run lives that long.
+/// Contract: an entry counts as long as its run holds its own lock. After a restart of the machine
+/// the queue is obsolete, since no run survives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Queue {
@@ -22,29 +22,28 @@ pub struct Queue {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
-    /// Whose order it belongs to.
+    /// The certificate of its order.
     pub certificate: NamespacedName,
     /// The challenge's URL: unique.
     pub url: String,
-    /// What it proves, without `*.`.
+    /// Its identifier, without `*.`.
     pub identifier: Identifier,
     /// Its type.
     #[serde(rename = "type")]
     pub kind: ChallengeType,
     /// When it was queued, the last time; the oldest goes first.
     pub queued_at: Timestamp,
-    /// Where it stands.
     pub place: Place,
 }
 
-/// Where a challenge stands with the scheduler.
+/// The status of a challenge in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Place {
-    /// It waits for its first slot, and nothing of it is out.
+    /// It waits for its first slot, and is not presented.
     Queued,
     /// It holds a slot.
     Granted,
-    /// It is presented and waits for another turn: nobody else may have its name and type.
+    /// It is presented and waits for another turn: no other challenge may have its name and type.
     Requeued,
 }

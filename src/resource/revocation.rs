@@ -1,5 +1,5 @@
-//! Revocation: certificates that are to be taken back before their end, and keys that are never
-//! to be used again (RFC 5280 section 5.3.1, RFC 8555 section 7.6).
+//! Revocation: certificates to be revoked before they expire, and keys that must not be used again
+//! (RFC 5280 section 5.3.1, RFC 8555 section 7.6).
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{Cause, PublicKeyDigest};
 
-/// Why a certificate is revoked, in the words of RFC 5280 section 5.3.1. `removeFromCRL` is not
+/// Why a certificate is revoked, by the names of RFC 5280 section 5.3.1. `removeFromCRL` is not
 /// among them: it is for delta CRLs alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum RevocationReason {
@@ -19,28 +19,28 @@ pub enum RevocationReason {
     #[default]
     #[serde(rename = "unspecified")]
     Unspecified,
-    /// Somebody else has, or may have, the private key.
+    /// Another party has, or may have, the private key.
     #[serde(rename = "keyCompromise")]
     KeyCompromise,
-    /// Somebody else has the CA's key.
+    /// Another party has the CA's key.
     #[serde(rename = "cACompromise")]
     CaCompromise,
-    /// What the certificate says of its subject is no longer so.
+    /// The subject's information in the certificate has changed.
     #[serde(rename = "affiliationChanged")]
     AffiliationChanged,
-    /// Another certificate is used instead.
+    /// Another certificate replaces it.
     #[serde(rename = "superseded")]
     Superseded,
     /// It is not needed any more.
     #[serde(rename = "cessationOfOperation")]
     CessationOfOperation,
-    /// Not valid for the time being.
+    /// Temporarily not valid.
     #[serde(rename = "certificateHold")]
     CertificateHold,
     /// A privilege that it carries was withdrawn.
     #[serde(rename = "privilegeWithdrawn")]
     PrivilegeWithdrawn,
-    /// Somebody else has the attribute authority's key.
+    /// Another party has the attribute authority's key.
     #[serde(rename = "aACompromise")]
     AaCompromise,
 }
@@ -59,7 +59,7 @@ impl RevocationReason {
         Self::AaCompromise,
     ];
 
-    /// The word.
+    /// The name in RFC 5280.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unspecified => "unspecified",
@@ -106,15 +106,14 @@ impl FromStr for RevocationReason {
     }
 }
 
-/// A word that is no reason.
+/// A name that is no reason.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{word}` is none of {}", RevocationReason::ALL.map(RevocationReason::as_str).join(", "))]
 pub struct RevocationReasonError {
-    /// The word.
     pub word: String,
 }
 
-/// A certificate that somebody asked to revoke: owed from then on, until the CA has answered.
+/// A requested revocation: owed until the CA has responded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Revocation {
@@ -122,35 +121,34 @@ pub struct Revocation {
     pub serial: String,
     /// SHA-256 over the DER, lower-case hexadecimal.
     pub fingerprint: String,
-    /// Why.
     pub reason: RevocationReason,
-    /// When it was asked for.
+    /// When it was requested.
     pub asked_at: Timestamp,
-    /// Whether it is revoked at once, not only when its replacement is where it is used.
+    /// Whether to revoke at once, not only after the replacement is deployed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_once: bool,
-    /// Whether nothing is issued in its place until somebody asks for it.
+    /// Whether no replacement is issued until the user requests one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_replacement: bool,
     /// The certificate in PEM, as long as the revocation is owed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub certificate: String,
-    /// When the CA said that it is revoked.
+    /// When the CA confirmed the revocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
-    /// Why the CA will not do it.
+    /// Why the CA refuses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Cause>,
 }
 
 impl Revocation {
-    /// Whether the CA has yet to be told, or to answer.
+    /// Whether the CA has not responded yet.
     pub fn is_owed(&self) -> bool {
         self.revoked_at.is_none() && self.refusal.is_none()
     }
 }
 
-/// `banned-keys.json`: keys that are never used again, for whichever certificate.
+/// `banned-keys.json`: keys that no certificate may use again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BannedKeys {
@@ -165,13 +163,12 @@ impl BannedKeys {
     }
 }
 
-/// One key that is never used again.
+/// One banned key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BannedKey {
     /// Digest of its SubjectPublicKeyInfo.
     pub public_key: PublicKeyDigest,
-    /// Since when.
     pub since: Timestamp,
 }
 

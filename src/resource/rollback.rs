@@ -1,16 +1,15 @@
-//! Rollback: a step back to a revision that was live before, by hand.
+//! Rollback: a manual return to an earlier revision.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A step back that was asked for: owed from then on until it is done, and remembered until the
-/// next revision is live.
+/// A requested rollback: owed until it is done, and kept until the next revision is live.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rollback {
-    /// The revision that is gone back to; 0 is what was there before certctl.
+    /// The revision to restore; 0 is the certificate that was adopted.
     pub to: u32,
-    /// The revision that was live until then.
+    /// The revision that was live before.
     pub from: u32,
     /// The newest revision that was ever live: the next one counts from it.
     pub newest: u32,
@@ -18,17 +17,17 @@ pub struct Rollback {
     pub set: String,
     /// SHA-256 over the DER of their leaf, lower-case hexadecimal.
     pub fingerprint: String,
-    /// The same of the leaves that this step, and those before it, have left: an output that holds
-    /// one of them may be replaced by an older one.
+    /// The same of the leaves that this rollback, and those before it, replaced: an output that
+    /// holds one of them may be replaced by an older one.
     pub left: Vec<String>,
-    /// When it was asked for.
+    /// When it was requested.
     pub asked_at: Timestamp,
-    /// The generation of the spec then.
+    /// The generation of the spec at that time.
     pub generation: i64,
-    /// The directory URL of the Issuer then.
+    /// The directory URL of the Issuer at that time.
     #[serde(rename = "directoryURL")]
     pub directory_url: String,
-    /// When it was done; `None` as long as it is owed.
+    /// When it was done; `None` while it is owed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Timestamp>,
 }

@@ -24,39 +24,39 @@ pub struct PublishedPair {
 }
 
 impl PublishedPair {
-    /// The leaf, when it is there and can be decoded.
+    /// The leaf, if it exists and can be decoded.
     pub fn leaf(&self) -> Option<&LeafFacts> {
         self.certificate.as_ref()?.as_ref().ok()
     }
 
-    /// Whether it only stands in until the real one is there.
+    /// Whether it is a temporary certificate.
     pub fn is_temporary(&self) -> bool {
         self.leaf().is_some_and(LeafFacts::is_temporary)
     }
 }
 
-/// How the links of a Secret's folder are: `..data`, and the stable names through it.
+/// The links of a Secret's folder: `..data`, and the stable names through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretLinks {
-    /// Where `..data` leads.
+    /// The target of `..data`.
     pub data: DataLink,
-    /// Files of the live set whose stable name is missing, or is something else than the link
+    /// Files of the live set whose stable name is missing, or is not the link
     /// through `..data`.
     pub misplaced: Vec<String>,
 }
 
-/// Where `..data` leads.
+/// The target of `..data`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataLink {
-    /// To this set, which is there.
+    /// This existing set.
     Set(String),
-    /// There is no such link, or it points to nothing.
+    /// There is no such link, or it is dangling.
     Missing,
-    /// It is a folder itself: something followed the link and copied what it found.
+    /// It is a folder: a tool followed the link and copied its target.
     Folder,
 }
 
-/// The forms that a published pair is in, as far as the spec decides them.
+/// The formats of a published pair, as far as the spec decides them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedFormats {
     /// Of tls.key; `None` when that is absent.
@@ -80,17 +80,17 @@ pub struct SecretMetadata {
     /// Labels.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// What the keystores beside it were made with, by file name.
+    /// The parameters of the keystores beside it, by file name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keystores: BTreeMap<String, PublishedKeystore>,
 }
 
 impl SecretMetadata {
-    /// Its file: published like any other, but under no stable name, and read by no server.
+    /// Its file: published like any other, but without a stable name, and read by no server.
     pub const FILE: &str = "metadata.json";
 }
 
-/// What is remembered of a keystore, which is another sequence of bytes each time it is written.
+/// The parameters of a keystore, whose bytes differ each time it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PublishedKeystore {
@@ -119,26 +119,26 @@ impl std::fmt::Debug for SecretFiles {
 pub struct KeptPair {
     /// Its folder's name.
     pub name: String,
-    /// The revision it was published as; 0 when it was there before certctl.
+    /// The revision it was published as; 0 for an adopted pair.
     pub revision: u32,
     /// Whether it is the live one.
     pub is_live: bool,
-    /// What is in it, or why that cannot be read.
+    /// The contents, or why they cannot be read.
     pub pair: Result<PublishedPair, String>,
 }
 
-/// Links that are to be put right.
+/// Links to repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// The set that `..data` is to lead to; `None` when `..data` is that set itself, as a folder.
+    /// The set that `..data` must point to; `None` when `..data` is that set itself, as a folder.
     pub set: Option<String>,
     /// The revision of the set.
     pub revision: u32,
-    /// What is missing or leads elsewhere, in words.
+    /// A description of what is missing or points elsewhere.
     pub what: String,
 }
 
-/// The annotations under which a published pair remembers where it came from.
+/// The annotations that record the origin of a published pair.
 pub mod annotation {
     /// The Certificate that owns the Secret.
     pub const CERTIFICATE_NAME: &str = "cert-manager.io/certificate-name";

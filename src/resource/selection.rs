@@ -1,4 +1,4 @@
-//! Which of an issuer's solvers answers for a name (cert-manager's solver selection).
+//! Which of an issuer's solvers is used for a name (cert-manager's solver selection).
 
 use std::collections::BTreeMap;
 

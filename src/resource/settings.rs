@@ -13,7 +13,7 @@ pub struct Settings {
     /// `certctl.io/http01-webroot`: absolute path of a document root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http01_webroot: Option<String>,
-    /// `certctl.io/http01-check-port`: port the self-check asks.
+    /// `certctl.io/http01-check-port`: port that the self-check connects to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http01_check_port: Option<u16>,
     /// `certctl.io/output-dir`.

@@ -15,22 +15,22 @@ pub enum OrderState {
     Pending,
     /// Waiting for the CSR.
     Ready,
-    /// The CA is at work.
+    /// The CA is issuing.
     Processing,
     /// Issued.
     Valid,
-    /// Refused by the CA.
+    /// Failed at the CA.
     Invalid,
-    /// Forgotten by the CA.
+    /// Expired at the CA.
     Expired,
-    /// Given up here.
+    /// Abandoned by certctl.
     Errored,
-    /// A word this version does not know; read again, never an error.
+    /// A value this version does not know; read again, never an error.
     Other(String),
 }
 
 impl OrderState {
-    /// The word for it.
+    /// The value in JSON.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Unknown => "",
@@ -45,7 +45,7 @@ impl OrderState {
         }
     }
 
-    /// Whether nothing will change any more, for the worse.
+    /// Whether it is a final failure.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Invalid | Self::Expired | Self::Errored)
     }
@@ -73,35 +73,35 @@ impl From<OrderState> for String {
     }
 }
 
-/// The state of an authorization at the CA, plus `errored` for one given up here.
+/// The state of an authorization at the CA, plus `errored` for one abandoned by certctl.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 pub enum AuthorizationState {
     /// Not read yet.
     #[default]
     Unknown,
-    /// To be proven.
+    /// Waiting for a valid challenge.
     Pending,
-    /// The CA is looking.
+    /// The CA is validating.
     Processing,
-    /// Proven.
+    /// Validated.
     Valid,
-    /// Refused.
+    /// Validation failed.
     Invalid,
-    /// Out of date.
+    /// No longer valid.
     Expired,
-    /// Given back by the client.
+    /// Deactivated by the client.
     Deactivated,
-    /// Taken back by the CA.
+    /// Revoked by the CA.
     Revoked,
-    /// Given up here.
+    /// Abandoned by certctl.
     Errored,
-    /// A word this version does not know; read again, never an error.
+    /// A value this version does not know; read again, never an error.
     Other(String),
 }
 
 impl AuthorizationState {
-    /// The word for it.
+    /// The value in JSON.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Unknown => "",
@@ -117,7 +117,7 @@ impl AuthorizationState {
         }
     }
 
-    /// Whether nothing will change any more, for the worse.
+    /// Whether it is a final failure.
     pub fn is_failure(&self) -> bool {
         match self {
             Self::Invalid | Self::Expired | Self::Deactivated | Self::Revoked | Self::Errored => {

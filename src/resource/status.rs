@@ -1,5 +1,5 @@
-//! What is remembered of a Certificate: cert-manager's CertificateStatus, and what a cluster
-//! would keep elsewhere.
+//! The record of a Certificate: cert-manager's CertificateStatus, and what a cluster keeps
+//! elsewhere.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::{Condition, ConditionType, Deployment, Failure, Revocation, Rollback}
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CertificateRecord {
-    /// When certctl first met this Certificate.
+    /// When certctl first loaded this Certificate.
     pub creation_timestamp: Timestamp,
     /// Counts edits of the spec, from 1.
     pub generation: i64,
@@ -30,32 +30,32 @@ pub struct CertificateRecord {
     /// The directory URL that issued each kept revision.
     #[serde(default, rename = "directoryURLs", skip_serializing_if = "BTreeMap::is_empty")]
     pub directory_urls: BTreeMap<u32, String>,
-    /// SHA-256 over the DER of the leaf that the live revision was issued with.
+    /// SHA-256 over the DER of the live revision's leaf, as issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issued_fingerprint: Option<String>,
-    /// The CA asked not to be bothered before this time (429 with Retry-After).
+    /// The earliest time of the next request to the CA (429 with Retry-After).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Timestamp>,
-    /// What the last attempt failed by.
+    /// The last attempt's failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<Failure>,
-    /// Digests of the inputs that attempts since the last success were made with, oldest first:
+    /// Digests of the inputs of the attempts since the last success, oldest first:
     /// an edit bypasses the backoff once for each distinct one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempted_inputs: Vec<String>,
-    /// Which stage of a failure the operator's `on-failure` hook has heard of.
+    /// The last stage of a failure that ran the operator's `on-failure` hook.
     #[serde(default, skip_serializing_if = "is_none_told")]
     pub alerted: u8,
-    /// What was done with the live files outside the state.
+    /// The deployments of the live files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deployments: Vec<Deployment>,
-    /// What was told of this certificate while nobody watched, within the last day.
+    /// What unattended runs reported of this certificate within the last day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<Notice>,
-    /// The certificates that somebody asked to revoke, oldest first.
+    /// The requested revocations, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revocations: Vec<Revocation>,
-    /// The step back that was asked for since the newest revision went live.
+    /// The rollback that was requested since the newest revision went live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Rollback>,
     /// cert-manager's own fields.
@@ -63,7 +63,7 @@ pub struct CertificateRecord {
 }
 
 impl CertificateRecord {
-    /// The revision that an issuance now would make: no number is used twice.
+    /// The revision of the next issuance: no number is used twice.
     pub fn next_revision(&self) -> u32 {
         let newest = self.rollback.as_ref().map_or(0, |rollback| rollback.newest);
         self.status.revision.unwrap_or(0).max(newest).saturating_add(1)
@@ -75,13 +75,12 @@ fn is_none_told(stage: &u8) -> bool {
     *stage == 0
 }
 
-/// A failure or a deferral that was told.
+/// A reported failure or deferral.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Notice {
-    /// SHA-256 over what was told, without the times in it.
+    /// SHA-256 over the reported message, without the times in it.
     pub digest: String,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -107,10 +106,9 @@ pub struct CertificateStatus {
     /// From the stored leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_after: Option<Timestamp>,
-    /// When a renewal is due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renewal_time: Option<Timestamp>,
-    /// The key in flight.
+    /// The name of the next private key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_private_key_secret_name: Option<String>,
     /// Name of the current order, which may be a failed one.
@@ -119,7 +117,7 @@ pub struct CertificateStatus {
 }
 
 impl CertificateStatus {
-    /// The condition of this type, if it is there.
+    /// The condition of this type, if it exists.
     pub fn condition(&self, kind: ConditionType) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.kind == kind)
     }

@@ -1,16 +1,16 @@
-//! How a time is written for machines, in messages too.
+//! The format of times for programs, also in messages.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// RFC 3339 in UTC, whole seconds: `2026-11-21T03:12:09Z`. A message that has such a time in it is
-/// told without the time by whoever looks for these very words.
+/// RFC 3339 in UTC, whole seconds: `2026-11-21T03:12:09Z`. The digests of reported messages leave
+/// such times out, so that they must have exactly this format.
 pub fn rfc3339(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A time as programs get it.
+/// A time in JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(transparent)]
 pub struct Rfc3339(pub Timestamp);

@@ -24,12 +24,12 @@ pub struct UnknownZone {
 }
 
 impl Zone {
-    /// When its clocks show what.
+    /// The zone's rules.
     pub fn rules(&self) -> &TimeZone {
         &self.rules
     }
 
-    /// Whether it is UTC for want of a name.
+    /// Whether no zone was given.
     pub fn is_default(&self) -> bool {
         self.name.is_empty()
     }

@@ -8,12 +8,12 @@ use std::os::fd::AsFd;
 
 use rustix::io::Errno;
 
-/// Which of the two lists.
+/// The two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acl {
     /// What new files of a folder inherit.
     Default,
-    /// Who may do what, beyond the permission bits.
+    /// Permissions of users and groups, beyond the permission bits.
     Access,
 }
 
@@ -45,14 +45,9 @@ fn attribute(acl: Acl) -> &'static str {
 /// file system has no ACLs.
 #[cfg(all(test, target_os = "linux"))]
 pub(super) fn give(path: &std::path::Path, acl: Acl) -> bool {
-    const ANYBODY: u32 = u32::MAX;
-    let entries = [
-        (1_u16, 6_u16, ANYBODY),
-        (2, 4, 65_534),
-        (4, 4, ANYBODY),
-        (16, 4, ANYBODY),
-        (32, 0, ANYBODY),
-    ];
+    const ANY_ID: u32 = u32::MAX;
+    let entries =
+        [(1_u16, 6_u16, ANY_ID), (2, 4, 65_534), (4, 4, ANY_ID), (16, 4, ANY_ID), (32, 0, ANY_ID)];
     let mut bytes = 2_u32.to_le_bytes().to_vec();
     for (tag, bits, id) in entries {
         bytes.extend(tag.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What was in a secret's folder before a publish, and is not as certctl leaves it.
+//! Files in a secret's folder before a publish that certctl did not leave there.
 //!
 //! Three cases, and in each a reader sees the same bytes at every moment:
 //! - plain `tls.crt`, `tls.key`, `ca.crt` and no `..data`: put there by the user. They become the
@@ -27,7 +27,7 @@ pub(super) const ADOPTED_PREFIX: &str = "..adopted-";
 pub(super) fn read(folder: &Folder) -> Result<Option<SecretFiles>, StoreError> {
     let mut files = BTreeMap::new();
     for name in ADOPTED {
-        // Our own link without a live set is no file.
+        // A link without a live set is not a file.
         if folder.link_target(name)?.as_ref() == Some(&stable_target(name)) {
             continue;
         }
@@ -38,8 +38,8 @@ pub(super) fn read(folder: &Folder) -> Result<Option<SecretFiles>, StoreError> {
     Ok((!files.is_empty()).then_some(SecretFiles(files)))
 }
 
-/// Brings a folder into the shape of a published one, without changing what readers see. `wanted`
-/// is what is about to be published as `revision`.
+/// Gives a folder the layout of a published one, without changing what readers see. `wanted`
+/// is about to be published as `revision`.
 pub(super) fn settle(
     folder: &Folder,
     revision: u32,
@@ -48,7 +48,7 @@ pub(super) fn settle(
     match folder.kind(DATA)? {
         Some(FileType::Symlink) if folder.linked_child(DATA)?.is_some() => Ok(()),
         Some(FileType::Directory) => put_right(folder, revision, wanted),
-        // A link that leads nowhere shows readers as little as no link.
+        // A dangling link shows readers as little as no link.
         Some(FileType::Symlink) | None => adopt(folder),
         Some(_) => {
             let path = text(&folder.join(DATA));
@@ -57,8 +57,8 @@ pub(super) fn settle(
     }
 }
 
-/// Replaces what is under a stable name by the link through `..data`. What is not the same as the
-/// live file is kept in the folder named by `aside`, which is made when it is first needed.
+/// Replaces the entry under a stable name by the link through `..data`. If it differs from the
+/// live file, it is kept in the folder named by `aside`, which is created on demand.
 pub(super) fn replace_by_link(
     folder: &Folder,
     name: &str,
@@ -114,8 +114,8 @@ fn put_right(folder: &Folder, revision: u32, wanted: &SecretFiles) -> Result<(),
     let Some(data) = folder.child(DATA)? else {
         return Err(StoreError::Conflict { path: text(&folder.join(DATA)) });
     };
-    // Which revision a flattened set was is not written in it. Revisions count from 1, so 0 says
-    // "unknown", and is published anew when it is not what is wanted.
+    // A flattened set does not say its revision. Revisions count from 1, so 0 means "unknown", and
+    // is published again when it does not match.
     let is_wanted = set::read_all(&data).is_ok_and(|files| files == *wanted);
     keep_folder(folder, if is_wanted { revision } else { 0 })
 }
@@ -126,7 +126,7 @@ pub(super) fn keep_folder(folder: &Folder, revision: u32) -> Result<(), StoreErr
 }
 
 /// Makes `..data`, which is a folder, the link to a set. The folder stays: as another set of the
-/// same revision when it holds the same files, else as what certctl did not write.
+/// same revision when it holds the same files, else as a folder that certctl did not write.
 pub(super) fn replace_folder(folder: &Folder, set: &str, revision: u32) -> Result<(), StoreError> {
     let files = |name| folder.child(name)?.map(|found| set::read_all(&found)).transpose();
     let (there, wanted) = (files(DATA), files(set)?);

@@ -70,8 +70,8 @@ pub(super) fn create(folder: &Folder, name: &str, bytes: &[u8]) -> Result<bool, 
     Ok(true)
 }
 
-/// Replaces a private file that is of use to living processes only, in one step, without any
-/// fsync: after a power loss it may be the old one, empty or gone, and all that it says is of
+/// Replaces a private file that only living processes need, in one step, without any
+/// fsync: after a power loss it may be the old one, empty or gone, and everything in it concerns
 /// processes that are gone, too. The caller holds the lock of the file. The temporary has one name,
 /// so that one which a killed run left is replaced and needs no sweeping.
 pub(super) fn replace_fleeting(
@@ -105,8 +105,8 @@ pub(super) fn create_fleeting(
     Ok(true)
 }
 
-/// Writes a private file that nobody reads before its folder goes live: exclusively, under its own
-/// name, content durable. The folder is synced by the caller.
+/// Writes a private file that no process reads before its folder goes live: exclusively, under its
+/// own name, content durable. The folder is synced by the caller.
 pub(super) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
     check_size(folder, name, bytes)?;
     let Some(file) = open_exclusively(folder, name)? else {
@@ -115,7 +115,7 @@ pub(super) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(),
     fill(folder, name, &file, bytes, PRIVATE)
 }
 
-/// Puts a symbolic link in the place of whatever file or link has the name, in one step. The
+/// Replaces a file or link by a symbolic link, in one step. The
 /// folder is synced by the caller.
 pub(super) fn link(folder: &Folder, target: &str, name: &str) -> Result<(), StoreError> {
     loop {
@@ -128,7 +128,7 @@ pub(super) fn link(folder: &Folder, target: &str, name: &str) -> Result<(), Stor
     }
 }
 
-/// Renames a document that cannot be understood to `<aside>.corrupt-<n>`, and says where it is now.
+/// Renames a damaged document to `<aside>.corrupt-<n>`, and returns the new name.
 pub(super) fn set_aside(folder: &Folder, file: &str, aside: &str) -> Result<String, StoreError> {
     let mut number: u64 = 1;
     loop {
@@ -161,7 +161,7 @@ pub(super) fn is_unsupported(error: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&error)
 }
 
-/// A name that nobody else in this process uses; against other processes, open it exclusively.
+/// A name that is unique in this process; against other processes, open it exclusively.
 fn temp_name(name: &str) -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -194,7 +194,7 @@ impl<'a> Temp<'a> {
         Ok(())
     }
 
-    /// The name is somebody else's.
+    /// The name is in use.
     fn forget(mut self) {
         self.gone = true;
     }
@@ -202,7 +202,7 @@ impl<'a> Temp<'a> {
 
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
-        // One that stays is swept by the next run; the error that led here is reported already.
+        // The next run removes one that stays; the first error is reported already.
         if !self.gone && self.folder.remove(&self.name).is_err() {
             tracing::debug!(name = self.name, "temporary file not removed");
         }
@@ -250,7 +250,7 @@ pub(super) fn give_mode(file: &File, mode: u32) -> Result<(), std::io::Error> {
     Ok(())
 }
 
-/// Nothing is written that would not be read again.
+/// Checks the size limit of readers before a write.
 fn check_size(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES) {
         Ok(())
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_elsewhere_is_written_with_the_mode_asked_for() {
+    fn a_file_elsewhere_is_written_with_the_requested_mode() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("tls.crt");
         for (text, mode) in [("one", 0o644), ("two", 0o600), ("three", 0o440)] {

@@ -26,10 +26,9 @@ pub struct StateDirectory {
     mode: OpenMode,
     /// `None` when there is no directory, which only a reader accepts.
     root: Option<Folder>,
-    /// The folders that this process knows to be durable.
+    /// The folders known to be durable.
     durable: Mutex<HashSet<PathBuf>>,
-    /// The Secrets of which this process found sets and none of them live: of those it removes
-    /// nothing.
+    /// The Secrets with sets none of which was live: nothing of those is removed.
     lost: Mutex<HashSet<NamespacedName>>,
 }
 
@@ -37,7 +36,7 @@ impl StateDirectory {
     /// Opens a state directory.
     ///
     /// For writing, the tree is made with mode 0700, must belong to the calling user, be closed to
-    /// all others, be writable and have 1 MiB of space. For reading, root may open anybody's.
+    /// all others, be writable and have 1 MiB of space. For reading, root may open any user's.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
         if mode == OpenMode::ReadWrite {
             opening::make_folders(path)?;
@@ -63,7 +62,7 @@ impl StateDirectory {
         Ok(state)
     }
 
-    /// Where the state is.
+    /// The path of the state.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -88,9 +87,9 @@ impl StateDirectory {
         folder.map_or_else(|| Ok(Vec::new()), |folder| journal::last_events(&folder, count))
     }
 
-    /// Forgets a certificate, and the issued secret when it is named, under the certificate's
-    /// lock. `status.json` goes last, so that a killed run is finished by asking again. What is
-    /// owed to the world is forgotten too: that is for the caller to ask about.
+    /// Removes a certificate, and the issued secret when it is named, under the certificate's
+    /// lock. `status.json` goes last, so that repeating the command completes a killed run. Owed
+    /// clean-ups are forgotten too: the caller must check for them first.
     pub async fn forget(
         &self,
         certificate: &NamespacedName,
@@ -127,7 +126,7 @@ impl StateDirectory {
         self.durable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The folder at these names; `None` when there is none.
+    /// The folder with this path; `None` when there is none.
     pub(super) fn find(&self, names: &[String]) -> Result<Option<Folder>, StoreError> {
         let Some(root) = &self.root else { return Ok(None) };
         let mut folder = root.duplicate()?;
@@ -140,7 +139,7 @@ impl StateDirectory {
         Ok(Some(folder))
     }
 
-    /// The folder at these names, made durably where it is missing.
+    /// The folder with this path, created durably if it is missing.
     fn make(&self, names: &[String]) -> Result<Folder, StoreError> {
         let mut folder = self.writable_root()?.duplicate()?;
         for name in names {
@@ -179,7 +178,7 @@ impl StateDirectory {
         Ok(bytes.map(|bytes| Stored { revision: revision_of(&bytes), bytes }))
     }
 
-    /// Whether this process has found sets of this Secret and none of them live.
+    /// Whether this Secret had sets and none of them live.
     fn has_lost(&self, secret: &NamespacedName, folder: &Folder) -> Result<bool, StoreError> {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if secret::has_lost_live(folder)? {
@@ -217,7 +216,7 @@ impl StateDirectory {
                 vec![layout::certificate(name)?, layout::requests(name)?, layout::orders(name)?]
             }
             Lock::Account(digest) => vec![layout::account(digest)?],
-            // The queue has one temporary file, whose name its next writer takes over.
+            // The queue has one temporary file, which its next writer replaces.
             Lock::Scheduler | Lock::Run(_) => Vec::new(),
         };
         for names in folders {
@@ -369,7 +368,7 @@ fn revision_of(bytes: &[u8]) -> Etag {
     Etag(hex(digest.as_ref()))
 }
 
-/// Whether a document says nothing any more once the machine has been restarted.
+/// Whether a document is obsolete once the machine has been restarted.
 fn is_fleeting(key: &Key) -> bool {
     match key {
         Key::Scheduler => true,

@@ -1,4 +1,4 @@
-//! A folder held open: what is in it is reached by a single name through its handle.
+//! A folder held open: its entries are reached by a single name through its handle.
 //!
 //! Contract: no symbolic link is followed, nothing blocks (a FIFO is refused, not waited for), and
 //! every entry that is read belongs to the owner of the state. All calls run on the calling thread.
@@ -32,14 +32,14 @@ pub(super) struct Folder {
     owner: u32,
 }
 
-/// What is asked of a file before its content is believed.
+/// What is checked of a file before its content is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guard {
     /// Only the owner may read it, and it has one name.
     Document,
     /// Only the owner may read it; a server's chroot may hold a second name of it.
     Secret,
-    /// Anybody may read it.
+    /// All users may read it.
     Public,
 }
 
@@ -87,7 +87,7 @@ impl Folder {
             Err(Errno::EXIST) => return Ok(false),
             Err(error) => return Err(io_error(&self.join(name), "create", error)),
         }
-        // The umask can only have taken bits away; they are given back when it did.
+        // The umask can only have removed bits; they are restored.
         let stat = self.stat(name)?.ok_or_else(|| io_error(&self.join(name), "read", Errno::NOENT));
         if Mode::from_raw_mode(stat?.st_mode) != Mode::RWXU {
             rustix::fs::chmodat(&self.handle, name, Mode::RWXU, AtFlags::empty())
@@ -128,7 +128,7 @@ impl Folder {
         if metadata.size() > MAX_BYTES {
             return Err(StoreError::TooLarge { path: text(&path), max: MAX_BYTES });
         }
-        // Room for everything at once: a vector that grows would leave copies of keys behind.
+        // Allocated at once: a vector that grows would leave copies of keys behind.
         let limit = usize::try_from(metadata.size().saturating_add(1)).unwrap_or_default();
         let mut bytes = Zeroizing::new(Vec::with_capacity(limit));
         (&mut file)
@@ -172,7 +172,7 @@ impl Folder {
         Ok(Some(file))
     }
 
-    /// What is known of an entry, the link itself if it is one; `None` when there is none.
+    /// The metadata of an entry, of the link itself if it is one; `None` when there is none.
     pub(super) fn stat(&self, name: &str) -> Result<Option<Stat>, StoreError> {
         match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -195,7 +195,7 @@ impl Folder {
         }
     }
 
-    /// The names of the entries, sorted; names that are not UTF-8 are none of ours.
+    /// The names of the entries, sorted; names that are not UTF-8 are skipped.
     pub(super) fn entries(&self) -> Result<Vec<String>, StoreError> {
         let failed = |error| io_error(&self.path, "list", error);
         let mut names = Vec::new();
@@ -228,7 +228,7 @@ impl Folder {
             .map_err(|error| io_error(&self.join(name), "remove", error))
     }
 
-    /// Removes an entry, whatever it is.
+    /// Removes an entry of any kind.
     pub(super) fn remove_any(&self, name: &str) -> Result<(), StoreError> {
         if self.kind(name)? == Some(FileType::Directory) {
             self.remove_tree(name)
@@ -290,7 +290,7 @@ impl AsFd for Folder {
     }
 }
 
-/// An operating system's error with its place and what was tried.
+/// An operating system's error with its path and the operation.
 pub(super) fn io_error(
     path: &Path,
     action: &'static str,

@@ -1,4 +1,4 @@
-//! What never changes once it is written.
+//! The immutable fields of stored documents.
 //!
 //! Contract: each check returns the JSON name of the first field that would change.
 
@@ -19,7 +19,7 @@ pub(super) fn changed_in_request(
 }
 
 /// An order: its spec, its challenges' specs, what was read of its authorizations, and each URL
-/// and the certificate once set. Nothing is taken out of a list.
+/// and the certificate once set. No list loses an entry.
 pub(super) fn changed_in_order(old: &Order, new: &Order) -> Option<String> {
     let fields = [
         ("spec", old.spec != new.spec),

@@ -1,8 +1,8 @@
-//! What is only ever appended to: a certificate's events, and the log of issuances.
+//! Append-only files: a certificate's events, and the log of issuances.
 //!
 //! Contract: one write per batch. Events are for people and not synced; at [`ROTATE_BYTES`] the
 //! file becomes `events.jsonl.1`, of which one is kept. `issuance.log` is synced and never rotated.
-//! A line that a crash cut short spoils no other line.
+//! A line that a crash truncated damages no other line.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -75,7 +75,7 @@ struct Appended {
     file: File,
     /// Where the file ended before.
     end: u64,
-    /// Whether its last line was cut short.
+    /// Whether its last line is truncated.
     is_torn: bool,
 }
 

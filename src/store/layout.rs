@@ -1,7 +1,7 @@
-//! Which file a document, a lock or a secret is.
+//! The file of a document, a lock or a secret.
 //!
-//! Contract: every name is checked to be a single path component here once more, although
-//! manifests are validated before: nothing that comes from outside can lead out of the tree.
+//! Contract: every name is checked again to be a single path component, although
+//! manifests are validated before: no outside name can escape the tree.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ const ACCOUNT_KEY_FILE: &str = "key.pem";
 /// A file below the state directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The folders to walk through.
+    /// The folders on the path.
     pub(super) folders: Vec<String>,
     /// The file in the last of them.
     pub(super) file: String,
@@ -74,12 +74,12 @@ pub(super) fn lock(lock: &Lock) -> Result<Place, StoreError> {
             Place::new(vec![locks(), ACCOUNTS.to_owned()], digest_component(digest)?)
         }
         Lock::Scheduler => Place::new(vec![locks()], "scheduler"),
-        // Not in a folder of its own: making one would cost each first run an fsync.
+        // Not in its own folder: creating one would cost each first run an fsync.
         Lock::Run(number) => Place::new(vec![locks()], format!("run-{number}")),
     })
 }
 
-/// What a lock is for, for people.
+/// The name of a lock in messages.
 pub(super) fn lock_title(lock: &Lock) -> String {
     match lock {
         Lock::Certificate(name) => format!("certificate {name}"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_leads_out_of_the_tree() {
+    fn no_name_escapes_the_tree() {
         let long = "a".repeat(254);
         for bad in ["", ".", "..", "../x", "a/b", "/etc", "a\0b", "A", "a b", "a\n", &long] {
             let names = [NamespacedName::new("default", bad), NamespacedName::new(bad, "web")];

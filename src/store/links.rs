@@ -1,9 +1,9 @@
-//! The links of a Secret's folder: how they are, and how they are put right.
+//! The links of a Secret's folder: their state, and their repair.
 //!
-//! A backup that leaves symbolic links out, or follows them, leaves the sets and loses what makes
-//! one of them live. Contract: putting the links right removes no file and no set. The rename of
-//! `..data` comes first and makes the set live; the stable names follow, and what is under one of
-//! them goes only when it is the same as the live file.
+//! A backup that leaves symbolic links out, or follows them, keeps the sets and loses the link that
+//! makes one of them live. Contract: a repair removes no file and no set. The rename of `..data`
+//! comes first and makes the set live; the stable names follow, and the entry under one of them is
+//! removed only when it is the same as the live file.
 
 use rustix::fs::FileType;
 
@@ -13,10 +13,10 @@ use super::{adoption, atomic, rollback, secret};
 use crate::resource::{DataLink, SecretLinks, SecretMetadata};
 use crate::store::port::StoreError;
 
-/// How often a reader looks again when publishes overtake it.
+/// How often a reader retries when concurrent publishes remove what it reads.
 const READ_TRIES: usize = 100;
 
-/// How the links are.
+/// The state of the links.
 pub(super) fn links(folder: &Folder) -> Result<SecretLinks, StoreError> {
     for _ in 0..READ_TRIES {
         let live = secret::live_name(folder)?;
@@ -36,7 +36,7 @@ pub(super) fn links(folder: &Folder) -> Result<SecretLinks, StoreError> {
                 misplaced.push(name);
             }
         }
-        // A publish in between takes the links of its predecessor away.
+        // A concurrent publish removes the links of its predecessor.
         if secret::live_name(folder)?.as_ref() == Some(&live) {
             return Ok(SecretLinks { data: DataLink::Set(live), misplaced });
         }

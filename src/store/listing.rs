@@ -1,7 +1,7 @@
-//! Which documents there are.
+//! Lists the stored documents.
 //!
-//! Contract: what is not a document of ours is passed over; a document that cannot be looked at is
-//! listed, and reading it says why.
+//! Contract: other files are skipped; a document that cannot be read is listed, and reading it
+//! returns the error.
 
 use std::collections::BTreeSet;
 
@@ -35,9 +35,9 @@ impl StateDirectory {
         }
     }
 
-    /// The files among the requests and orders of a certificate that are none, below the state
-    /// directory: not read, not removed, only told of. Those that begin with a dot are our own on
-    /// their way.
+    /// The other files among the requests and orders of a certificate, relative to the state
+    /// directory: not read, not removed, only reported. Those that begin with a dot are certctl's
+    /// own temporaries.
     pub fn strays(&self, name: &NamespacedName) -> Result<Vec<String>, StoreError> {
         let mut found = Vec::new();
         let mut tell = |folder: &[String], is_ours: fn(&str) -> bool| {
@@ -54,18 +54,18 @@ impl StateDirectory {
         Ok(found)
     }
 
-    /// The certificates that have a folder, without a look into it: for those who only want names.
+    /// The certificates that have a folder; the folders are not opened.
     pub fn certificate_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
         self.names(layout::CERTIFICATES)
     }
 
-    /// The issued secrets that have a folder, without a look into it.
+    /// The issued secrets that have a folder; the folders are not opened.
     pub fn secret_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
         self.names(layout::SECRETS)
     }
 
-    /// The revisions of a Secret whose files are there, newest first, without a look into them; 0 is
-    /// what was there before certctl.
+    /// The revisions of a Secret whose files exist, newest first, by folder name; 0 is an adopted
+    /// pair.
     pub fn revisions(&self, secret: &NamespacedName) -> Result<Vec<u32>, StoreError> {
         let folder = layout::secret(secret)?;
         let sets = self.entries(&folder)?;
@@ -92,7 +92,7 @@ impl StateDirectory {
         self.find(names)?.map_or_else(|| Ok(Vec::new()), |folder| folder.entries())
     }
 
-    /// The names of the folders in a folder; what else is in there is none of ours.
+    /// The names of the folders in a folder; other entries are skipped.
     fn folders(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
         let Some(folder) = self.find(names)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -118,7 +118,8 @@ impl StateDirectory {
         Ok(keys)
     }
 
-    /// Whether a document is there. One that cannot be looked at is listed: reading it says why.
+    /// Whether a document exists. One that cannot be checked is listed: reading it returns the
+    /// error.
     fn is_kept(&self, key: &Key) -> bool {
         let Ok(place) = layout::document(key) else { return false };
         match self.find(&place.folders) {

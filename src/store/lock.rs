@@ -1,8 +1,8 @@
 //! Locks between processes, and between tasks of one process.
 //!
-//! Contract: a kernel lock on a file that is never removed, so a holder that dies gives it back at
-//! once. Waiting is polling with an asynchronous sleep. A lock file that an administrator removed
-//! meanwhile is noticed. The handle is not inherited by hooks.
+//! Contract: a kernel lock on a file that is never removed, so the kernel releases it when the
+//! holder dies. Waiting is polling with an asynchronous sleep. A lock file that an administrator
+//! removed meanwhile is noticed. The handle is not inherited by hooks.
 //!
 //! The file holds the number of acquisitions and the process id of the last holder. It is not
 //! synced: kernel locks do not outlive a power loss either.
@@ -71,8 +71,8 @@ fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
     file.ok_or_else(|| io_error(&folder.join(name), "create", Errno::NOENT))
 }
 
-/// Locks an open lock file; `None` when somebody holds it, or when it is no longer the one under
-/// its name.
+/// Locks an open lock file; `None` when another holder has it, or when it is no longer the one
+/// under its name.
 fn attempt(folder: &Folder, name: &str, file: File) -> Result<Option<Lease>, StoreError> {
     let path = folder.join(name);
     match file.try_lock() {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_second_task_is_told_who_holds_the_lock() {
+    async fn a_second_task_learns_the_holder_of_the_lock() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
         let lease = now(&folder).await.unwrap();
@@ -146,14 +146,14 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_lock_file_that_was_removed_holds_nobody_back() {
+    async fn a_removed_lock_file_blocks_no_process() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
         let old = now(&folder).await.unwrap();
         let waiting = open(&folder, "web").unwrap();
         folder.remove("web").unwrap();
         drop(old);
-        // The old file is free, but it is not what others lock.
+        // The old file is free, but others lock the new one.
         assert!(attempt(&folder, "web", waiting).unwrap().is_none());
         let _new = now(&folder).await.unwrap();
         assert!(matches!(now(&folder).await, Err(StoreError::Locked { .. })));

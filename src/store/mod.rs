@@ -1,4 +1,4 @@
-//! The state directory: what certctl remembers, in plain files.
+//! The state directory: certctl's records, in plain files.
 //!
 //! ```text
 //! <state>/                            0700, one owner
@@ -7,7 +7,7 @@
 //!     requests/<revision>.json        CertificateRequest
 //!     orders/<revision>-<n>.json      Order with its challenges; n counts from 1
 //!     next-private-key.pem            the key in flight, PKCS#8
-//!     events.jsonl, events.jsonl.1    for people; never read back to decide
+//!     events.jsonl, events.jsonl.1    for users; never read back to decide
 //!   accounts/<digest>/
 //!     account.json                    Account
 //!     key.pem                         its key, PKCS#8
@@ -18,7 +18,7 @@
 //!     ..adopted-0/                    files that were here before certctl, kept
 //!   http01/                           presented tokens
 //!   issuance.log                      append-only, synced
-//!   scheduler.json                    Queue; of use to living processes only, and so not synced
+//!   scheduler.json                    Queue; only for living processes, and so not synced
 //!   scheduler.json.next               its temporary
 //!   locks/certificates/<namespace>/<name>
 //!   locks/accounts/<digest>
@@ -31,10 +31,11 @@
 //!   or key that others can read, that is a link, or that another user owns is refused.
 //! - A write that returned is durable, but for `scheduler.json`; a reader sees the old file or the
 //!   new one ([`atomic`]).
-//! - JSON documents carry a version. An unknown one is refused and never rewritten; a document
-//!   that cannot be understood is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]).
-//!   `metadata.json` of a set is such a document too, but for its name aside, which begins with a
-//!   dot, and for being made anew only with the set.
+//! - JSON documents carry a version. An unknown one is refused and never rewritten; a damaged
+//! document
+//!   is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]).
+//! `metadata.json` of a set is such a document too, except that its quarantine name begins with a
+//! dot, and that it is written again only with the set.
 //! - `.tmp-*` are temporaries of a run; those of a killed run are swept by the next holder of the
 //!   lock.
 //! - Symbolic links inside the tree are refused, except the ones shown above; the state directory

@@ -1,4 +1,4 @@
-//! What is checked and made before a state directory is written to, and before any network traffic.
+//! Checks and creates a state directory before anything is written, and before any network traffic.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +19,7 @@ pub enum OpenMode {
     ReadWrite,
 }
 
-/// Free space that a run is not begun without, in bytes: a full disk must not cost an order.
+/// The free space required for a run, in bytes: a full disk must not cost an order.
 const LEAST_SPACE: u64 = 1 << 20;
 
 /// Makes a folder and the missing ones above it, with mode 0700, durably.
@@ -37,7 +37,7 @@ pub(super) fn make_folders(path: &Path) -> Result<(), StoreError> {
         Err(Errno::EXIST) => return Ok(()),
         Err(error) => return Err(io_error(path, "create", error)),
     }
-    // The umask can only have taken bits away; they are given back when it did.
+    // The umask can only have removed bits; they are restored.
     let metadata = std::fs::symlink_metadata(path).map_err(|e| io_error(path, "read", e))?;
     if metadata.mode() & 0o7777 != 0o700 {
         rustix::fs::chmod(path, Mode::RWXU)
@@ -54,16 +54,16 @@ fn above(path: &Path) -> &Path {
     }
 }
 
-/// Whether the calling user may write in a folder, and its file system lets it.
+/// Whether the calling user and the file system allow writing in a folder.
 pub(super) fn check_writable(folder: &Folder) -> Result<(), StoreError> {
     rustix::fs::accessat(folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
         .map_err(|error| io_error(folder.path(), "write", error))
 }
 
-/// Whether there is controller to work.
+/// Checks the free space.
 pub(super) fn check_space(folder: &Folder) -> Result<(), StoreError> {
     let Ok(space) = rustix::fs::fstatvfs(folder) else { return Ok(()) };
-    // What is kept back for root is there for root.
+    // Blocks reserved for root are available to root.
     let is_root = rustix::process::geteuid().is_root();
     let blocks = if is_root { space.f_bfree } else { space.f_bavail };
     // A file system that counts no blocks says nothing about its space.

@@ -1,11 +1,11 @@
-//! Outputs: the live files in a folder of the operator's, laid out as in the state.
+//! Outputs: the live files in an operator's folder, with the same layout as in the state.
 //!
 //! Contract: owner, group and mode are set before there is content; what goes live does so in one
 //! rename of `..data`. Nothing is followed inside the folder, and as root no link on the way to it;
-//! what is written and removed is so through the handle of the folder that was judged ([`folder`]).
-//! A file that an ACL would open to other users is not written.
-//! What certctl did not write is never replaced: a stable name that is not our link, or a `..data`
-//! that leads elsewhere, is an error. The set before stays until the next one.
+//! what is written and removed is so through the handle of the folder that was checked
+//! ([`folder`]). A file that an ACL would open to other users is not written. What certctl did not
+//! write is never replaced: a stable name that is not our link, or a `..data` that points
+//! elsewhere, is an error. The previous set stays until the next one.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -24,10 +24,10 @@ use crate::resource::{SecretFiles, SecretMetadata};
 
 mod folder;
 
-/// Where to, and for whom.
+/// The target of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The folder: absolute. Its parent must be there.
+    /// The folder: absolute. Its parent must exist.
     pub folder: PathBuf,
     /// The user that the files are to belong to; this process's when `None`.
     pub owner: Option<u32>,
@@ -40,34 +40,24 @@ pub struct Output {
 /// Why an output was not written.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// The system said no.
+    /// A system call failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// With what.
         path: PathBuf,
-        /// What the system said.
         source: std::io::Error,
     },
-    /// Something of somebody else's is in the way.
+    /// A file of another owner is in the way.
     #[error("{} is not certctl's ({found}); it is not replaced", path.display())]
-    Foreign {
-        /// What is in the way.
-        path: PathBuf,
-        /// What it is.
-        found: &'static str,
-    },
-    /// The way to the folder goes over a link.
+    Foreign { path: PathBuf, found: &'static str },
+    /// The path of the folder contains a link.
     #[error("{} is a symbolic link; as root, outputs are written to real folders only", path.display())]
-    Link {
-        /// The link.
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// As root: another user can replace the folder.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// New files inherit who may read them.
+    /// New files inherit an ACL with other readers.
     #[error(
         "{} has a default ACL: the users and groups in it could read the private key",
         path.display()
@@ -82,18 +72,13 @@ pub enum OutputError {
         /// The file, which is removed again.
         path: PathBuf,
     },
-    /// What is there must stay.
+    /// The existing certificate must stay.
     #[error("{}: {reason}", path.display())]
-    Newer {
-        /// What is there.
-        path: PathBuf,
-        /// Why it stays.
-        reason: String,
-    },
+    Newer { path: PathBuf, reason: String },
 }
 
 impl OutputError {
-    /// The command that corrects it.
+    /// The command that fixes it.
     pub fn command(&self) -> Option<String> {
         match self {
             Self::Trust(error) => error.command(),
@@ -108,8 +93,8 @@ impl OutputError {
 }
 
 impl Output {
-    /// Puts the files live there. `may_replace` looks at the `tls.crt` that is there, and says why
-    /// it must stay when it must.
+    /// Publishes the files there. `may_replace` receives the existing `tls.crt`, and returns why
+    /// it must stay, if so.
     pub fn write(
         &self,
         revision: u32,
@@ -137,7 +122,7 @@ impl Output {
         }
         self.link(&folder, &fresh, DATA)?;
         rustix::fs::fsync(&folder).map_err(|e| self.failed("sync", "", e))?;
-        // Files that others may read still do not outlive the setting that let them.
+        // Files that others may read do not outlive the setting that allowed it.
         let before = live.filter(|before| Self::are_guarded_alike(&folder, before, &fresh));
         self.prune(&folder, &fresh, before.as_deref(), files)
     }
@@ -213,7 +198,7 @@ impl Output {
         match self.fill(folder, &fresh, files, names) {
             Ok(()) => Ok(fresh),
             Err(error) => {
-                // The error that led here is the one to report.
+                // The first error is the one to report.
                 if let Err(left) = removal::remove_tree(folder, &fresh) {
                     tracing::warn!("{} is left behind: {left}", self.folder.join(&fresh).display());
                 }
@@ -253,7 +238,7 @@ impl Output {
                 source,
             })?;
         }
-        // Whoever may read the files must be able to reach them.
+        // Every user who may read the files must be able to reach them.
         self.give(&set, 0o755, fresh)?;
         rustix::fs::fsync(&set).map_err(|e| self.failed("sync", fresh, e))
     }
@@ -275,7 +260,7 @@ impl Output {
             return Ok(());
         }
         let temporary = format!(".certctl-{}-{name}", std::process::id());
-        // What a killed run of the same number left there is ours.
+        // What a killed run of the same number left there is certctl's.
         match rustix::fs::unlinkat(folder, &temporary, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(self.failed("remove", &temporary, error)),
@@ -286,8 +271,8 @@ impl Output {
             .map_err(|e| self.failed("replace", name, e))
     }
 
-    /// Removes what is no longer needed of ours: older sets, links to files that are gone, and
-    /// what killed runs left.
+    /// Removes certctl's obsolete files: older sets, links to removed files, and what killed runs
+    /// left.
     fn prune(
         &self,
         folder: &OwnedFd,

@@ -1,4 +1,4 @@
-//! The seam of the store: what can be kept, and how it is read and written.
+//! The seam of the store: what is stored, and how it is read and written.
 
 use jiff::SignedDuration;
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::resource::envelope::{Document, Unreadable};
 use crate::resource::{Event, NamespacedName, SecretFiles, SecretLinks};
 
-/// What a stored document is about. The store alone knows which file that is.
+/// The identity of a stored document. Only the store knows its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// `resource::CertificateRecord` of a certificate.
@@ -21,11 +21,11 @@ pub enum Key {
     Account(String),
     /// The account's private key, PKCS#8 PEM.
     AccountKey(String),
-    /// `resource::BannedKeys`, written under [`Lock::Scheduler`] only: that lock is for what all
+    /// `resource::BannedKeys`, written under [`Lock::Scheduler`] only: that lock covers what all
     /// certificates share.
     BannedKeys,
-    /// `resource::Queue`, written under [`Lock::Scheduler`] only. It is of use to processes that
-    /// live, so that a write of it need not be durable.
+    /// `resource::Queue`, written under [`Lock::Scheduler`] only. Only living processes need it, so
+    /// that a write of it need not be durable.
     Scheduler,
 }
 
@@ -61,11 +61,10 @@ pub struct Stored {
 pub struct KeptSet {
     /// Its folder's name.
     pub name: String,
-    /// The revision it was published as; 0 when it was there before certctl.
+    /// The revision it was published as; 0 for an adopted pair.
     pub revision: u32,
     /// Whether it is the live one.
     pub is_live: bool,
-    /// What is in it.
     pub files: Result<SecretFiles, StoreError>,
 }
 
@@ -79,15 +78,15 @@ pub enum Lock {
     Account(String),
     /// The queue of challenges.
     Scheduler,
-    /// The life of one run that has challenges: whoever can take it has found a run that is gone.
+    /// The life of one run that has challenges: if another run can take it, that run has ended.
     /// The number is the smallest that no other run holds. Taken under [`Lock::Scheduler`].
     Run(u32),
 }
 
 /// Where state lives; shaped for compare-and-swap, so that a shared store can come.
 ///
-/// Contract: a write that returned is durable, but for [`Key::Scheduler`]; a reader sees the old or the new document, never a
-/// part; `create` and `put_if` fail when somebody else was faster.
+/// Contract: a write that returned is durable, but for [`Key::Scheduler`]; a reader sees the old or
+/// the new document, never a part; `create` and `put_if` fail when another writer was faster.
 pub trait Store {
     /// Holds a lock until it is dropped, or until the process ends.
     type Lease;
@@ -106,16 +105,16 @@ pub trait Store {
         expected: &Etag,
     ) -> impl Future<Output = Result<Etag, StoreError>>;
 
-    /// Renames a document that cannot be understood aside, so that it is neither read again nor
-    /// overwritten, and says where it is now. `seen` is what was read: a document that changed
-    /// since is left alone, as a `Conflict`. A store opened for reading renames nothing.
+    /// Renames a damaged document, so that it is neither read again nor
+    /// overwritten, and returns the new name. `seen` is what was read: a document that changed
+    /// since is left unchanged, as a `Conflict`. A store opened for reading renames nothing.
     fn quarantine(
         &self,
         key: &Key,
         seen: &Etag,
     ) -> impl Future<Output = Result<String, StoreError>>;
 
-    /// Where a document is, for messages.
+    /// The path of a document, for messages.
     fn place(&self, key: &Key) -> String;
 
     /// Removes a document; one that is not there is no error.
@@ -124,14 +123,14 @@ pub trait Store {
     /// Lists the documents under a prefix, in order.
     fn list(&self, prefix: &Prefix) -> impl Future<Output = Result<Vec<Key>, StoreError>>;
 
-    /// Takes a lock, waiting at most `wait` for somebody else to give it back.
+    /// Takes a lock, waiting at most `wait` for another holder to release it.
     fn lock(
         &self,
         lock: &Lock,
         wait: SignedDuration,
     ) -> impl Future<Output = Result<Self::Lease, StoreError>>;
 
-    /// Appends to a certificate's journal. For people; best effort in durability.
+    /// Appends to a certificate's journal. For users; best effort in durability.
     fn journal(
         &self,
         certificate: &NamespacedName,
@@ -152,13 +151,13 @@ pub trait Store {
         last_good: Option<&str>,
     ) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// How the links are by which servers reach the live files of a Secret.
+    /// The state of the links by which servers reach the live files of a Secret.
     fn links(
         &self,
         secret: &NamespacedName,
     ) -> impl Future<Output = Result<SecretLinks, StoreError>>;
 
-    /// Puts these links right, so that they lead to a set that is there; without one, the folder
+    /// Repairs these links, so that they point to an existing set; without one, the folder
     /// that `..data` is becomes the set, of this revision. Nothing is lost.
     fn restore_links(
         &self,
@@ -167,7 +166,7 @@ pub trait Store {
         revision: u32,
     ) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// Where the files of a Secret are, for the operator's programs.
+    /// The path of the files of a Secret, for the operator's programs.
     fn secret_place(&self, secret: &NamespacedName) -> String {
         format!("secrets/{secret}")
     }
@@ -193,10 +192,10 @@ pub trait Store {
     ) -> impl Future<Output = Result<Option<SecretFiles>, StoreError>>;
 }
 
-/// What can go wrong with the state; every variant names the place.
+/// The errors of the state; every variant names the path.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The operating system said no.
+    /// A system call failed.
     #[error("{path}: cannot {action}: {source}")]
     Io {
         /// The file or folder.
@@ -206,22 +205,20 @@ pub enum StoreError {
         /// The error.
         source: std::io::Error,
     },
-    /// A file cannot be understood; it was renamed aside, not overwritten.
+    /// A damaged file; it was renamed, not overwritten.
     #[error("{path}: cannot be read ({why}); kept as {kept_as}")]
     Corrupt {
-        /// Where it was.
+        /// The original path.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         why: String,
-        /// Where it is now.
+        /// The new path.
         kept_as: String,
     },
-    /// A file of a newer certctl.
     #[error(
         "{path}: was written by a newer certctl: its format is version {found}, this certctl knows versions up to {known}; it is left as it is"
     )]
     Version {
-        /// The file.
         path: String,
         /// Its version.
         found: u64,
@@ -230,14 +227,10 @@ pub enum StoreError {
     },
     /// A name that cannot be the name of a file.
     #[error("{name:?} cannot be used as the name of a file")]
-    Name {
-        /// The name.
-        name: String,
-    },
-    /// Something else is where a plain file or folder belongs.
+    Name { name: String },
+    /// An entry of another type is where a plain file or folder belongs.
     #[error("{path}: is {found}, not {expected}")]
     NotPlain {
-        /// Where.
         path: String,
         /// What it is, with its article: `a symbolic link`, ….
         found: &'static str,
@@ -246,56 +239,40 @@ pub enum StoreError {
     },
     /// A file over the limit; it was not read, or not written.
     #[error("{path}: larger than {max} bytes")]
-    TooLarge {
-        /// The file.
-        path: String,
-        /// The limit, in bytes.
-        max: u64,
-    },
-    /// Others may read or write what only the owner should.
+    TooLarge { path: String, max: u64 },
+    /// Other users may read or write what only the owner should.
     #[error("{path}: mode {mode:04o} is too open for a private file")]
-    TooOpen {
-        /// The file or folder.
-        path: String,
-        /// Its permission bits.
-        mode: u32,
-    },
+    TooOpen { path: String, mode: u32 },
     /// The state belongs to another user.
     #[error("{path}: belongs to user {owner}, not to user {us}")]
     ForeignOwner {
-        /// The folder.
         path: String,
-        /// Its owner's uid.
         owner: u32,
-        /// Our uid.
+        /// This process's uid.
         us: u32,
     },
-    /// Somebody else wrote first.
-    #[error("{path}: changed by somebody else meanwhile")]
-    Conflict {
-        /// The document.
-        path: String,
-    },
-    /// A field that never changes was to be changed.
+    /// Another process wrote first.
+    #[error("{path}: changed by another process meanwhile")]
+    Conflict { path: String },
+    /// A write would change an immutable field.
     #[error("{path}: {field} cannot change once set")]
     Immutable {
-        /// The document.
         path: String,
         /// The field, by its JSON name.
         field: String,
     },
-    /// A lock was not given back in time.
+    /// A lock was not released in time.
     #[error("{what} is locked by {holder}")]
     Locked {
-        /// What is locked, for people.
+        /// The lock, for messages.
         what: String,
-        /// Who holds it: `process 1234`, or `another process`.
+        /// The holder: `process 1234`, or `another process`.
         holder: String,
     },
 }
 
 impl StoreError {
-    /// A document at `path` that cannot be used, and is there still.
+    /// A damaged document that is still at `path`.
     pub(super) fn unreadable<T: Document>(error: Unreadable, path: String) -> Self {
         match error {
             Unreadable::Version(found) => Self::Version { path, found, known: T::VERSION },

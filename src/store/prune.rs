@@ -1,8 +1,8 @@
-//! Which documents of a certificate have outlived their use.
+//! Which documents of a certificate are obsolete.
 //!
 //! Kept are: requests of the newest revisions up to the live one, as many as revisionHistoryLimit
 //! says, and all newer ones; orders of kept requests; the last three failed orders whatever their
-//! revision, for a user of cron needs the evidence. Never removed: an order that owes a clean-up,
+//! revision, because a cron user needs the evidence. Never removed: an order that owes a clean-up,
 //! that is current, or that is not final yet.
 
 use crate::resource::{CertificateRecord, NamespacedName, Order};
@@ -39,7 +39,7 @@ pub(super) fn superfluous(
     old_orders.chain(old_requests).collect()
 }
 
-/// The revisions whose requests have outlived their use: all but the newest `history_limit` of
+/// The revisions of obsolete requests: all but the newest `history_limit` of
 /// those up to the live one. `requests` is ascending.
 pub fn past_revisions(live: u32, history_limit: usize, requests: &[u32]) -> Vec<u32> {
     let mut past: Vec<u32> = requests.iter().copied().filter(|r| *r <= live).collect();

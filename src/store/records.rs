@@ -1,9 +1,9 @@
 //! The documents with their types, over any [`Store`].
 //!
-//! Contract: a document of a newer version is refused and left alone. One that cannot be
-//! understood is set aside by [`Store::quarantine`] and reported as [`StoreError::Corrupt`]; the
-//! reader decides what can be made up for it. Keys are bytes here, and never set aside. Reads
-//! that lead to a write are made under the lock of the certificate or account.
+//! Contract: a document of a newer version is refused and left unchanged. A damaged one
+//! is set aside by [`Store::quarantine`] and reported as [`StoreError::Corrupt`]; the
+//! caller decides how to replace it. Keys are bytes here, and never set aside. Reads
+//! before a write are made under the lock of the certificate or account.
 
 mod shared;
 
@@ -15,18 +15,17 @@ use crate::resource::envelope::{self, Document};
 use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
 use crate::store::port::{Etag, Key, Prefix, Store, StoreError, Stored};
 
-/// A document as it is kept.
+/// A stored document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept<T> {
-    /// The document.
     pub value: T,
-    /// For the next write of it.
+    /// The etag for the next write.
     pub revision: Etag,
-    /// Whether it was written by an older certctl, and is to be written again.
+    /// Whether an older certctl wrote it, so that it must be written again.
     pub is_outdated: bool,
 }
 
-/// A document of a list, by what identifies it in there: one that cannot be read hides no other.
+/// The documents of a list, by their identity there: a damaged one hides no other.
 pub type Listed<I, T> = Vec<(I, Result<T, StoreError>)>;
 
 /// The typed documents of a store.
@@ -36,7 +35,7 @@ pub struct Records<'a, S> {
 }
 
 impl<'a, S: Store> Records<'a, S> {
-    /// The documents of this store.
+    /// The typed view of this store.
     pub fn new(store: &'a S) -> Self {
         Self { store }
     }
@@ -133,8 +132,8 @@ impl<'a, S: Store> Records<'a, S> {
         let key = Key::Order(name.clone(), revision, number);
         let bytes = self.seal(&key, order)?;
         let Some(previous) = previous else { return self.store.create(&key, &bytes).await };
-        // An order of a hundred names is written twenty times: it is not parsed anew each time.
-        // Its revision is a digest of it, so that what is on disk is still `previous`.
+        // An order of a hundred names is written twenty times: it is not parsed again each time.
+        // Its etag is a digest of it, so that what is on disk is still `previous`.
         if let Some(field) = changed_in_order(&previous.value, order) {
             return Err(StoreError::Immutable { path: self.store.place(&key), field });
         }
@@ -156,7 +155,7 @@ impl<'a, S: Store> Records<'a, S> {
         Ok(found)
     }
 
-    /// Removes the requests and orders that have outlived their use, and says how many: requests
+    /// Removes obsolete requests and orders, and returns how many: requests
     /// beyond `history_limit` (at least 1), orders of removed requests, and failed orders beyond
     /// the last three. What is current, not final, owed a clean-up or unreadable stays.
     pub async fn prune(
@@ -177,12 +176,12 @@ impl<'a, S: Store> Records<'a, S> {
         Ok(keys.len())
     }
 
-    /// What is remembered of an account, by the digest of its identity.
+    /// The record of an account, by the digest of its identity.
     pub async fn account(&self, digest: &str) -> Result<Option<Kept<Account>>, StoreError> {
         self.read(&Key::Account(digest.to_owned())).await
     }
 
-    /// Writes what is remembered of an account.
+    /// Writes the record of an account.
     pub async fn put_account(
         &self,
         digest: &str,
@@ -192,7 +191,7 @@ impl<'a, S: Store> Records<'a, S> {
         self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
     }
 
-    /// The key in flight of a certificate, PKCS#8 PEM.
+    /// The next private key of a certificate, PKCS#8 PEM.
     pub async fn next_key(
         &self,
         name: &NamespacedName,
@@ -201,7 +200,7 @@ impl<'a, S: Store> Records<'a, S> {
         Ok(stored.map(|stored| stored.bytes))
     }
 
-    /// Writes the key in flight; there must be none.
+    /// Writes the next private key; there must be none.
     pub async fn create_next_key(
         &self,
         name: &NamespacedName,
@@ -210,7 +209,7 @@ impl<'a, S: Store> Records<'a, S> {
         self.store.create(&Key::NextKey(name.clone()), pem).await.map(drop)
     }
 
-    /// Removes the key in flight, once it is published or of no use.
+    /// Removes the next private key, once it is published or obsolete.
     pub async fn delete_next_key(&self, name: &NamespacedName) -> Result<(), StoreError> {
         self.store.delete(&Key::NextKey(name.clone())).await
     }
@@ -253,7 +252,7 @@ impl<'a, S: Store> Records<'a, S> {
         })
     }
 
-    /// Reads a document; one that cannot be understood is set aside.
+    /// Reads a document; a damaged one is set aside.
     async fn read<T: Document>(&self, key: &Key) -> Result<Option<Kept<T>>, StoreError> {
         let Some(stored) = self.store.get(key).await? else { return Ok(None) };
         match self.parse(key, &stored) {
@@ -262,7 +261,7 @@ impl<'a, S: Store> Records<'a, S> {
                     Ok(kept_as) => kept_as,
                     Err(error @ StoreError::Conflict { .. }) => return Err(error),
                     Err(error) => {
-                        // What is wrong with the document is the news; it stays where it is.
+                        // The damage is the error to report; the document stays where it is.
                         tracing::warn!(%error, "damaged document not set aside");
                         path.clone()
                     }
@@ -273,7 +272,7 @@ impl<'a, S: Store> Records<'a, S> {
         }
     }
 
-    /// Reads a document; one that cannot be understood stays where it is.
+    /// Reads a document; a damaged one stays where it is.
     async fn look<T: Document>(&self, key: &Key) -> Result<Option<Kept<T>>, StoreError> {
         let stored = self.store.get(key).await?;
         stored.map(|stored| self.parse(key, &stored)).transpose()
@@ -302,7 +301,7 @@ mod tests {
         NamespacedName::new("default", "web")
     }
 
-    /// Each kind of document: its key, its file, and a reader that throws the value away.
+    /// Each kind of document: its key, its file, and a reader that discards the value.
     async fn read(records: &Records<'_, StateDirectory>, key: &Key) -> Result<bool, StoreError> {
         Ok(match key {
             Key::Certificate(name) => records.certificate(name).await?.is_some(),

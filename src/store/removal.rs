@@ -1,6 +1,6 @@
 //! Removing below a folder's handle: the one way by which trees are removed, in state and outputs.
 //!
-//! Contract: each name is looked up in the handle of the folder that it was found in, and no link
+//! Contract: each name is resolved in the handle of the folder that contained it, and no link
 //! is followed at any level. A user who owns a folder above can move it and put a link in its
 //! place at any moment: nothing outside the folder that is open here is removed.
 

@@ -1,6 +1,6 @@
-//! The sets of a Secret's folder that are not live any more, and the way back to one.
+//! The older sets of a Secret's folder, and making one live again.
 //!
-//! Contract: going back is the one rename of `..data`, as publishing is; nothing is written into a
+//! Contract: a rollback is the one rename of `..data`, like publishing; nothing is written into a
 //! set, and none is removed.
 
 use super::folder::Folder;
@@ -8,13 +8,13 @@ use super::set::{self, DATA, REVISION_PREFIX};
 use super::{adoption, atomic, secret};
 use crate::store::port::{KeptSet, StoreError};
 
-/// The sets that are there, by revision and age.
+/// The existing sets, by revision and age.
 pub(super) fn sets(folder: &Folder) -> Result<Vec<KeptSet>, StoreError> {
     let live = secret::live_name(folder)?;
     let mut found = Vec::new();
     for name in folder.entries()? {
         let Some((revision, number)) = parse(&name) else { continue };
-        // Whatever else has such a name is none.
+        // Any other entry with such a name is not a set.
         let Ok(Some(folder_of_set)) = folder.child(&name) else { continue };
         let files = set::read_set(&folder_of_set);
         let is_live = live.as_ref() == Some(&name);
@@ -44,7 +44,7 @@ pub(super) fn switch_back(folder: &Folder, set: &str) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// The revision and number of a set; what was there before certctl is revision 0.
+/// The revision and number of a set; an adopted one is revision 0.
 pub(super) fn parse(name: &str) -> Option<(u32, u64)> {
     if let Some(number) = name.strip_prefix(adoption::ADOPTED_PREFIX) {
         return Some((0, number.parse().ok()?));
@@ -102,7 +102,7 @@ mod tests {
                 ["..data", "..revision-10-0", "..revision-9-0", "key.der", "tls.crt", "tls.key"];
             assert_eq!(names, expected);
         }
-        // What is published next leaves this one, and the one that was left goes.
+        // The next publish keeps this one, and removes the one that was live before.
         publish(&folder, 11, &pair("11", &[]));
         assert_eq!(
             found(&folder),

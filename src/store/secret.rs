@@ -1,6 +1,6 @@
 //! Issued secrets: a set of files that goes live in one rename, laid out as the kubelet does.
 //!
-//! Contract: whoever opens `..data` once as a folder and reads through that handle sees one
+//! Contract: a process that opens `..data` once as a folder and reads through that handle sees one
 //! complete set. The rename of `..data`, made durable, is the commit point: before it the old set
 //! is live, after it the new one. The set that was live before stays until the next publish. What
 //! a killed run left half-made is never live, and goes with the next publish.
@@ -14,7 +14,7 @@ use super::{adoption, atomic, layout};
 use crate::resource::{SecretFiles, SecretMetadata};
 use crate::store::port::StoreError;
 
-/// How often a reader looks again when publishes overtake it.
+/// How often a reader retries when concurrent publishes remove what it reads.
 const READ_TRIES: usize = 100;
 
 /// What a publish does not remove, beside the set that was live before.
@@ -44,7 +44,7 @@ pub(super) fn publish(
         && live.starts_with(&format!("{REVISION_PREFIX}{revision}-"))
         && is_live(folder, files)
     {
-        // The run that made it live may have been killed before it was durable, or tidy.
+        // The run that made it live may have been killed before it synced, or removed old sets.
         link_names(folder, files)?;
         folder.sync()?;
         if removes {
@@ -71,8 +71,8 @@ pub(super) fn publish(
     Ok(())
 }
 
-/// Reads the live set, or the files that are here without certctl; `None` when there is neither.
-/// Damaged metadata is set aside where the mode allows it: the next run makes it anew.
+/// Reads the live set, or the user's own files; `None` when there is neither.
+/// Damaged metadata is set aside where the mode allows it: the next run writes it again.
 pub(super) fn published(
     folder: &Folder,
     mode: OpenMode,
@@ -81,7 +81,7 @@ pub(super) fn published(
         live_name(folder)?;
         let Some(data) = folder.linked_child(DATA)? else {
             let files = adoption::read(folder);
-            // Somebody may have published while the files were being read.
+            // Another process may have published while the files were being read.
             if folder.linked_child(DATA)?.is_none() {
                 return files;
             }
@@ -208,7 +208,7 @@ fn prune(folder: &Folder, kept: &[Option<&str>]) {
     }
 }
 
-/// Removes a set that did not go live. The error that led here is the one to report.
+/// Removes a set that did not go live. The first error is the one to report.
 fn discard(folder: &Folder, name: &str) {
     if let Err(error) = folder.remove_tree(name) {
         tracing::warn!(%error, "unfinished revision not removed");
@@ -411,9 +411,9 @@ mod tests {
     #[test]
     fn a_flattened_backup_is_read_and_put_right() {
         for (revision, wanted, expected) in [
-            // What is wanted already: nothing is published anew.
+            // The wanted files are live already: nothing is published.
             (7, pair("7"), &["..revision-7-0", "..revision-7-1"][..]),
-            // Nothing was live, so all that was there stays.
+            // There was no live set, so everything stays.
             (8, pair("8"), &["..revision-0-0", "..revision-7-0", "..revision-8-0"]),
         ] {
             let scratch = tempfile::tempdir().unwrap();
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_link_that_leads_out_is_not_followed() {
+    fn a_data_link_that_points_out_is_not_followed() {
         for target in ["/etc", "../other", "..", "visible"] {
             let scratch = tempfile::tempdir().unwrap();
             symlink(target, scratch.path().join(DATA)).unwrap();

@@ -1,4 +1,4 @@
-//! A set of files of a Secret: its folder's name, its files, and the links that lead to them.
+//! A set of files of a Secret: its folder's name, its files, and the links that point to them.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(super) fn guard(name: &str) -> Guard {
     }
 }
 
-/// Where the link under a stable name leads.
+/// The target of the link under a stable name.
 pub(super) fn stable_target(name: &str) -> String {
     format!("{DATA}/{name}")
 }

@@ -7,11 +7,11 @@ use crate::engine::ports::StoreError;
 use crate::engine::{AccountRequest, Ending, Goal, Task};
 use crate::resource::{Account, Issuer};
 
-/// What came of a wish for one account.
+/// The result for one account.
 pub type Settled = Result<Result<Account, EffectError>, StoreError>;
 
 impl Workspace {
-    /// Makes the accounts of these Issuers as they are wished to be, one after the other.
+    /// Brings the accounts of these Issuers to the requested state, one after the other.
     pub async fn settle_accounts(
         &self,
         issuers: &[&Issuer],

@@ -1,9 +1,9 @@
-//! What a verb works on: manifests, state, records and secrets, read once for each process; and
-//! what verbs do with them, as functions that return data.
+//! What a verb works on: manifests, state, records and secrets, read once per process; and the
+//! verbs as functions that return data.
 //!
-//! Contract: nothing is printed here, and nothing knows flags or exit codes. `cli` says in
-//! [`Settings`] and a [`Request`] what was asked for, and shows what comes back. The state is opened
-//! for reading until a verb asks for more, so that a mistake in a manifest leaves no trace in it.
+//! Contract: nothing is printed here, and nothing knows flags or exit codes. `cli` passes
+//! [`Settings`] and a [`Request`], and renders the result. The state is opened for reading until a
+//! verb needs to write, so that an error in a manifest leaves no trace in it.
 
 pub mod plan;
 pub mod request;

@@ -1,9 +1,9 @@
-//! One order, of a certificate that is not managed.
+//! One order for a certificate that is not managed.
 //!
-//! The engine does it under a name of its own, `NAME.one-off.certctl.io`, in the state and so with
-//! the accounts, locks, slots and presented tokens that all runs share. What is known under that
-//! name is forgotten when the files are written. A run that was killed leaves it, and the same
-//! command continues it; what it may have put out into the world is told by every run until then.
+//! The engine issues it as `NAME.one-off.certctl.io`, in the state and so with the accounts,
+//! locks, slots and presented tokens that all runs share. Its records are removed once the
+//! files are written. A killed run leaves them, and the same command continues; until then
+//! every run reports the challenges it may have left behind.
 
 use super::open::Workspace;
 use super::selection::Targets;
@@ -11,7 +11,7 @@ use crate::engine::ports::{Store as _, StoreError};
 use crate::engine::{Force, Goal, Task};
 use crate::resource::{Certificate, NamespacedName, Settings};
 
-/// The Certificate under a name and a Secret of its own, that goes nowhere else.
+/// A Certificate with its own name and Secret, without deployment.
 pub fn one_off(name: &str, mut certificate: Certificate) -> Certificate {
     let name = format!("{name}.one-off.certctl.io");
     certificate.spec.secret_name.clone_from(&name);
@@ -25,7 +25,7 @@ pub fn one_off(name: &str, mut certificate: Certificate) -> Certificate {
 }
 
 impl Workspace {
-    /// The work on such a Certificate; `None` when its Issuer is in no manifest.
+    /// The task of such a Certificate; `None` when no manifest has its Issuer.
     pub async fn one_off_task(
         &self,
         certificate: &Certificate,
@@ -36,20 +36,20 @@ impl Workspace {
         };
         let mut issuer = task.issuer;
         issuer.settings = unmanaged(&issuer.settings);
-        // A failure of an earlier run is no reason to wait: this is asked for by hand.
+        // The user started this by hand: the backoff of an earlier run does not apply.
         let is_issued = self.state.published(&certificate.secret_key()).await?.is_some();
         let force = (!is_issued).then_some(Force::default());
-        // Its manifest is nothing that later runs should go by.
+        // Later runs must not read its manifest.
         let references = Vec::new();
         Ok(Some(Task { issuer, force, manifest: None, references, ..task }))
     }
 
-    /// The same, to take back what a try has left in the world.
+    /// The same, to clean up after an attempt.
     pub fn one_off_clean_up(task: &Task) -> Task {
         Task { force: None, goal: Goal::CleanUp, ..task.clone() }
     }
 
-    /// Forgets a certificate and, when it is named, its Secret.
+    /// Removes a certificate and, when it is named, its Secret.
     pub async fn forget(
         &self,
         certificate: &NamespacedName,
@@ -59,7 +59,7 @@ impl Workspace {
     }
 }
 
-/// How names are proven, and nothing that is done with what is issued.
+/// The settings for challenges, without those for deployment.
 fn unmanaged(settings: &Settings) -> Settings {
     Settings {
         http01_listen: settings.http01_listen.clone(),

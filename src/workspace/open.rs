@@ -6,7 +6,7 @@ use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, NamespacedName};
 use crate::store::{OpenMode, Records, StateDirectory};
 
-/// The state and its records, and the manifests as far as they were asked for.
+/// The state and its records, and the manifests read so far.
 #[derive(Debug)]
 pub struct Workspace {
     pub(super) settings: Settings,
@@ -16,8 +16,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the state for reading, and reads its records; manifests are read as they are asked
-    /// for.
+    /// Opens the state for reading, and reads its records; manifests are read on demand.
     pub async fn open(settings: Settings) -> Result<Self, StoreError> {
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
         let options = Options { check_trust: settings.is_root, ..Options::default() };
@@ -27,13 +26,13 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Opens the state for writing; the tree is made when it is missing.
+    /// Opens the state for writing; creates the directory tree when it is missing.
     pub fn make_writable(&mut self) -> Result<(), StoreError> {
         self.state = StateDirectory::open(&self.settings.state_dir, OpenMode::ReadWrite)?;
         Ok(())
     }
 
-    /// Reads the records, which a run has changed.
+    /// Reads the records again after a run changed them.
     pub async fn read_records(&mut self) -> Result<(), StoreError> {
         let all = Records::new(&self.state).certificates().await?;
         let readable = |(name, record): (_, Result<_, _>)| Some((name, record.ok()?));
@@ -41,7 +40,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// What was asked for beside the objects.
+    /// The settings of the request, beside its objects.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -51,7 +50,7 @@ impl Workspace {
         &self.state
     }
 
-    /// The certificates that the state knows, those whose records can be read.
+    /// The certificates in the state whose records can be read.
     pub fn records(&self) -> &[(NamespacedName, CertificateRecord)] {
         &self.records
     }

@@ -1,4 +1,4 @@
-//! What runs that were cut off have left in the world, of certificates that a run is not about.
+//! Clean-ups that interrupted runs left for certificates outside the current run.
 
 use std::collections::BTreeSet;
 
@@ -12,26 +12,25 @@ use crate::manifest::SecretSource;
 use crate::resource::{NamespacedName, Order};
 use crate::store::Records;
 
-/// What can be taken back now, and what not.
+/// The clean-ups that can be done now, and those that cannot.
 #[derive(Debug)]
 pub struct Orphans {
-    /// Clean-ups that can be done.
     pub tasks: Vec<Task>,
-    /// The orders of certificates whose Certificate and Issuer are not there.
+    /// The orders whose Certificate and Issuer are not loaded.
     pub left: Vec<(NamespacedName, Vec<Order>)>,
     secrets: SecretSource,
 }
 
 impl Orphans {
-    /// What the clean-ups need.
+    /// The tasks that perform the clean-ups.
     pub fn job(&self, verb: &'static str) -> Job {
         Job::new(verb, self.secrets.clone())
     }
 }
 
 impl Workspace {
-    /// What certificates that are not among `done` owe; `None` when nothing is owed. What a run
-    /// that is under way has out is no orphan.
+    /// The clean-ups owed by certificates that are not among `done`; `None` when there are none.
+    /// Challenges of a run that is still active are not orphans.
     pub async fn orphans(
         &mut self,
         done: &BTreeSet<NamespacedName>,
@@ -56,7 +55,7 @@ impl Workspace {
         Ok(Some(orphans))
     }
 
-    /// The orders of known certificates, but of those in `done`, that owe a clean-up.
+    /// The orders of known certificates, except those in `done`, that owe a clean-up.
     pub async fn owing(
         &self,
         done: &BTreeSet<NamespacedName>,
@@ -72,13 +71,13 @@ impl Workspace {
         Ok(owing)
     }
 
-    /// The orders of a certificate that can be read, oldest first.
+    /// The readable orders of a certificate, oldest first.
     pub async fn orders(&self, name: &NamespacedName) -> Result<Vec<Order>, StoreError> {
         let all = Records::new(&self.state).all_orders(name).await?;
         Ok(all.into_iter().filter_map(|(_, kept)| Some(kept.ok()?.value)).collect())
     }
 
-    /// Whether a run has the lock of a certificate: then it was not cut off.
+    /// Whether a run holds the certificate's lock: then it was not interrupted.
     async fn is_at_work(&self, name: &NamespacedName) -> Result<bool, StoreError> {
         match self.state.lock(&Lock::Certificate(name.clone()), SignedDuration::ZERO).await {
             Ok(_lease) => Ok(false),

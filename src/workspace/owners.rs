@@ -1,4 +1,4 @@
-//! Which Certificate a Secret is of, to compare what is seen elsewhere with.
+//! Which Certificate owns a Secret, to compare it with what a server or file presents.
 
 use std::net::IpAddr;
 
@@ -11,10 +11,10 @@ use crate::engine::ports::StoreError;
 use crate::engine::{live_files, published_pair};
 use crate::resource::{Certificate, Issuer, LeafFacts, NamespacedName, SecretFiles};
 
-/// The Secrets of all Certificates that manifests or the state know.
+/// The Secrets of all Certificates that the manifests or the state contain.
 #[derive(Debug, Default)]
 pub struct Owners {
-    /// `None` when nothing is known.
+    /// `None` when there is none.
     known: Option<(Workspace, Targets)>,
     owners: Vec<Owner>,
 }
@@ -22,26 +22,17 @@ pub struct Owners {
 /// A Certificate and the Secret it owns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
-    /// The Certificate.
     pub certificate: NamespacedName,
-    /// Its Secret.
     pub secret: NamespacedName,
 }
 
-/// Why a name points to no Secret.
+/// Why a name identifies no Secret.
 #[derive(Debug, Error)]
 pub enum OwnersError {
-    /// It is a Certificate's and another Certificate's Secret's.
+    /// The name of a Certificate, and of the Secret of another Certificate.
     #[error("`{name}` is a Certificate with the Secret `{of_certificate}`, and the Secret `{own}`")]
-    Ambiguous {
-        /// The name.
-        name: String,
-        /// The Secret of the Certificate of that name.
-        of_certificate: NamespacedName,
-        /// The Secret of that name.
-        own: NamespacedName,
-    },
-    /// It is nobody's name, or that of several.
+    Ambiguous { name: String, of_certificate: NamespacedName, own: NamespacedName },
+    /// No Certificate or Secret has the name, or several do.
     #[error(transparent)]
     Target(#[from] TargetError),
     /// The state cannot be read.
@@ -78,7 +69,7 @@ impl Owners {
         self.owners.iter().find(|owner| owner.secret == *secret)
     }
 
-    /// The files of a Secret, when it was published.
+    /// The files of a Secret, if it was published.
     pub async fn files(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
         match &self.known {
             Some((workspace, _)) => {
@@ -93,7 +84,7 @@ impl Owners {
         }
     }
 
-    /// The Secret that is meant by a name: that of a Certificate, or its own; `is_secret` says
+    /// The Secret that a name identifies: that of a Certificate, or its own; `is_secret` says
     /// that it is its own.
     pub async fn secret(
         &self,
@@ -171,7 +162,7 @@ impl Owner {
     }
 }
 
-/// Whether a leaf is for this host (RFC 9525 section 6.3: a wildcard is one whole label).
+/// Whether a leaf covers this host (RFC 9525 section 6.3: a wildcard is one whole label).
 pub fn covers(leaf: &LeafFacts, host: &str) -> bool {
     if let Ok(address) = host.parse::<IpAddr>() {
         return leaf.ip_addresses.contains(&address);

@@ -1,7 +1,6 @@
 //! What `issue` would do with each certificate, and why.
 //!
-//! Contract: nothing is decided here: every answer is read off what a run would do, as
-//! [`dry_run`] tells it.
+//! Contract: no decisions here: every field is read from the result of [`dry_run`].
 
 use std::collections::BTreeSet;
 
@@ -23,7 +22,7 @@ use crate::resource::{
     Order, Reason, SolverKind,
 };
 
-/// What would happen to one certificate. Serialized as an item of `kind: Plan`.
+/// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
@@ -31,75 +30,75 @@ pub struct Item {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The first thing that would be done.
+    /// The first action.
     pub action: Action,
-    /// What would be done beside it or after it.
+    /// The actions beside it or after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Action>,
     /// cert-manager's reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// cert-manager's message, or what is to be done.
+    /// cert-manager's message, or a description of the action.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// What is waited for.
+    /// Why the action is delayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
-    /// The fields in which what is there differs from the spec.
+    /// The fields that differ from the spec.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<&'static str>,
-    /// The names that are wanted, and how each would be proven.
+    /// The requested names, and how each would be validated.
     pub names: Vec<Name>,
-    /// Names that the live certificate has not; all of them when there is none.
+    /// Names that the live certificate lacks; all of them when there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<String>,
-    /// Names of the live certificate that are not wanted any more.
+    /// Names of the live certificate that are no longer requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
-    /// Who issues.
+    /// The issuer.
     pub issuer: Issuer,
-    /// How many new orders this would cost.
+    /// The number of new orders.
     pub orders: u32,
-    /// The order that would be continued.
+    /// The pending order that would be continued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
-    /// Answers to challenges of earlier runs that would be taken back.
+    /// Challenges of earlier runs that would be cleaned up.
     #[serde(skip_serializing_if = "is_zero")]
     pub clean_ups: usize,
     /// When the live certificate ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_after: Option<Timestamp>,
-    /// When its renewal is due.
+    /// When renewal is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renewal_time: Option<Timestamp>,
 }
 
-/// What would be done.
+/// The action of `issue`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// A certificate, because there is none or it is not as the spec asks.
+    /// Issue a certificate, because there is none or it does not match the spec.
     Issue,
-    /// Another one in time.
+    /// Renew it.
     Renew,
-    /// A pair that was there before certctl is taken over.
+    /// Adopt a pair that existed before certctl.
     Adopt,
-    /// A revision that somebody asked for goes live again.
+    /// Roll back to the revision that the user requested.
     Rollback,
-    /// The links to the live files are put right.
+    /// Repair the links to the live files.
     Relink,
-    /// The same pair in the forms that the spec asks for now.
+    /// Rewrite the same pair in the formats of the spec.
     Rewrite,
-    /// Outputs and hooks.
+    /// Write outputs and run hooks.
     Deploy,
-    /// Nothing yet.
+    /// Wait.
     Wait,
-    /// Nothing.
+    /// Nothing is due.
     Nothing,
 }
 
 impl Action {
-    /// As it is printed.
+    /// The printed form.
     pub fn word(self) -> &'static str {
         match self {
             Self::Issue => "issue",
@@ -129,18 +128,18 @@ impl Action {
     }
 }
 
-/// Why something that is due is not done yet.
+/// Why a due action is delayed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Wait {
     /// Until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// For whom or after what.
+    /// The holder of the lock, or the event.
     pub why: String,
 }
 
-/// A name and how it would be proven.
+/// A name and how it would be validated.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Name {
@@ -148,12 +147,12 @@ pub struct Name {
     pub name: String,
     /// `http-01`, `dns-01`, or `none`.
     pub solver: &'static str,
-    /// The provider of dns-01.
+    /// The DNS provider, for dns-01.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
 
-/// Who issues.
+/// The issuer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Issuer {
@@ -183,7 +182,7 @@ impl Workspace {
     }
 }
 
-/// What is done, and why.
+/// The action, and why.
 struct Course {
     action: Action,
     reason: Option<Reason>,
@@ -199,7 +198,7 @@ impl Course {
     fn of(dry_run: &DryRun, now: Timestamp) -> Self {
         let DryRun { snapshot, then, step, .. } = dry_run;
         if let Some(back) = &dry_run.goes_back {
-            let message = format!("revision {} goes live again, as was asked for", back.to);
+            let message = format!("revision {} goes live again, as requested", back.to);
             return Self::new(Action::Rollback, None, message);
         }
         if let Step::Wait {
@@ -223,7 +222,7 @@ impl Course {
             return Self::new(action, reason, message.unwrap_or_default());
         }
         if dry_run.adopts {
-            let message = "the key and certificate that are there are taken over without an order";
+            let message = "the existing key and certificate are adopted without an order";
             return Self::new(Action::Adopt, Some(Reason::Adopted), message);
         }
         if dry_run.rewrites {
@@ -252,10 +251,10 @@ impl Course {
         Self { wait, ..Self::new(Action::Wait, reason, message) }
     }
 
-    /// What would be done beside it or after it.
+    /// The actions beside it or after it.
     fn also(&self, dry_run: &DryRun) -> Vec<Action> {
         let is_deployed = match self.action {
-            // What is live then is brought to where it is used.
+            // The new pair is deployed afterwards.
             Action::Issue | Action::Renew | Action::Rollback => {
                 !deploy::wanted(&dry_run.snapshot.settings).is_empty()
             }
@@ -269,7 +268,7 @@ impl Course {
 }
 
 impl Course {
-    /// Links are put right first; where nothing bigger is due, they are what the plan is about.
+    /// Links are repaired first; they are the main action only when nothing bigger is due.
     fn with_links(self, mut also: Vec<Action>, dry_run: &DryRun) -> (Self, Vec<Action>) {
         let Some(repair) = &dry_run.snapshot.repair else { return (self, also) };
         if matches!(self.action, Action::Nothing | Action::Rewrite | Action::Deploy) {
@@ -329,7 +328,7 @@ impl Item {
     }
 }
 
-/// The order that would be continued: its key and request are wanted still.
+/// The order that would be continued: its key and request still match.
 fn continued(dry_run: &DryRun) -> Option<&Order> {
     let begins_anew = |effect: &Effect| {
         matches!(effect, Effect::GenerateKey { .. } | Effect::ReuseKey | Effect::BuildRequest)
@@ -354,7 +353,7 @@ fn words(snapshot: &Snapshot, why: &Deferral) -> String {
         Deferral::Backoff { attempts: 1 } => "backing off after 1 failure".to_owned(),
         Deferral::Backoff { attempts } => format!("backing off after {attempts} failures"),
         Deferral::RetryAfter => {
-            format!("the CA of {} asked to be left alone", snapshot.issuer.metadata.name)
+            format!("the CA of {} requested a delay (Retry-After)", snapshot.issuer.metadata.name)
         }
         Deferral::Progress(what) => what.clone(),
     }
@@ -378,7 +377,7 @@ fn differs(snapshot: &Snapshot) -> Vec<&'static str> {
     fields
 }
 
-/// The names that come and those that go.
+/// The names added and removed.
 fn names_changed(spec: &CertificateSpec, leaf: Option<&LeafFacts>) -> (Vec<String>, Vec<String>) {
     let mut wanted: BTreeSet<String> = spec.dns_names.iter().map(ToString::to_string).collect();
     wanted.extend(spec.ip_addresses.iter().map(ToString::to_string));

@@ -1,4 +1,4 @@
-//! Which objects a verb was asked about: files, folders, standard input and names.
+//! The objects that a verb works on: files, folders, standard input and names.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -9,17 +9,15 @@ use thiserror::Error;
 use super::target::{NameTarget, Target, TargetError};
 use crate::manifest::Source;
 
-/// See the module. Without sources and names it is about everything.
+/// See the module. Without sources and names, it selects everything.
 #[derive(Debug, Default)]
 pub struct Request {
-    /// Manifests that were named.
     pub sources: Vec<Source>,
-    /// Objects that were named.
     pub names: Vec<NameTarget>,
 }
 
 impl Request {
-    /// Reads words that are files or names.
+    /// Parses arguments that are files or names.
     pub fn read(words: &[OsString]) -> Result<Self, RequestError> {
         let mut request = Self::default();
         for word in words {
@@ -32,7 +30,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Takes paths, of which `-` is standard input.
+    /// Parses paths; `-` is standard input.
     pub fn paths(paths: &[PathBuf]) -> Result<Self, RequestError> {
         let mut request = Self::default();
         for path in paths {
@@ -42,16 +40,16 @@ impl Request {
         Ok(request)
     }
 
-    /// Whether nothing was named.
+    /// Whether the request names nothing.
     pub fn is_empty(&self) -> bool {
         self.sources.is_empty() && self.names.is_empty()
     }
 }
 
-/// Why words are no request.
+/// Why arguments are not a request.
 #[derive(Debug, Error)]
 pub enum RequestError {
-    /// A word cannot be understood.
+    /// An argument is invalid.
     #[error(transparent)]
     Target(#[from] TargetError),
     /// Standard input cannot be read.
@@ -63,7 +61,8 @@ fn source(path: PathBuf) -> Source {
     if path.is_dir() { Source::Directory(path) } else { Source::File(path) }
 }
 
-/// Standard input, as long as a manifest may be and one byte more, so that its limit is noticed.
+/// Reads standard input up to the size limit of a manifest plus one byte, so that the limit is
+/// detected.
 fn standard_input() -> Result<Source, RequestError> {
     let mut bytes = Vec::new();
     io::stdin().take(2 << 20).read_to_end(&mut bytes).map_err(RequestError::Stdin)?;

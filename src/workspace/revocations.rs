@@ -1,4 +1,4 @@
-//! Revocations: of what is live by name, of what is owed, and of what is in a file.
+//! Revocations: of a live certificate by name, of those owed, and of a certificate in a file.
 
 use std::rc::Rc;
 
@@ -17,65 +17,63 @@ use crate::engine::{Ending, Goal, Performer as _, Task, look};
 use crate::pki::{Chain, PrivateKey};
 use crate::resource::{CertificateRecord, Failure, NamespacedName, Revocation, RevocationReason};
 
-/// Why nothing is to be revoked.
+/// Why nothing is revoked.
 #[derive(Debug, Error)]
 pub enum AskError {
-    /// Nothing could be begun.
+    /// The run could not start.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// That certificate cannot be revoked.
+    /// The certificate cannot be revoked.
     #[error(transparent)]
     Refused(#[from] RevocationError),
-    /// It could not be written down.
+    /// The request could not be recorded.
     #[error("{0}")]
     Failed(Failure),
 }
 
-/// One revocation that the CA was told of, as it is recorded now; the error when it is not done.
+/// One revocation that was sent to the CA, as recorded now; the error when it failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub revocation: Revocation,
-    /// What the CA, or the way to it, said.
+    /// The CA's or the connection's error.
     pub answer: Result<(), EffectError>,
 }
 
-/// What was done about the revocations of one certificate.
+/// The result of the revocations of one certificate.
 pub enum Finished {
-    /// These were told to a CA, and those are not due yet.
+    /// The first were sent to a CA, the others are not due yet.
     Told(Vec<Told>, Vec<Revocation>),
-    /// Its Certificate and Issuer are not there.
+    /// Its Certificate and Issuer are not loaded.
     WithoutManifest,
-    /// The state stood in the way.
+    /// The state could not be read or written.
     Failed(StoreError),
 }
 
-/// A certificate that is not managed here, to be revoked.
+/// A certificate to revoke that certctl does not manage.
 #[derive(Debug)]
 pub struct ForeignRevocation<'a> {
-    /// It and what issued it.
+    /// The certificate and its issuer's.
     pub chain: &'a Chain,
-    /// Its own key, which any account may revoke with.
+    /// Its own key, which can sign the request for any account.
     pub key: Option<&'a PrivateKey>,
-    /// Why.
     pub reason: RevocationReason,
 }
 
-/// Why an Issuer's CA did not revoke.
+/// Why the CA of one Issuer did not revoke it.
 #[derive(Debug)]
 pub struct Refusal {
-    /// The Issuer.
     pub issuer: String,
-    /// What it said.
+    /// The CA's error.
     pub error: EffectError,
 }
 
-/// Whether something of a certificate is still to be revoked.
+/// Whether a certificate has a revocation left to do.
 pub fn owes(record: &CertificateRecord) -> bool {
     record.revocations.iter().any(Revocation::is_owed)
 }
 
 impl Workspace {
-    /// Writes down that the live certificate of a task is to be revoked.
+    /// Records that the live certificate of a task is to be revoked.
     pub async fn ask_to_revoke(
         &self,
         task: &Task,
@@ -93,7 +91,7 @@ impl Workspace {
         Ok(wished(&snapshot, SystemClock.now())?)
     }
 
-    /// Revokes what is owed of one certificate, or of all that are known.
+    /// Performs the owed revocations of one certificate, or of all known ones.
     pub async fn finish_revocations(
         &mut self,
         only: Option<&NamespacedName>,
@@ -115,7 +113,7 @@ impl Workspace {
                     Some(task) => {
                         let task = Task { goal: Goal::Revoke(None), ..task.clone() };
                         match self.reach(world, &task).await {
-                            Ok((_, snapshot)) => told(snapshot),
+                            Ok((_, snapshot)) => result(snapshot),
                             Err(error) => Finished::Failed(error),
                         }
                     }
@@ -128,7 +126,7 @@ impl Workspace {
         .await
     }
 
-    /// Revokes a certificate at the first of the Issuers' CAs that does it: the CA's directory URL,
+    /// Revokes a certificate at the first of the Issuers' CAs that accepts: the CA's directory URL,
     /// or why none did.
     pub async fn revoke_foreign(
         &self,
@@ -166,16 +164,20 @@ impl Workspace {
     }
 }
 
-/// What the CA was told, and what stays owed because it is not due.
-fn told(snapshot: Snapshot) -> Finished {
+/// The revocations sent to the CA, and those that are not due yet.
+fn result(snapshot: Snapshot) -> Finished {
     let all = &snapshot.record.revocations;
     let answers = snapshot.run.revocations;
-    let told = answers.iter().filter_map(|(fingerprint, answer)| {
-        let revocation = all.iter().find(|asked| asked.fingerprint == *fingerprint)?;
+    let sent = answers.iter().filter_map(|(fingerprint, answer)| {
+        let revocation = all.iter().find(|requested| requested.fingerprint == *fingerprint)?;
         Some(Told { revocation: revocation.clone(), answer: answer.clone() })
     });
-    let told: Vec<Told> = told.collect();
-    let is_told = |asked: &Revocation| told.iter().any(|told| told.revocation == *asked);
-    let owed = all.iter().filter(|asked| asked.is_owed() && !is_told(asked)).cloned().collect();
-    Finished::Told(told, owed)
+    let sent: Vec<Told> = sent.collect();
+    let is_sent = |requested: &Revocation| sent.iter().any(|sent| sent.revocation == *requested);
+    let owed = all
+        .iter()
+        .filter(|requested| requested.is_owed() && !is_sent(requested))
+        .cloned()
+        .collect();
+    Finished::Told(sent, owed)
 }

@@ -1,4 +1,4 @@
-//! Back to a revision that is kept.
+//! Rollback to a kept revision.
 
 use jiff::Timestamp;
 use thiserror::Error;
@@ -12,41 +12,41 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Ending, Goal, Task};
 use crate::resource::{Failure, LeafFacts};
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WentBack {
     /// Another revision is live.
     Done {
         from: u32,
-        /// 0 is what was there before certctl.
+        /// 0 is the certificate that was adopted.
         to: u32,
         /// What is live now.
         leaf: Box<LeafFacts>,
         /// When its renewal is due.
         renewal_time: Option<Timestamp>,
-        /// In what it is not as the spec asks.
+        /// The fields that differ from the spec.
         violation: Option<Violation>,
     },
-    /// It is the live one.
+    /// That revision is live already.
     Already { revision: u32 },
 }
 
-/// Why no other revision is live.
+/// Why the rollback failed.
 #[derive(Debug, Error)]
 pub enum BackError {
-    /// Nothing could be begun.
+    /// The run could not start.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// That revision does not go live.
+    /// That revision cannot be made live.
     #[error(transparent)]
     Refused(#[from] RollbackError),
-    /// It was begun, and the next run finishes it.
+    /// It was recorded, and the next run completes it.
     #[error("{0}")]
     Failed(Failure),
 }
 
 impl Workspace {
-    /// Makes the revision `to` of a task's certificate live again, or the one before the live one.
+    /// Makes the revision `to` of a task's certificate live again, or the previous one.
     pub async fn roll_back(
         &self,
         task: &Task,

@@ -1,4 +1,4 @@
-//! A run of the engine in the world that the settings lead to.
+//! A run of the engine with the CAs, DNS servers and sockets of the settings.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,25 +23,24 @@ use crate::resource::{Event, NamespacedName};
 use crate::solver::http01::{FolderError, Hits, ListenError};
 use crate::store::StateDirectory;
 
-/// Sent to CAs and providers.
+/// The User-Agent for CAs and providers.
 pub const USER_AGENT: &str = concat!("certctl/", env!("CARGO_PKG_VERSION"));
 
 /// What a run needs beside its tasks.
 pub struct Job {
-    /// Where secrets come from.
     pub secrets: SecretSource,
-    /// Names that are not looked up.
+    /// Host addresses that bypass DNS.
     pub overrides: BTreeMap<String, Vec<IpAddr>>,
-    /// Used instead of the real DNS for DNS-01.
+    /// Replaces the real DNS for DNS-01.
     pub dns01_stand_in: Option<StandIn>,
-    /// Which verb runs.
+    /// The verb.
     pub verb: &'static str,
-    /// The longest that one certificate may take, whatever the settings say.
+    /// The longest time for one certificate, overriding the settings.
     pub at_most: SignedDuration,
 }
 
 impl Job {
-    /// Of a verb that works at the real CAs and DNS providers.
+    /// The context of a verb that works with the real CAs and DNS providers.
     pub fn new(verb: &'static str, secrets: SecretSource) -> Self {
         Self {
             secrets,
@@ -53,32 +52,27 @@ impl Job {
     }
 }
 
-/// Why no run can begin.
+/// Why a run cannot start.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The host of a DNS server is not found.
+    /// The host name of a DNS server does not resolve.
     #[error("--resolver {host}: {source}")]
-    ResolverHost {
-        /// The host.
-        host: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// There are no DNS servers.
+    ResolverHost { host: String, source: io::Error },
+    /// No DNS server is configured.
     #[error(transparent)]
     Resolver(#[from] ResolverError),
-    /// A socket that was handed over cannot be used.
+    /// An inherited socket is unusable.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The folder of presented tokens cannot be used.
+    /// The folder of presented tokens is unusable.
     #[error(transparent)]
     Tokens(#[from] FolderError),
-    /// The state cannot be used.
+    /// The state is unusable.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Shows nothing.
+/// An observer that shows nothing.
 struct Silent;
 
 impl Observer for Silent {
@@ -88,7 +82,7 @@ impl Observer for Silent {
 }
 
 impl Workspace {
-    /// Makes the tasks true, and returns how each ended.
+    /// Works on the tasks, and returns how each ended.
     pub async fn run<O: Observer>(
         &self,
         tasks: &[Task],
@@ -113,7 +107,7 @@ impl Workspace {
         Ok(ended)
     }
 
-    /// Does what belongs to no certificate's run, in the same world.
+    /// Performs work outside any certificate's run, with the same connections.
     pub async fn with_world<T>(
         &self,
         job: Job,
@@ -124,7 +118,7 @@ impl Workspace {
         Ok(action(&world).await)
     }
 
-    /// Works on one task alone: how it ended, and what is known then. Nothing of it is shown.
+    /// Works on one task alone: its result and its final snapshot. Nothing of it is shown.
     pub async fn reach(
         &self,
         world: &World<'_, SystemClock, StateDirectory>,
@@ -149,7 +143,7 @@ impl Workspace {
     ) -> Result<World<'a, SystemClock, StateDirectory>, RunError> {
         let settings = &self.settings;
         let resolver = settings.resolver(job.overrides).await?;
-        // A flag beats what was handed over, and that the usual address.
+        // A flag overrides inherited sockets, and those override the default address.
         let is_named = !settings.http01_listen.is_empty();
         let inherited = settings.http01_inherited.iter().filter(|_| !is_named);
         let inherited: Vec<TcpListener> = inherited

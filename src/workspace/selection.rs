@@ -1,9 +1,9 @@
-//! Which certificates a request is about: from manifests and records to tasks.
+//! Which certificates a request selects: from manifests and records to tasks.
 //!
-//! Contract: files that a request names are all-or-nothing: with a mistake in one of them it is
-//! refused. Everything else isolates: a broken document blocks itself and what refers to it, and the
-//! others go on. Files that the state knows are read too, so that what was issued from somewhere
-//! is found again from anywhere.
+//! Contract: files that a request names are all-or-nothing: one error in them refuses the request.
+//! Everything else isolates: a broken document blocks itself and what refers to it, and the others
+//! continue. Files recorded in the state are read too, so that a certificate issued from one
+//! directory is found from every other.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,34 +25,34 @@ use crate::resource::{
 /// What was read for a request.
 #[derive(Debug)]
 pub struct Selection {
-    /// The objects, and what is wrong with them.
+    /// The objects, and their errors.
     pub loaded: Loaded,
-    /// The files that were named.
+    /// The files that the request named.
     named: BTreeSet<PathBuf>,
-    /// Certificates that the state knows and whose manifest is gone.
+    /// Certificates in the state without a manifest.
     orphans: Vec<(NamespacedName, PathBuf)>,
     is_refused: bool,
 }
 
 impl Selection {
-    /// Whether a mistake in what was named stops the whole request.
+    /// Whether an error in a named file stops the whole request.
     pub fn is_refused(&self) -> bool {
         self.is_refused
     }
 }
 
-/// What a request is about.
+/// What a request selects.
 #[derive(Debug)]
 pub struct Targets {
     /// Everything that was read.
     pub loaded: Loaded,
-    /// What is to be worked on.
+    /// The selected tasks.
     pub tasks: Vec<Task>,
     /// Where secrets come from.
     pub secrets: SecretSource,
-    /// Certificates that the state knows and whose manifest is gone.
+    /// Certificates in the state without a manifest.
     pub orphans: Vec<(NamespacedName, PathBuf)>,
-    /// Whether a mistake was found in what does not stop the run.
+    /// Whether there was an error outside what stops the run.
     pub has_errors: bool,
 }
 
@@ -64,8 +64,8 @@ impl Targets {
 }
 
 impl Workspace {
-    /// Reads what a request names, the files of the settings and the config directory; when no
-    /// file is named, the manifests that the state recorded too.
+    /// Reads the files of the request, of the settings and of the config directory; when the
+    /// request names no file, the manifests recorded in the state too.
     pub fn select(&mut self, request: &Request) -> Selection {
         let is_named = !request.sources.is_empty();
         let named: BTreeSet<PathBuf> =
@@ -95,7 +95,7 @@ impl Workspace {
         Selection { loaded, named, orphans, is_refused }
     }
 
-    /// The Certificates that are meant: those of the files named, or those of the names, or all.
+    /// The selected Certificates: those of the named files, or those of the names, or all.
     pub fn targets(&self, request: &Request, of: Selection) -> Result<Targets, TargetError> {
         let all: Vec<NamespacedName> =
             of.loaded.certificates.iter().map(|c| c.metadata.key()).collect();
@@ -109,7 +109,7 @@ impl Workspace {
         }))
     }
 
-    /// All that a run without arguments is about.
+    /// All Certificates of a run without arguments.
     pub fn everything(&mut self) -> Targets {
         let all = self.select(&Request::default());
         self.targets_where(all, |_, _| true)
@@ -141,7 +141,7 @@ impl Workspace {
         Targets { loaded, tasks, secrets, orphans, has_errors }
     }
 
-    /// Of several Certificates that want one Secret, the one that may have it.
+    /// Of several Certificates with the same Secret, the one that owns it.
     fn owner(&self, conflict: &Conflict) -> Option<NamespacedName> {
         let claim = |name| {
             let record = self.records.iter().find(|(known, _)| known == name);
@@ -153,7 +153,7 @@ impl Workspace {
         trigger::owner(&claims).cloned()
     }
 
-    /// The work on one Certificate; `None` when its issuer is not there.
+    /// The task of one Certificate; `None` when its issuer is missing.
     pub fn task(
         &self,
         certificate: &Certificate,
@@ -180,7 +180,7 @@ impl Workspace {
         })
     }
 
-    /// A task that stands for an Issuer alone: for work on its account, and never run.
+    /// A task that stands for an Issuer alone: for account operations, never run.
     pub fn issuer_task(&self, issuer: &Issuer) -> Task {
         let name = issuer.metadata.name.clone();
         let namespace = self.secrets_namespace(issuer).to_owned();
@@ -203,7 +203,7 @@ impl Workspace {
         }
     }
 
-    /// The secrets whose change may let an attempt through the backoff.
+    /// The secrets: a change of one may let an attempt bypass the backoff.
     fn used_secrets(
         &self,
         certificate: &Certificate,
@@ -226,7 +226,7 @@ impl Workspace {
         all.into_iter().filter_map(bytes).collect()
     }
 
-    /// Where an issuer's secrets are.
+    /// The source of an issuer's secrets.
     fn secrets_namespace<'a>(&'a self, issuer: &'a Issuer) -> &'a str {
         match issuer.kind {
             IssuerKind::Issuer => &issuer.metadata.namespace,
@@ -235,7 +235,7 @@ impl Workspace {
     }
 }
 
-/// The pair in the Secret manifest that a Certificate names, as a cluster exports it.
+/// The pair in the Secret manifest that a Certificate names, as exported from a cluster.
 fn pair_to_adopt(certificate: &Certificate, loaded: &Loaded) -> Option<SecretFiles> {
     let name = certificate.secret_key();
     let secret = loaded.secrets.iter().find(|secret| secret.key() == name)?;

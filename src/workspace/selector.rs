@@ -1,4 +1,4 @@
-//! `-l`: which objects, by their labels, in kubectl's syntax.
+//! `-l`: selects objects by their labels, in kubectl's syntax.
 //!
 //! Contract: all requirements must hold. `k=v`, `k==v`, `k!=v`, `k`, `!k`, `k in (a,b)` and
 //! `k notin (a,b)`, separated by commas. As in Kubernetes `!=` and `notin` also hold for objects
@@ -14,7 +14,7 @@ use thiserror::Error;
 pub struct LabelSelector(Vec<Requirement>);
 
 impl LabelSelector {
-    /// Whether these labels fulfil every requirement.
+    /// Whether these labels satisfy every requirement.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.iter().all(|requirement| requirement.holds(labels))
     }
@@ -100,15 +100,12 @@ fn list(text: &str) -> Option<Vec<String>> {
     Some(inside.split(',').map(|value| value.trim().to_owned()).collect())
 }
 
-/// Why a text is no selector.
+/// Why a text is not a selector.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectorError {
-    /// One of its parts is no requirement.
+    /// A part is not a requirement.
     #[error("`{part}` is none of k=v, k!=v, k, !k, `k in (a,b)`, `k notin (a,b)`")]
-    Syntax {
-        /// The part.
-        part: String,
-    },
+    Syntax { part: String },
 }
 
 #[cfg(test)]

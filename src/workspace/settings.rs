@@ -1,4 +1,4 @@
-//! Where things are and how they are done, whoever said so.
+//! The effective settings, from flags, environment and config file.
 
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
@@ -10,7 +10,7 @@ use super::selector::LabelSelector;
 use crate::engine::Options;
 use crate::manifest::Source;
 
-/// The value of a variable of the environment.
+/// Reads an environment variable.
 pub type Variables = Rc<dyn Fn(&str) -> Option<String>>;
 
 /// See the module.
@@ -22,38 +22,38 @@ pub struct Settings {
     pub config_dir: Option<PathBuf>,
     /// systemd's credentials.
     pub credentials_dir: Option<PathBuf>,
-    /// The state; an empty path for none, of which nothing is known.
+    /// The state; an empty path stands for an empty state.
     pub state_dir: PathBuf,
-    /// The one namespace that is asked for.
+    /// The namespace of `-n`.
     pub namespace: Option<String>,
-    /// The labels that are asked for.
+    /// The selector of `-l`.
     pub selector: Option<LabelSelector>,
-    /// The namespace of the secrets that ClusterIssuers refer to.
+    /// The namespace of ClusterIssuers' secrets.
     pub cluster_resource_namespace: String,
-    /// This process is root's: then nobody else may be able to change what it reads.
+    /// This process runs as root: no other user may be able to change what it reads.
     pub is_root: bool,
-    /// How long and how much at once.
+    /// Timeouts and limits.
     pub options: Options,
-    /// How long a hook may take.
+    /// The timeout of a hook.
     pub hook_timeout: Duration,
-    /// The addresses of the HTTP-01 listener; none for the usual ones.
+    /// The addresses of the HTTP-01 listener; empty for the default ones.
     pub http01_listen: Vec<SocketAddr>,
-    /// Sockets that were handed over for it.
+    /// Inherited sockets for it.
     pub http01_inherited: Rc<Vec<TcpListener>>,
-    /// The port that the HTTP-01 self-check asks.
+    /// The port that the HTTP-01 self-check connects to.
     pub http01_check_port: u16,
-    /// DNS servers, by host and port; none for those of the system.
+    /// DNS servers, by host and port; empty for those of the system.
     pub resolvers: Vec<(String, u16)>,
     /// The port of authoritative servers.
     pub dns01_authoritative_port: u16,
-    /// Whether the DNS-01 self-check asks those servers only.
+    /// Whether the DNS-01 self-check queries only those servers.
     pub dns01_recursive_nameservers_only: bool,
-    /// The variables of the environment.
+    /// The environment variables.
     pub environment: Variables,
 }
 
 impl Settings {
-    /// A place below the config directory.
+    /// A path below the config directory.
     pub fn below_config(&self, name: &str) -> PathBuf {
         self.config_dir.clone().unwrap_or_default().join(name)
     }
@@ -61,7 +61,7 @@ impl Settings {
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Variables of the environment may hold credentials.
+        // Environment variables may hold credentials.
         f.debug_struct("Settings")
             .field("config_dir", &self.config_dir)
             .field("state_dir", &self.state_dir)

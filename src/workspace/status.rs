@@ -1,4 +1,4 @@
-//! Everything known of each certificate and issuer, as it is now.
+//! Everything known of each certificate and issuer now.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use crate::resource::{
 };
 use crate::store::Records;
 
-/// How many events a view has.
+/// The number of events in a view.
 const EVENTS: usize = 50;
 
 impl Workspace {
-    /// One view per certificate that a manifest or the state knows, by namespace and name.
+    /// One view per certificate in the manifests or the state, by namespace and name.
     pub async fn certificate_views(
         &self,
         targets: &Targets,
@@ -71,7 +71,7 @@ impl Workspace {
         })
     }
 
-    /// Conditions and dates are computed from what is published and the time of asking.
+    /// Conditions and dates are computed from the published files and the current time.
     async fn with_manifest(
         &self,
         task: &Task,
@@ -131,8 +131,8 @@ impl Workspace {
     }
 }
 
-/// The mistake that keeps a certificate from being found in its manifest, which is there: its own,
-/// else the first one of the file, else the first of what it refers to.
+/// The error that makes a certificate's manifest unusable: its own, else the first one of the file,
+/// else the first of an object it refers to.
 fn mistake(targets: &Targets, key: &NamespacedName, record: &CertificateRecord) -> Option<Mistake> {
     let manifest = record.manifest.as_ref().filter(|path| path.exists())?;
     let id = ObjectId { kind: "Certificate".to_owned(), key: key.clone() };

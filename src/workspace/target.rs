@@ -1,8 +1,8 @@
-//! What a word on the command line means: a path, standard input, or the name of an object.
+//! What an argument on the command line means: a path, standard input, or the name of an object.
 //!
-//! Contract: pure; whether a path exists is asked through an argument. A word that begins with `/`
-//! or `.` or ends in `/`, .yaml, .yml or .json is a path, `-` is standard input, any other word is
-//! `name` or `namespace/name`. A word that could be both is an error that says both readings.
+//! Contract: pure; the caller passes a function that says whether a path exists. An argument that
+//! begins with `/` or `.` or ends in `/`, .yaml, .yml or .json is a path, `-` is standard input,
+//! any other is `name` or `namespace/name`. An ambiguous one is an error that names both readings.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::resource::{NamespacedName, is_dns_label, is_dns_subdomain};
 
-/// One word, understood.
+/// One parsed argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// `-`.
@@ -23,7 +23,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Reads a word; `exists` tells whether there is such a path.
+    /// Parses an argument; `exists` says whether there is such a path.
     pub fn read(word: &OsStr, exists: &dyn Fn(&Path) -> bool) -> Result<Self, TargetError> {
         let path = Path::new(word);
         let Some(text) = word.to_str() else { return Ok(Self::Path(path.to_owned())) };
@@ -48,9 +48,8 @@ impl Target {
 /// `name` or `namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameTarget {
-    /// The namespace, when the word has one.
+    /// The namespace, if the argument has one.
     pub namespace: Option<String>,
-    /// The name.
     pub name: String,
 }
 
@@ -65,8 +64,8 @@ impl NameTarget {
         is_valid.then(|| Self { namespace: namespace.map(str::to_owned), name: name.to_owned() })
     }
 
-    /// The one object among `known` that is meant; `namespace` is that of `-n`, which a bare name
-    /// is looked up in.
+    /// The one object among `known` that the name selects; `namespace` is that of `-n`, in which a
+    /// bare name is looked up.
     pub fn find(
         &self,
         known: &[NamespacedName],
@@ -98,7 +97,7 @@ impl NameTarget {
     }
 }
 
-/// Why a word cannot be understood.
+/// Why an argument is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// A valid name, and a path that exists.
@@ -107,34 +106,24 @@ pub enum TargetError {
          path, or {} for the object",
         object_reading(.word)
     )]
-    Ambiguous {
-        /// The word.
-        word: String,
-    },
-    /// A path that exists, written so that it reads as a name.
+    Ambiguous { word: String },
+    /// An existing path, written so that it reads as a name.
     #[error("`{word}` reads as a name, but is none: write `./{word}` for the path")]
-    BarePath {
-        /// The word.
-        word: String,
-    },
+    BarePath { word: String },
     /// Neither a name nor a path.
     #[error("`{word}` is no name, no namespace/name, and no path (`./FILE`, `FILE.yaml`)")]
-    NotAName {
-        /// The word.
-        word: String,
-    },
+    NotAName { word: String },
     /// No object of that name.
     #[error("`{name}` not found{}", suggestion(.similar.as_ref()))]
     Unknown {
-        /// What was looked for.
+        /// The requested name.
         name: NamespacedName,
-        /// The most similar name there is.
+        /// The most similar existing name.
         similar: Option<NamespacedName>,
     },
-    /// A bare name that several namespaces have.
-    #[error("`{name}` is in several namespaces, which one is meant: {}?", join(.found))]
+    /// A bare name that exists in several namespaces.
+    #[error("`{name}` is in several namespaces: choose one of {}", join(.found))]
     Several {
-        /// The bare name.
         name: String,
         /// All objects of that name.
         found: Vec<NamespacedName>,
@@ -164,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_paths_standard_input_or_names() {
+    fn arguments_are_paths_standard_input_or_names() {
         let exists =
             |path: &Path| ["mail", "prod/web", "My_Dir"].iter().any(|p| path == Path::new(p));
         for (word, wanted) in [
@@ -193,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ambiguous_word_is_told_in_both_readings() {
+    fn an_ambiguous_argument_is_reported_with_both_readings() {
         let error = Target::read(OsStr::new("mail"), &|_| true).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -214,7 +203,7 @@ mod tests {
             ("mail", None, Ok("b/mail")),
             ("web", Some("a"), Ok("a/web")),
             ("b/web", Some("a"), Ok("b/web")),
-            ("web", None, Err("`web` is in several namespaces, which one is meant: a/web, b/web?")),
+            ("web", None, Err("`web` is in several namespaces: choose one of a/web, b/web")),
             ("mial", None, Err("`mial` not found, did you mean `b/mail`?")),
             ("mail", Some("a"), Err("`a/mail` not found, did you mean `b/mail`?")),
             ("other", None, Err("`other` not found")),

@@ -1,7 +1,7 @@
-//! What is shown: everything known of one certificate or one issuer, gathered beforehand.
+//! The data that `status` and others show: everything known of one certificate or one issuer.
 //!
-//! Contract: plain data. Whoever fills it has read the manifests and the state; the rendering
-//! reads nothing more, and takes the time as an argument.
+//! Contract: plain data, filled from the manifests and the state; the rendering reads nothing
+//! more, and takes the time as an argument.
 
 use std::path::PathBuf;
 
@@ -14,22 +14,22 @@ use crate::resource::{
     Rollback,
 };
 
-/// One certificate, as far as it is known.
+/// Everything known of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateView {
     /// Namespace and name.
     pub key: NamespacedName,
-    /// The manifest; `None` when the state knows the certificate and no manifest has it.
+    /// The manifest; `None` when the certificate exists in the state only.
     pub certificate: Option<Certificate>,
-    /// The issuer it refers to, when it was found.
+    /// The issuer it refers to, if found.
     pub issuer: Option<Issuer>,
-    /// The account of that issuer, when there is one.
+    /// The account of that issuer, if there is one.
     pub account: Option<Account>,
     /// The state; `None` before the first run.
     pub record: Option<CertificateRecord>,
     /// The leaf of tls.crt; `None` when there is none, `Some(Err)` when it cannot be read.
     pub leaf: Option<Result<LeafFacts, String>>,
-    /// What is wrong with the links by which servers reach the files.
+    /// The broken links of the Secret's folder.
     pub links: Option<Repair>,
     /// The kept requests, by revision.
     pub requests: Vec<CertificateRequest>,
@@ -37,47 +37,46 @@ pub struct CertificateView {
     pub orders: Vec<Order>,
     /// The journal, oldest first.
     pub events: Vec<Event>,
-    /// Files among its requests and orders that are none, below the state directory.
+    /// Unreadable files among its requests and orders, relative to the state directory.
     pub strays: Vec<String>,
     /// The folder of the issued Secret.
     pub secret_path: PathBuf,
-    /// When an attempt is allowed again, while something keeps it from being made.
+    /// The earliest time of the next attempt, while something delays it.
     pub next_attempt: Option<Timestamp>,
-    /// When a renewal is due.
+    /// When renewal is due.
     pub renewal_time: Option<Timestamp>,
-    /// Why its manifest, which is there, cannot be used.
+    /// Why its existing manifest is invalid.
     pub mistake: Option<Mistake>,
 }
 
-/// The first mistake of a manifest.
+/// The first error of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// What is wrong, with its field.
+    /// The message, with its field.
     pub message: String,
-    /// The file.
     pub path: PathBuf,
-    /// The line, counted from 1; 0 when it is about the whole file.
+    /// The line, counted from 1; 0 when the error concerns the whole file.
     pub line: usize,
 }
 
 impl CertificateView {
-    /// What is wanted, from the manifest or else from the newest request.
+    /// The spec, from the manifest or else from the newest request.
     pub fn spec(&self) -> Option<&CertificateSpec> {
         let own = self.certificate.as_ref().map(|certificate| &certificate.spec);
         own.or_else(|| self.request().map(|request| &request.certificate_spec))
     }
 
-    /// Who issues.
+    /// The issuer reference.
     pub fn issuer_ref(&self) -> Option<&IssuerRef> {
         self.spec().map(|spec| &spec.issuer_ref)
     }
 
-    /// The leaf, when it can be read and does not only stand in for the one that is wanted.
+    /// The leaf, when it is readable and not a temporary certificate.
     pub fn readable_leaf(&self) -> Option<&LeafFacts> {
         self.live_leaf().filter(|leaf| !leaf.is_temporary())
     }
 
-    /// Whether what is live only stands in for the certificate that is wanted.
+    /// Whether the live certificate is a temporary one.
     pub fn is_temporary(&self) -> bool {
         self.live_leaf().is_some_and(LeafFacts::is_temporary)
     }
@@ -105,7 +104,7 @@ impl CertificateView {
         status.and_then(|status| status.failed_issuance_attempts).unwrap_or(0)
     }
 
-    /// Whether an issuance is under way.
+    /// Whether an issuance is in progress.
     pub fn is_issuing(&self) -> bool {
         self.holds(ConditionType::Issuing)
     }
@@ -115,38 +114,38 @@ impl CertificateView {
         self.holds(ConditionType::Ready)
     }
 
-    /// The revocation of the live certificate, once the CA has said that it is revoked.
+    /// The revocation of the live certificate, once the CA has confirmed it.
     pub fn revoked(&self) -> Option<&Revocation> {
         let asked = self.record.as_ref().zip(self.readable_leaf());
         let asked = asked.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
         asked.filter(|asked| asked.revoked_at.is_some())
     }
 
-    /// Whether it was revoked, and nothing is issued in its place until somebody asks for it.
+    /// Whether it was revoked without a replacement (until the user requests one).
     pub fn ends_here(&self) -> bool {
         let asked = self.record.as_ref().zip(self.readable_leaf());
         let asked = asked.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
         asked.is_some_and(|asked| asked.without_replacement)
     }
 
-    /// The step back that the live pair is there by, and stays by until its renewal.
+    /// The rollback that made the live pair live; it stays until its renewal.
     pub fn went_back(&self) -> Option<&Rollback> {
         let (record, issuer) = self.record.as_ref().zip(self.issuer.as_ref())?;
         rollback::of_live(record, issuer, self.readable_leaf()?)
     }
 
-    /// The step back that a run which was cut off has not done.
+    /// The rollback that an interrupted run did not complete.
     pub fn goes_back(&self) -> Option<&Rollback> {
         self.record.as_ref()?.rollback.as_ref().filter(|rollback| rollback.is_owed())
     }
 
-    /// Whether time alone never makes it due.
+    /// Whether time alone never makes a renewal due.
     pub fn never_renews(&self) -> bool {
         let renewal = self.spec().and_then(|spec| spec.renewal.as_ref());
         renewal.and_then(|renewal| renewal.policy) == Some(RenewalPolicy::Disabled)
     }
 
-    /// Every name of every kind, the common name last when it is not among them.
+    /// Every name of every kind; the common name last when it is not among them.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         if let Some(spec) = self.spec() {
@@ -173,11 +172,10 @@ impl CertificateView {
     }
 }
 
-/// One issuer, as far as it is known.
+/// Everything known of one issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerView {
-    /// The manifest.
     pub issuer: Issuer,
-    /// Its account, when there is one.
+    /// Its account, if there is one.
     pub account: Option<Account>,
 }

@@ -114,7 +114,7 @@ fn another_keystore_password_writes_the_stores_again() {
     let what = "keystore.p12 is to be made with Modern2023";
     issued.is_written_again(Reason::SecretMismatch, what);
     world.write("config/web.yaml", &plain);
-    let what = "keystore.jks is not asked for any more";
+    let what = "keystore.jks is no longer requested";
     issued.is_written_again(Reason::SecretMismatch, what);
     assert_eq!(published(world, "keystore.jks"), None);
 }

@@ -247,7 +247,7 @@ fn a_link_that_is_gone_is_said_by_status_and_restored_by_issue() {
     let requests = world.ca.requests();
     for (damage, link) in damages {
         damage(&folder);
-        let what = format!("the link {link} is missing or leads elsewhere");
+        let what = format!("the link {link} is missing or points elsewhere");
         says_what_is_missing(&world, &what);
         world.issue().ends_in(0).says(&format!("{what}; restored without an order"));
         let mut now = tree(&folder);

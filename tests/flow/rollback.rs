@@ -190,8 +190,8 @@ fn what_must_not_be_used_is_refused_with_what_there_is() {
         };
         let before = kept();
         for (words, said) in [
-            (vec!["rollback", "web"], "revision 1 does not go live again: "),
-            (vec!["rollback", "web", "--to", "1"], "revision 1 does not go live again: "),
+            (vec!["rollback", "web"], "cannot roll back to revision 1: "),
+            (vec!["rollback", "web", "--to", "1"], "cannot roll back to revision 1: "),
             (vec!["rollback", "web", "--to", "7"], "revision 7 is not kept"),
         ] {
             let run = world.run(&words).ends_in(3).says(said).says("certctl renew default/web");

@@ -1,4 +1,4 @@
-//! What an outcome means for a challenge.
+//! The transitions of a challenge: (effect, outcome) to phase.
 
 use jiff::Timestamp;
 
@@ -15,7 +15,7 @@ use crate::resource::{
 /// How often "accept" is posted in one run.
 const ACCEPT_TRIES: u32 = 3;
 
-/// What the outcome of `Present`, `SelfCheck` or `Accept` means for the challenge.
+/// Applies the outcome of `Present`, `SelfCheck` or `Accept` to the challenge.
 pub fn absorb(
     snapshot: &mut Snapshot,
     effect: &Effect,
@@ -31,7 +31,7 @@ pub fn absorb(
     let Some(challenge) = order.challenges.iter_mut().find(|c| c.spec.url == url) else {
         return Err(IllegalOutcome::new("no challenge", &outcome));
     };
-    // What never got out needs no taking back, which would be refused in the same words.
+    // What was never presented needs no clean-up, which would fail with the same error.
     let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind().has_done_nothing());
     let answer = snapshot.run.attempt(url).answer;
     if is_denied && challenge.phase == Phase::Presenting && answer == Answer::NotOut {
@@ -41,7 +41,7 @@ pub fn absorb(
     Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
 }
 
-/// What it means for this run.
+/// Applies the outcome to this run.
 fn run_after(
     snapshot: &mut Snapshot,
     effect: &Effect,
@@ -64,11 +64,11 @@ fn run_after(
         attempt.is_cut_off = false;
         attempt.accept_tries = 0;
         attempt.begin_accept(now).accepted = Some(now);
-        forget_the_look_in_vain(attempt, seen);
+        forget_failed_validation(attempt, seen);
         run.poll = Poll::default();
     } else if let Outcome::Failed(error) = outcome {
         if matches!(effect, Effect::Accept { .. }) {
-            // Whether the CA was told to look is read from the CA.
+            // Whether "accept" arrived is read from the CA.
             attempt.accept_tries += 1;
             attempt.is_unsure = true;
             if attempt.accept_tries >= ACCEPT_TRIES {
@@ -83,7 +83,7 @@ fn run_after(
     }
 }
 
-/// Counts what does not pass by itself, and notes whether an answer may be out all the same.
+/// Counts a permanent error, and notes whether the challenge may be presented all the same.
 fn note_denial(attempt: &mut Attempt, effect: &Effect, kind: CauseKind) -> bool {
     if matches!(effect, Effect::Present { .. }) && !kind.has_done_nothing() {
         attempt.answer = attempt.answer.max(Answer::MayBeOut);
@@ -92,8 +92,8 @@ fn note_denial(attempt: &mut Attempt, effect: &Effect, kind: CauseKind) -> bool 
     attempt.denials > 0
 }
 
-/// The CA has looked in vain: what it fetched until now says nothing of its next look.
-pub(in crate::controller) fn forget_the_look_in_vain(attempt: &mut Attempt, seen: &ChallengeSeen) {
+/// The CA's validation failed: earlier requests for the token do not belong to the next one.
+pub(in crate::controller) fn forget_failed_validation(attempt: &mut Attempt, seen: &ChallengeSeen) {
     if seen.state == AuthorizationState::Pending && seen.problem.is_some() {
         attempt.told = None;
     }
@@ -156,24 +156,24 @@ fn absorb_one(
         (Phase::Accepting, Outcome::Accepted(seen)) => {
             challenge.phase = Phase::Accepted;
             "Waiting for the CA to look".clone_into(&mut challenge.reason);
-            left_pending::told(challenge, now);
+            left_pending::count_accept(challenge, now);
             if seen.state == AuthorizationState::Valid || seen.state.is_failure() {
                 return Ok(settle(challenge, &seen, now));
             }
             Ok(left_pending::absorb(challenge, &seen, is_out, now))
         }
         (Phase::Accepting, Outcome::Failed(error)) => {
-            // Whatever was answered: what the CA knows is read from the CA.
+            // Whatever the response: the challenge's state is read from the CA.
             challenge.reason = format!("Error accepting challenge: {error}");
-            left_pending::told(challenge, now);
+            left_pending::count_accept(challenge, now);
             Ok(quiet)
         }
-        // The turn was over while this effect was in flight.
+        // The turn ended while this effect was in flight.
         (Phase::Requeued, Outcome::Presented) => {
             challenge.presented_at = Some(now);
             Ok(quiet)
         }
-        // The order became final, or the turn was over, while this effect was in flight.
+        // The order became final, or the turn ended, while this effect was in flight.
         (
             Phase::Final | Phase::Queued | Phase::Requeued,
             Outcome::Located(_)
@@ -208,25 +208,25 @@ fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Re
     Record::default().warning(now, Reason::Failed, message)
 }
 
-/// Marks a challenge as proven, and names what it proves.
+/// Marks a challenge and its authorization as valid.
 pub(in crate::controller) fn verified(challenge: &mut Challenge) -> String {
     challenge.phase = Phase::Final;
     challenge.state = AuthorizationState::Valid;
-    // What is proven needs no explanation any more.
+    // A valid challenge needs no reason any more.
     challenge.check = None;
     challenge.problem = None;
     "Successfully authorized domain".clone_into(&mut challenge.reason);
     challenge.spec.identifier.to_string()
 }
 
-/// Gives a challenge up: what the CA answered about it cannot be used.
+/// Fails a challenge: the CA's response about it is unusable.
 fn unusable(challenge: &mut Challenge, why: &str) {
     challenge.phase = Phase::Final;
     challenge.state = AuthorizationState::Errored;
     challenge.reason = format!("unexpected non-ACME API error: {why}");
 }
 
-/// What it means for the challenges of an authorization that the CA refuses to show it.
+/// Applies a refused authorization to its challenges.
 pub(in crate::controller) fn authorization_refused(
     order: &mut Order,
     authorization_url: &str,
@@ -255,7 +255,7 @@ pub(in crate::controller) fn authorization_refused(
     }
 }
 
-/// What an authorization says of the challenge that answers it. The state kept is the
+/// Applies an authorization to the challenge that answers it. The state kept is the
 /// authorization's, the error the challenge's own.
 pub(in crate::controller) fn authorization_seen(
     run: &Run,
@@ -286,16 +286,16 @@ pub(in crate::controller) fn authorization_seen(
             record = left_pending::absorb(challenge, own, is_out, now);
         }
         (Phase::Accepting, Some(own)) if own.problem.is_some() => {
-            // An earlier run told the CA, and was cut off before it could count that.
+            // An earlier run sent "accept", and was interrupted before it could count that.
             if !is_counted {
-                left_pending::told(challenge, now);
+                left_pending::count_accept(challenge, now);
             }
             record = left_pending::absorb(challenge, own, is_out, now);
         }
         (Phase::Accepted, Some(own)) => {
             record = left_pending::absorb(challenge, own, is_out, now);
         }
-        // Asking again would be answered in the same way, at once and for ever.
+        // Another request would get the same response, at once and forever.
         (Phase::Accepting, None) => {
             unusable(challenge, "challenge was not present in authorization");
         }
@@ -311,13 +311,13 @@ pub(in crate::controller) fn authorization_seen(
         ) => {}
     }
     if order_is_invalid {
-        // Another name of the same order was refused; this one was not looked at to the end.
+        // Another name of the same order was refused; the CA did not finish this one.
         challenge.phase = Phase::Final;
     }
     record
 }
 
-/// A clean-up that is done, or one that is left to the next run, with a warning that names it.
+/// Records a clean-up as done, or leaves it to the next run, with a warning that names it.
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other outcome is refused, not kept")]
 pub fn absorb_clean_up(
     snapshot: &mut Snapshot,

@@ -1,8 +1,9 @@
-//! A challenge that the CA looked at in vain and left pending, with an `error` (RFC 8555 section
-//! 8.2 allows it; step-ca and Caddy do it): the CA looks again only when it is told to again.
+//! A challenge whose validation failed and that the CA left pending, with an `error` (RFC 8555
+//! section 8.2 allows it; step-ca and Caddy do it): the CA validates it again only after another
+//! "accept".
 //!
-//! The pauses between two accepts grow from 5 s to a minute and go on from run to run. Our own look
-//! stands before each accept, so that the CA is not told of what does not answer.
+//! The pauses between two accepts grow from 5 s to a minute, also across runs. A self-check
+//! precedes each accept, so that the CA does not validate a challenge that does not respond.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,7 +12,7 @@ use crate::resource::{
     Accepts, AuthorizationState, Challenge, ChallengeType, Phase, Problem, Reason,
 };
 
-/// The pause after the first accept; each next one is twice as long.
+/// The pause after the first accept; it doubles with each further one.
 const FIRST: SignedDuration = SignedDuration::from_secs(5);
 /// The longest pause between two accepts.
 const LONGEST: SignedDuration = SignedDuration::from_secs(60);
@@ -22,21 +23,21 @@ fn pause(accepts: u32) -> SignedDuration {
     FIRST.saturating_mul(factor).min(LONGEST)
 }
 
-/// When the CA may be told again. An accept yet to come is one of a wrong clock.
+/// The earliest time of the next accept. A last accept in the future comes from a wrong clock.
 pub(super) fn not_before(challenge: &Challenge, now: Timestamp) -> Option<Timestamp> {
     challenge.problem.as_ref()?;
     let Accepts { count, last } = challenge.accepts.filter(|accepts| accepts.last <= now)?;
     last.checked_add(pause(count)).ok()
 }
 
-/// Counts an accept, whatever came of it.
-pub(super) fn told(challenge: &mut Challenge, now: Timestamp) {
+/// Counts an accept, whatever its result.
+pub(super) fn count_accept(challenge: &mut Challenge, now: Timestamp) {
     let count = challenge.accepts.map_or(0, |accepts| accepts.count);
     challenge.accepts = Some(Accepts { count: count.saturating_add(1), last: now });
 }
 
-/// Keeps the error of a challenge without a verdict. One that is pending goes back to the
-/// self-check, and where nothing in this run answers for it, to presenting.
+/// Stores the error of a challenge without a verdict. A pending one goes back to the self-check,
+/// or to presenting if this run does not answer it.
 pub(super) fn absorb(
     challenge: &mut Challenge,
     seen: &ChallengeSeen,
@@ -60,7 +61,7 @@ pub(super) fn absorb(
     Record::default().warning(now, Reason::Pending, message)
 }
 
-/// Why a challenge waits whose answer we do not see from outside: the CA's error comes second.
+/// Why a challenge waits whose self-check fails; the CA's error follows.
 pub(super) fn reason(challenge: &Challenge, own: String) -> String {
     match &challenge.problem {
         None => own,
@@ -68,7 +69,7 @@ pub(super) fn reason(challenge: &Challenge, own: String) -> String {
     }
 }
 
-/// Why a challenge waits as long as no look of ours has failed: for what the CA did not find.
+/// Why a challenge waits while no self-check has failed: the CA's error.
 pub(super) fn reason_unless_it_fails(challenge: &Challenge, own: String) -> String {
     challenge.problem.as_ref().map_or(own, sentence)
 }

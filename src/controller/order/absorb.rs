@@ -1,4 +1,4 @@
-//! What an outcome means for an order: a total match on (effect, outcome).
+//! The transitions of an order: a total match on (effect, outcome).
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::resource::{
     Phase, Reason,
 };
 
-/// How often the certificate is asked for again when the CA does not have it yet.
+/// How often the download is retried when the CA does not have the certificate yet.
 const DOWNLOAD_TRIES: u32 = 12;
 
-/// What the outcome of `CreateOrder`, `ReadOrder`, `Finalize` or `Download` means.
+/// Applies the outcome of `CreateOrder`, `ReadOrder`, `Finalize` or `Download`.
 pub fn absorb(
     snapshot: &mut Snapshot,
     effect: &Effect,
@@ -30,7 +30,7 @@ pub fn absorb(
     };
     match (effect, outcome) {
         (Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize, Outcome::Order(mut seen)) => {
-            run_after_look(&mut snapshot.run, effect, &seen, now);
+            run_after_read(&mut snapshot.run, effect, &seen, now);
             if ran_out(snapshot, effect, &order, &seen, now) {
                 seen.state = OrderState::Expired;
                 end_challenges(&mut order);
@@ -62,8 +62,8 @@ pub fn absorb(
     }
 }
 
-/// What the order, as the CA shows it, means for this run.
-fn run_after_look(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
+/// Applies the order, as the CA shows it, to this run.
+fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
     run.order_was_seen |= !seen.state.is_failure();
     let pause_ends = |looks| now.checked_add(Poll::pause(looks, seen.retry_after)).ok();
     if *effect == Effect::ReadOrder {
@@ -87,8 +87,8 @@ fn run_after_look(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
     }
 }
 
-/// What a refusal means for this run. A server that cannot be reached is not asked again in it;
-/// every other answer is in the order's own record.
+/// Applies an error to this run. An unreachable server is not contacted again in it;
+/// every other error is in the order's own record.
 fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: Timestamp) {
     let mut is_over = error.kind() == CauseKind::Transient;
     if *effect == Effect::Finalize {
@@ -96,10 +96,10 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: T
         run.finalize_refusal = Some(error.clone());
         run.order_is_known = false;
         run.poll = Poll::default();
-        // A CA that is away has refused nothing: the next run continues the order.
+        // An unreachable CA has refused nothing: the next run continues the order.
         is_over &= run.finalize_tries >= FINALIZE_TRIES;
     } else if *effect == Effect::Download {
-        // A CA may need a moment between "valid" and handing out the certificate.
+        // A CA may need a moment between "valid" and serving the certificate.
         let looks = run.poll.looks.saturating_add(1);
         let pause = Poll::pause(looks, error.retry_after);
         run.poll = Poll { looks, not_before: now.checked_add(pause).ok() };
@@ -115,9 +115,8 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: T
     }
 }
 
-/// Whether an order is invalid for having expired before this run looked, when the CA was never
-/// told to look: RFC 8555 section 7.1.6 has no other word for it, and it says nothing about the
-/// names.
+/// Whether an order is invalid because it expired before this run read it, without any "accept":
+/// RFC 8555 section 7.1.6 has no other state for that, and it says nothing about the names.
 fn ran_out(
     snapshot: &Snapshot,
     effect: &Effect,
@@ -136,7 +135,7 @@ fn ran_out(
         && seen.expires.or(order.expires).is_some_and(|expires| expires <= now)
 }
 
-/// Challenges whose order has gone past pending are proven, whatever was last seen of them.
+/// Marks the challenges of an order past pending as valid, whatever was last read of them.
 fn settle_authorizations(order: &mut Order, seen: &OrderSeen) -> Vec<String> {
     let proven =
         matches!(seen.state, OrderState::Ready | OrderState::Processing | OrderState::Valid);
@@ -150,7 +149,7 @@ fn settle_authorizations(order: &mut Order, seen: &OrderSeen) -> Vec<String> {
     verified
 }
 
-/// Takes over what the CA says, and names the phase that follows from it.
+/// Applies the order's state at the CA, and returns the next phase.
 fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
     let OrderSeen {
         url,
@@ -179,7 +178,7 @@ fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
             OrderState::Pending | OrderState::Unknown | OrderState::Other(_),
             OrderPhase::Creating,
         ) => OrderPhase::Authorizing(urls),
-        // A server that does not say ready in time is asked again.
+        // A server that is not ready in time is queried again.
         (
             OrderState::Pending | OrderState::Unknown | OrderState::Other(_),
             OrderPhase::Finalizing(_),
@@ -191,7 +190,7 @@ fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
             Some(certificate_url) => OrderPhase::Downloading { urls, certificate_url },
             None => OrderPhase::Awaiting(urls),
         },
-        // The challenges' own errors are read before it is final.
+        // The challenges' own errors are read before the order is final.
         (OrderState::Invalid, OrderPhase::Solving(_) | OrderPhase::Refused { .. }) => {
             OrderPhase::Refused { urls, problem }
         }
@@ -213,7 +212,7 @@ fn unread(url: String) -> Authorization {
     }
 }
 
-/// A refusal: look at the server where the effect may have taken place already, else the end.
+/// Applies an error: read the order where the effect may have succeeded already, else fail.
 pub(super) fn refusal(
     run: &mut Run,
     mut order: Order,
@@ -227,13 +226,13 @@ pub(super) fn refusal(
     match (effect, error.kind()) {
         (Effect::ReadOrder, CauseKind::Gone) => order.state = OrderState::Expired,
         (Effect::Finalize, CauseKind::Transient | CauseKind::Gone) => {
-            return looked_at_again(order);
+            return read_again(order);
         }
         (Effect::Finalize, CauseKind::Refused) if not_ready || conflict => {
-            return looked_at_again(order);
+            return read_again(order);
         }
-        // The certificate is not there yet, the reply may be lost, or the server is away: nothing
-        // is known, nothing changes.
+        // The certificate is not there yet, the response may be lost, or the server is unreachable:
+        // nothing changes.
         (Effect::Download, CauseKind::Gone)
         | (_, CauseKind::Transient | CauseKind::State | CauseKind::Precondition) => {
             return Record::default();
@@ -255,8 +254,8 @@ pub(super) fn refusal(
     Record::of(Change::Order(Box::new(order)))
 }
 
-/// Whether the CA has taken the CSR is read from the CA.
-fn looked_at_again(mut order: Order) -> Record {
+/// Whether the CA accepted the CSR is read from the CA.
+fn read_again(mut order: Order) -> Record {
     if let OrderPhase::Finalizing(urls) = order.phase {
         order.phase = OrderPhase::Awaiting(urls);
     }

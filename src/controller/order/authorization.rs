@@ -1,4 +1,4 @@
-//! What an authorization that was read means.
+//! The transitions after `ReadAuthorization`.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::resource::{
     Reason, pick_solver,
 };
 
-/// What an authorization that was read means: for an order that is being authorized, and for a
-/// challenge whose verdict is asked for.
+/// Applies an authorization: to an order in phase Authorizing, and to an accepted challenge whose
+/// verdict is wanted.
 pub fn absorb_authorization(
     snapshot: &mut Snapshot,
     url: &str,
@@ -55,8 +55,8 @@ pub fn absorb_authorization(
     }
 }
 
-/// What it means for this run. A challenge that the CA still calls pending has not been told to
-/// look.
+/// Applies it to this run. The CA has not received "accept" for a challenge that it still calls
+/// pending.
 fn attempts_after(
     run: &mut Run,
     order: &Order,
@@ -73,11 +73,11 @@ fn attempts_after(
         if was_unsure && own.state != AuthorizationState::Pending {
             attempt.accept_tries = 0;
         }
-        challenge::forget_the_look_in_vain(attempt, own);
+        challenge::forget_failed_validation(attempt, own);
     }
 }
 
-/// Notes what was read, and makes the challenge that answers it, unless it is valid already.
+/// Stores the authorization, and creates the challenge that answers it, unless it is valid already.
 fn authorization_read(
     snapshot: &Snapshot,
     order: &mut Order,

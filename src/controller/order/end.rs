@@ -1,4 +1,4 @@
-//! How an order ends, other than with a certificate.
+//! How an order ends without a certificate.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use crate::resource::{
     OrderPhase, OrderState, Phase,
 };
 
-/// An order whose request is not wanted any more: everything it put out is owed.
+/// An order whose request is obsolete: its clean-ups are owed.
 pub(super) fn replaced(order: &Order) -> Order {
     let phase = OrderPhase::Replaced { urls: order.phase.urls().cloned() };
     let reason = "replaced by a newer request".to_owned();
@@ -16,8 +16,8 @@ pub(super) fn replaced(order: &Order) -> Order {
     order
 }
 
-/// The same for an order whose request stays: another order for it takes its place, uncounted, as
-/// it does for one that expired.
+/// The same for an order whose request stays: another order replaces it, uncounted, as
+/// for one that expired.
 pub fn given_up(order: &Order, why: &str, now: Timestamp) -> Order {
     let mut order = Order { state: OrderState::Expired, reason: why.to_owned(), ..order.clone() };
     let failed = FailedOrder { at: Some(now), ..order.phase.failed() };
@@ -25,14 +25,14 @@ pub fn given_up(order: &Order, why: &str, now: Timestamp) -> Order {
     order
 }
 
-/// An order that ends by a failure which is not the CA's verdict on it.
+/// An order that ends by a failure other than the CA's verdict.
 pub(in crate::controller) fn failed(order: &Order, failure: Failure) -> Order {
     let mut order = Order { state: OrderState::Errored, ..order.clone() };
     fail(&mut order, failure);
     order
 }
 
-/// Ends an order by a failure, and keeps that.
+/// Ends an order by a failure, and records it.
 pub(super) fn fail(order: &mut Order, failure: Failure) {
     order.reason = failure.to_string();
     let problem = failure.cause.problem().cloned();
@@ -41,7 +41,7 @@ pub(super) fn fail(order: &mut Order, failure: Failure) {
     finish(order, failed);
 }
 
-/// Nothing more is done for this order; what it has put out is owed.
+/// Ends an order without further requests; its clean-ups are owed.
 pub(super) fn finish(order: &mut Order, failed: FailedOrder) {
     order.phase = OrderPhase::Failed(failed);
     end_challenges(order);
@@ -53,7 +53,7 @@ pub(super) fn end_challenges(order: &mut Order) {
     }
 }
 
-/// The failure that a final order is.
+/// The failure of a final order.
 pub(in crate::controller) fn failure_of(order: &Order) -> Failure {
     if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
         return verdict(challenge);
@@ -70,7 +70,7 @@ pub(in crate::controller) fn failure_of(order: &Order) -> Failure {
     Failure::of(Doing::Nothing, cause)
 }
 
-/// The failure that a challenge's verdict is.
+/// The failure of a challenge, from the CA's verdict.
 pub(in crate::controller) fn verdict(challenge: &Challenge) -> Failure {
     let cause = Cause::Challenge(Box::new(ChallengeFailure {
         identifier: challenge.spec.identifier.clone(),

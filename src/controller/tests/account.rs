@@ -26,7 +26,7 @@ fn act(effect: Effect) -> Step {
 }
 
 #[test]
-fn an_account_is_made_found_or_told_new_contacts() {
+fn an_account_is_registered_found_or_updated() {
     let mut none = ready_to_order();
     none.account = None;
     let cases = [
@@ -50,7 +50,7 @@ fn an_account_is_made_found_or_told_new_contacts() {
 }
 
 #[test]
-fn the_ca_is_left_alone_as_long_as_it_asks() {
+fn retry_after_delays_every_request() {
     let mut snapshot = ready_to_order();
     snapshot.record.retry_after = Some(after(hours(1)));
     let Step::Wait { until, why, .. } = controller::decide(&snapshot, now()) else { panic!() };
@@ -59,7 +59,7 @@ fn the_ca_is_left_alone_as_long_as_it_asks() {
 }
 
 #[test]
-fn what_is_needed_here_is_looked_at_before_any_request() {
+fn local_preconditions_are_checked_before_any_request() {
     let prepare = |solving| act(Effect::Prepare { solving });
     let unprepared = |mut snapshot: Snapshot| {
         snapshot.run.prepared = false;
@@ -140,7 +140,7 @@ fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
     assert_eq!(controller::decide(&snapshot, now()), act(Effect::ObtainAccountKey));
 }
 
-/// The CA has forgotten the account, and this run has heard of it with its order.
+/// The CA has forgotten the account, and this run learned that with its order.
 fn bereft() -> Snapshot {
     let mut snapshot = ordered("creating", OrderState::Unknown);
     snapshot.run.account_is_lost = true;
@@ -150,16 +150,16 @@ fn bereft() -> Snapshot {
 }
 
 #[test]
-fn an_account_that_the_ca_has_forgotten_is_looked_for_with_the_same_key() {
+fn a_forgotten_account_is_looked_up_with_the_same_key() {
     let Step::Record(record) = controller::decide(&bereft(), now()) else { panic!() };
     let found = Account { next_step: AccountStep::Find, url: None, ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(found))]);
-    // Somebody else has made it again.
+    // Another process has registered it again.
     let mut elsewhere = bereft();
     let url = Some("https://ca.test/account/2".to_owned());
     elsewhere.account = Some(Account { url, ..account() });
     assert_eq!(controller::decide(&elsewhere, now()), Step::Settled);
-    // It is there again: what it loses from now on is not lost.
+    // It is registered again: a later loss does not set this.
     let mut back = bereft();
     back.run.note_account();
     assert_eq!((back.run.account_is_lost, back.run.account_is_back), (false, true));
@@ -203,19 +203,19 @@ fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
 }
 
 #[test]
-fn contacts_are_told_once_whatever_was_told_before() {
+fn contacts_are_sent_once_whatever_was_sent_before() {
     let mut snapshot = ready_to_order();
     let Step::Record(record) = controller::decide_updated(&snapshot, now()) else { panic!() };
-    let asked = Account { next_step: AccountStep::UpdateContacts, ..account() };
-    assert_eq!(record.changes, [Change::Account(Box::new(asked.clone()))]);
-    snapshot.account = Some(asked);
+    let wanted = Account { next_step: AccountStep::UpdateContacts, ..account() };
+    assert_eq!(record.changes, [Change::Account(Box::new(wanted.clone()))]);
+    snapshot.account = Some(wanted);
     assert_eq!(controller::decide_updated(&snapshot, now()), act(Effect::UpdateContacts));
-    let told = Outcome::Account {
+    let outcome = Outcome::Account {
         url: ACCOUNT.to_owned(),
         contacts: account().contacts,
         terms_of_service: None,
     };
-    absorb(&mut snapshot, &Effect::UpdateContacts, told, now()).unwrap();
+    absorb(&mut snapshot, &Effect::UpdateContacts, outcome, now()).unwrap();
     snapshot.account = Some(account());
     assert_eq!(controller::decide_updated(&snapshot, now()), Step::Settled);
 }

@@ -85,7 +85,7 @@ fn a_counted_failure_closes_the_issuance_in_one_record() {
     assert_eq!(left, [owed, owed, (Phase::Final, CleanUp::NotOwed)]);
 }
 
-/// After a forced attempt too: it is counted like any other.
+/// After a forced attempt too: it counts like any other.
 #[test]
 fn each_counted_failure_adds_one_and_is_said_with_the_time_of_the_next_attempt() {
     let cases = [
@@ -169,7 +169,7 @@ fn a_failure_that_does_not_count_leaves_the_issuance_open() {
 }
 
 #[test]
-fn each_kind_of_trouble_has_its_class() {
+fn each_kind_of_error_has_its_class() {
     let cases = [
         (CauseKind::Transient, FailureClass::Unreachable),
         (CauseKind::Refused, FailureClass::Ca),

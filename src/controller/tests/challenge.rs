@@ -54,7 +54,7 @@ fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
     else {
         panic!()
     };
-    assert_eq!(why, "a.example is queued for a free slot");
+    assert_eq!(why, "a.example is waiting for a free slot");
     let Step::Record(record) = controller::decide(&granted(queued, &[1]), now()) else { panic!() };
     let found: Vec<_> =
         written_order(&record).challenges.iter().map(|c| (c.phase, c.clean_up)).collect();
@@ -89,11 +89,14 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
     }
     let expected = vec![Queued, Requeued, Requeued];
     assert_eq!(recorded(&snapshot), (expected, vec![Reason::Requeued; 2]));
-    let mut told = solving(&[Accepting, Accepted, Final]);
+    let mut accepted = solving(&[Accepting, Accepted, Final]);
     for url in [0, 1, 2].map(challenge_url) {
-        told.run.attempt_mut(&url).slot = OVER;
+        accepted.run.attempt_mut(&url).slot = OVER;
     }
-    assert!(matches!(controller::decide(&told, now()), Step::Act(_)), "the CA has been told");
+    assert!(
+        matches!(controller::decide(&accepted, now()), Step::Act(_)),
+        "the CA has received accept"
+    );
 
     let mut waits = solving(&[SelfChecking]);
     waits.run.attempt_mut(&challenge_url(0)).slot = OVER;
@@ -103,14 +106,14 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
     let message = &record.events[0].message;
     let words = "Challenge queued again, still presented: others wait for its slot (a.example)";
     assert_eq!(message, words);
-    // What a wait replaces the self-check of comes to its end without another turn.
+    // A wait instead of a self-check ends without another turn.
     let spec = &mut waits.order.as_mut().unwrap().challenges[0].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(3600)));
     assert!(matches!(controller::decide(&waits, now()), Step::Wait { .. }));
 }
 
 #[test]
-fn another_turn_goes_on_where_the_last_one_ended() {
+fn another_turn_continues_where_the_last_one_ended() {
     let mut snapshot = solving(&[Phase::Requeued, Phase::Requeued]);
     snapshot.order.as_mut().unwrap().challenges[0].presented_at = Some(now());
     assert_eq!(controller::clean_ups(&snapshot), [], "what is out stays out");
@@ -120,7 +123,7 @@ fn another_turn_goes_on_where_the_last_one_ended() {
     let expected = vec![Phase::SelfChecking, Phase::Presenting];
     assert_eq!(recorded(&granted), (expected, vec![Reason::Started; 2]));
 
-    // A effect that was in flight when the turn ended.
+    // An effect that was in flight when the turn ended.
     let effect = Effect::Present { url: challenge_url(0) };
     snapshot.order.as_mut().unwrap().challenges[0].presented_at = None;
     let (found, _) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
@@ -204,7 +207,7 @@ fn presenting_is_noted_or_tried_again() {
     assert_eq!(until, Some(after(seconds(10))));
 }
 
-/// Refused three times in a row, for good or not; what may be out stays owed.
+/// Refused three times in a row, permanently or not; what may be presented stays owed.
 #[test]
 fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
     use CauseKind::{Denied, Local, Precondition, Program, Transient};
@@ -241,7 +244,7 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
             };
             time += seconds(wait);
             assert_eq!(until, Some(time), "{what}");
-            // That something may be out from now on is written down before.
+            // That something may be presented from now on is recorded before.
             if !owed {
                 let Step::Record(record) = controller::decide(&snapshot, time) else {
                     panic!("{what}")
@@ -277,13 +280,13 @@ fn what_accept_answers_is_waiting_or_a_verdict() {
     assert_eq!(answer(Invalid), (Phase::Final, Invalid));
 }
 
-/// What the CA says of a challenge that it looked at in vain.
+/// The CA's view of a challenge whose validation failed.
 fn left(state: AuthorizationState) -> ChallengeSeen {
     ChallengeSeen { state, problem: Some(problem("connection")) }
 }
 
 #[test]
-fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_again() {
+fn a_challenge_left_pending_with_an_error_is_checked_and_accepted_again() {
     use AuthorizationState::{Pending, Processing};
     let effect = Effect::Accept { url: challenge_url(0) };
     let error = "403 urn:ietf:params:acme:error:connection: no";
@@ -308,7 +311,7 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
         };
         assert_eq!((found, reasons), (expected, vec![Reason::Pending]));
     }
-    // The CA goes on by itself.
+    // The CA continues by itself.
     let (found, reasons) =
         absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Processing)));
     let said = format!("The CA has not validated the challenge yet: {error}");
@@ -316,14 +319,14 @@ fn a_challenge_that_is_left_pending_with_an_error_is_looked_at_and_accepted_agai
         (found.phase, found.reason, reasons),
         (Phase::Accepted, said, vec![Reason::Pending])
     );
-    // The same again is no news.
+    // The same error again adds no event.
     snapshot.order.as_mut().unwrap().challenges[0].problem = Some(problem("connection"));
     let (_, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Pending)));
     assert_eq!(reasons, []);
 }
 
 #[test]
-fn the_pause_before_another_accept_holds_for_the_look_too_and_for_the_wait_in_its_place() {
+fn the_pause_before_another_accept_delays_the_self_check_and_the_wait_instead() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let check = Effect::SelfCheck { url: challenge_url(0) };
     for (count, pause) in [(1, 5), (2, 10), (3, 20), (4, 40), (5, 60), (6, 60), (u32::MAX, 60)] {
@@ -350,18 +353,18 @@ fn the_pause_before_another_accept_holds_for_the_look_too_and_for_the_wait_in_it
 }
 
 #[test]
-fn an_authorization_tells_of_a_look_in_vain_and_what_was_fetched_for_it_is_forgotten() {
+fn a_failed_validation_clears_the_hits_that_preceded_it() {
     use AuthorizationState::Pending;
     let read = Effect::ReadAuthorization { url: authorization_url(0) };
     let mut seen = authorization_seen(0, Pending, Pending);
     seen.seen[0].1 = left(Pending);
     let outcome = Outcome::Authorization(Box::new(seen));
     // An accept whose reply was lost is counted once, by this run or the one before.
-    let told = Some(Accepts { count: 1, last: now() });
+    let counted = Some(Accepts { count: 1, last: now() });
     for (phase, is_tried, accepts) in [
         (Phase::Accepted, false, None),
         (Phase::Accepting, true, None),
-        (Phase::Accepting, false, told),
+        (Phase::Accepting, false, counted),
     ] {
         let mut snapshot = solving(&[phase]);
         let url = challenge_url(0);
@@ -473,9 +476,9 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     assert_eq!(controller::clean_ups(&snapshot), [effect]);
 }
 
-/// Whatever went wrong with accept: what the CA knows is read from the CA.
+/// Whatever the error of accept: the state is read from the CA.
 #[test]
-fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
+fn a_failed_accept_is_checked_at_the_ca() {
     use CauseKind::{Gone, Refused, Transient, Unusable};
     for kind in [Transient, Refused, Gone, Unusable] {
         let mut snapshot = solving(&[Phase::Accepting]);
@@ -496,7 +499,7 @@ fn an_accept_that_went_wrong_is_looked_up_at_the_ca() {
                 Step::Act(vec![read.clone()]),
                 "{kind:?}"
             );
-            // The CA has not heard of it.
+            // The CA did not receive "accept".
             let pending = AuthorizationState::Pending;
             let seen = authorization_seen(0, pending.clone(), pending);
             let outcome = Outcome::Authorization(Box::new(seen));
@@ -524,7 +527,7 @@ fn what_an_authorization_says_of_an_unsure_accept() {
         let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
         assert_eq!((found.phase, found.state), (phase, kept), "{own:?}");
     }
-    // An authorization that does not list the challenge any more is not asked again and again.
+    // An authorization that no longer lists the challenge is not read again and again.
     let mut seen = authorization_seen(0, Pending, Pending);
     seen.seen.clear();
     let mut snapshot = solving(&[Phase::Accepting]);

@@ -81,7 +81,7 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
             let early = next - minutes(1);
             assert_eq!(deploy::decide(&snapshot, early), Step::Settled);
             snapshot.run.deploy_now = true;
-            assert!(matches!(deploy::decide(&snapshot, early), Step::Act(_)), "asked for by hand");
+            assert!(matches!(deploy::decide(&snapshot, early), Step::Act(_)), "requested by hand");
             snapshot.run.deploy_now = false;
         }
         assert!(matches!(deploy::decide(&snapshot, next), Step::Act(_)));

@@ -24,7 +24,7 @@ use crate::resource::{
 pub(super) const SERVER: &str = "https://ca.test/directory";
 pub(super) const ACCOUNT: &str = "https://ca.test/account/1";
 
-/// The moment at which everything happens.
+/// The current time in every test.
 pub(super) fn now() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
@@ -454,7 +454,7 @@ fn acme() -> Acme {
     }
 }
 
-/// What a self-check of the first challenge saw: `Some` is why it failed.
+/// The self-check of the first challenge: `Some` is why it failed.
 pub(super) fn check(reason: Option<&str>) -> Box<CheckReport> {
     let verdict = match reason {
         None => Verdict::Passed,

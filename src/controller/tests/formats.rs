@@ -1,4 +1,4 @@
-//! When a live pair is written again, and what is said of it.
+//! When a live pair is rewritten, and its events.
 
 use super::fixture::{after, fresh, hours, issuing_first, key, live, now};
 use crate::controller::{
@@ -78,12 +78,12 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
         (
             edited(|s| formats_asked(s, OutputFormat::Der)),
             formats_differ,
-            "key.der is not as spec.additionalOutputFormats asks",
+            "key.der does not match spec.additionalOutputFormats",
         ),
         (
             edited(|s| s.secret.as_mut().unwrap().formats.combined_pem = Some(false)),
             formats_differ,
-            "tls-combined.pem is not as spec.additionalOutputFormats asks",
+            "tls-combined.pem does not match spec.additionalOutputFormats",
         ),
         (edited(pkcs8), Reason::SecretMismatch, "spec.privateKey.encoding has changed"),
         (edited(bundle), Reason::SecretMismatch, "ca.crt is not up to date"),
@@ -115,7 +115,7 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
                 s.secret.as_mut().unwrap().formats = now;
             }),
             Reason::SecretMismatch,
-            "keystore.jks is not asked for any more",
+            "keystore.jks is no longer requested",
         ),
     ];
     for (snapshot, reason, what) in cases {
@@ -131,12 +131,12 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
 }
 
 #[test]
-fn what_is_as_asked_or_not_to_be_touched_is_left_alone() {
+fn matching_and_untouchable_pairs_are_not_rewritten() {
     let different = || edited(keystores);
     let cases = vec![
-        ("as asked", live()),
+        ("as specified", live()),
         (
-            "everything as asked",
+            "everything as specified",
             written(|s| {
                 keystores(s);
                 bundle(s);
@@ -199,7 +199,7 @@ fn an_ed25519_key_has_one_encoding() {
 }
 
 #[test]
-fn a_rewrite_ends_the_trouble_that_stood_in_its_way() {
+fn a_rewrite_clears_its_earlier_failure() {
     let snapshot = edited(|s| {
         keystores(s);
         let (class, message) = (FailureClass::Precondition, "no password".to_owned());

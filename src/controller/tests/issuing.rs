@@ -11,7 +11,7 @@ use crate::resource::{
 
 type Edit = fn(&mut Snapshot);
 
-/// With an order whose certificate was fetched.
+/// With an order whose certificate was downloaded.
 fn fetched() -> Snapshot {
     ordered("issued", OrderState::Valid)
 }

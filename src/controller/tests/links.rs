@@ -1,4 +1,4 @@
-//! Links that are gone: which set is linked again, and which one stays beside a damaged one.
+//! Missing links: which set is linked again, and which one stays beside a damaged one.
 
 use super::fixture::{key, leaf, live, now};
 use crate::controller::links::{last_good, repair, restored};
@@ -48,7 +48,7 @@ fn the_last_complete_set_of_the_recorded_certificate_is_linked_again() {
     assert_eq!(repair(Some(&record), &missing, &sets[2..], None), None);
     assert_eq!(repair(None, &missing, &sets, None), None);
 
-    // Of a pair that was there before certctl the record knows the dates.
+    // For a pair that existed before certctl the record has the dates.
     let mut adopted = record.clone();
     (adopted.issued_fingerprint, adopted.status.revision) = (None, None);
     assert_eq!(repair(Some(&adopted), &missing, &sets, None), None);
@@ -85,9 +85,9 @@ fn stable_names_are_linked_again_and_say_which() {
         repair(None, &links(DataLink::Set("..revision-1-0".to_owned()), names), &[], None)
     };
     assert_eq!(at(&[]), None);
-    let one = "the link tls.key is missing or leads elsewhere";
+    let one = "the link tls.key is missing or points elsewhere";
     assert_eq!(at(&["tls.key"]), Some(found(Some("..revision-1-0"), 0, one)));
-    let two = "the links tls.crt, tls.key are missing or lead elsewhere";
+    let two = "the links tls.crt, tls.key are missing or point elsewhere";
     let wanted = found(Some("..revision-1-0"), 0, two);
     assert_eq!(at(&["tls.crt", "tls.key"]).as_ref(), Some(&wanted));
 
@@ -131,7 +131,7 @@ fn the_newest_good_set_stays_beside_a_damaged_live_one() {
             set("..revision-1-0", 1, Some(pair("1", "1"))),
             set("..revision-2-0", 2, Some(pair("2", "2"))),
             KeptPair { is_live: true, ..set("..revision-3-0", 3, damaged) },
-            // Left by a publish of the same certificate that was cut off.
+            // An interrupted publish of the same certificate left it.
             set("..revision-4-0", 4, Some(pair("4", "4"))),
         ];
         assert_eq!(last_good(&sets, &leaf("4").fingerprint), Some("..revision-2-0"));

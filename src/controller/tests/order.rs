@@ -120,11 +120,11 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     let mut second = snapshot.clone();
     second.order.as_mut().unwrap().is_replacement = true;
     assert_eq!(failed_with(&second).0, FailureClass::Validation, "once is enough");
-    let mut told = snapshot.clone();
+    let mut repeated = snapshot.clone();
     let seen = ChallengeSeen { state: AuthorizationState::Pending, problem: None };
     let accept = Effect::Accept { url: challenge_url(0) };
-    absorb(&mut told, &accept, Outcome::Accepted(seen), now()).unwrap();
-    assert_eq!(failed_with(&told).0, FailureClass::Validation, "the CA was told again");
+    absorb(&mut repeated, &accept, Outcome::Accepted(seen), now()).unwrap();
+    assert_eq!(failed_with(&repeated).0, FailureClass::Validation, "accept was sent again");
 
     let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     snapshot.order = Some(written_order(&record).clone());
@@ -158,7 +158,7 @@ fn an_invalid_order_is_asked_which_name_was_refused() {
     for challenge in &mut snapshot.order.as_mut().unwrap().challenges {
         challenge.phase = Phase::Final;
     }
-    assert_eq!(failed_with(&snapshot).0, FailureClass::Ca, "nobody is to blame");
+    assert_eq!(failed_with(&snapshot).0, FailureClass::Ca, "no cause is known");
 }
 
 #[test]
@@ -180,10 +180,10 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
         }
         step => panic!("{step:?}"),
     };
-    assert_eq!(until(&snapshot), now() + millis(250), "the other one was not asked for yet");
+    assert_eq!(until(&snapshot), now() + millis(250), "the other one was not requested yet");
     snapshot.run.note_hit(&challenge_url(1), now() + millis(7));
     assert_eq!(until(&snapshot), now() + millis(12));
-    // An earlier request for the token is not the CA's answer to accept.
+    // An earlier request for the token does not follow "accept".
     let mut early = snapshot.clone();
     early.run.attempt_mut(&challenge_url(0)).told.as_mut().unwrap().hit = None;
     early.run.note_hit(&challenge_url(0), now() - millis(1));
@@ -218,7 +218,7 @@ fn authorizations_are_read_beside_an_order_that_stays_pending() {
 }
 
 #[test]
-fn a_ca_that_asks_for_patience_gets_a_minute_of_it() {
+fn a_long_retry_after_is_honoured_for_a_minute() {
     for (asked, waited) in [(2, 2), (60, 60), (3600, 60)] {
         let mut snapshot = ordered("awaiting", OrderState::Processing);
         let mut seen = super::fixture::order_seen(OrderState::Processing);
@@ -269,8 +269,8 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         ("expired", Phase::Queued, past, false, true),
         ("not expired", Phase::Queued, future, false, false),
         ("never expires", Phase::Queued, None, false, false),
-        ("the CA was asked", Phase::Accepted, past, false, false),
-        ("the CA may have been asked", Phase::Accepting, past, false, false),
+        ("accept was sent", Phase::Accepted, past, false, false),
+        ("accept may have been sent", Phase::Accepting, past, false, false),
         ("watched", Phase::Queued, past, true, false),
     ];
     for (what, phase, expires, watched, replaced) in cases {
@@ -286,7 +286,7 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         let step = controller::decide(&snapshot, now());
         let Step::Record(record) = &step else {
             assert!(!replaced, "{what}: {step:?}");
-            // Else the authorizations are asked why.
+            // Else the authorizations are read for the cause.
             assert_eq!(acts(&snapshot).len(), 1, "{what}");
             continue;
         };
@@ -317,7 +317,7 @@ fn an_order_for_something_else_is_retired_with_all_it_put_out() {
         snapshot.order = Some(retired.clone());
         let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!("{what}") };
         assert_eq!(written_order(&record).phase.word(), "creating", "{what}");
-        // The edit is taken back: what was replaced stays so.
+        // The edit is reverted: what was replaced stays so.
         let order = snapshot.order.take();
         let back = Snapshot { order, ..solving(&[]) };
         let Step::Record(record) = controller::decide(&back, now()) else { panic!("{what}") };
@@ -326,7 +326,7 @@ fn an_order_for_something_else_is_retired_with_all_it_put_out() {
 }
 
 #[test]
-fn an_account_that_is_not_known_yet_is_asked_for_before_anything_at_the_ca() {
+fn an_unknown_account_is_looked_up_before_any_other_request() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     snapshot.account = None;
     assert_eq!(next_step(&snapshot, now()).1, Step::Act(vec![Effect::ObtainAccountKey]));

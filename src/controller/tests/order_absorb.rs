@@ -1,4 +1,4 @@
-//! What outcomes mean for an order.
+//! The transitions of an order.
 
 use super::fixture::{
     authorization_seen, authorization_url, error, in_phase, leaf, now, order_seen, ordered,
@@ -236,11 +236,11 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         assert_eq!(found, gone, "{effect:?}");
         assert_eq!(record.events[0].reason, Reason::ErrVerifyACMEAccount);
         assert!(snapshot.run.account_is_lost && !snapshot.run.ordered, "{effect:?}");
-        // The other effects of the order hear the same, and say nothing new.
+        // The other effects of the order get the same error, and add nothing.
         snapshot.order = Some(order);
         let again = absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
         assert_eq!(again, Record::default(), "{effect:?}");
-        // The account is back, and lost again.
+        // The account is registered, and lost again.
         let mut snapshot = Snapshot { run: snapshot.run, ..solving(&[Phase::Accepting]) };
         snapshot.run.note_account();
         let record = absorb(&mut snapshot, &effect, outcome, now()).unwrap();

@@ -114,7 +114,7 @@ fn ready_until_it_has_expired_though_its_renewal_was_due() {
     leaf_of(&mut snapshot).not_after = now();
     let expired = (Some(Reason::Renewing), Some(Reason::Expired));
     assert_eq!((trigger(&snapshot), readiness(&snapshot)), expired);
-    // And links that are gone, and a renewal that no window allows: both are said and trigger
+    // Missing links, and a renewal that no window allows: both are reported and trigger
     // nothing.
     assert_eq!(TRIGGER.len() + 2, READINESS.len());
 }

@@ -34,7 +34,7 @@ fn a_request_is_built_kept_or_discarded() {
 }
 
 #[test]
-fn a_request_that_fails_after_the_issuance_was_asked_for_stays() {
+fn a_request_that_fails_after_the_issuance_was_requested_stays() {
     let mut snapshot = ready_to_order();
     snapshot.next_request.as_mut().unwrap().failure_time = Some(after(hours(1)));
     assert_eq!(requestmanager::decide(&snapshot, after(hours(2))), Step::Settled);

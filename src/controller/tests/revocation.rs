@@ -1,4 +1,4 @@
-//! Revocations: what is asked for, and what the CA is told.
+//! Revocations: the request, and what the CA receives.
 
 use super::fixture::{error, live, now};
 use crate::controller::revocation::{self, Asked, RevocationError};
@@ -7,7 +7,7 @@ use crate::controller::{
 };
 use crate::resource::{CauseKind, RevocationReason};
 
-/// The live certificate is wished to be revoked.
+/// The user requests that the live certificate be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
     let mut snapshot = live();
     snapshot.run.wish = Some(Wish::Revoke(RevocationRequest {
@@ -29,7 +29,7 @@ fn apply(snapshot: &mut Snapshot, record: Record) {
     }
 }
 
-/// The same, written down.
+/// The same, recorded.
 fn asked(reason: RevocationReason, at_once: bool) -> Snapshot {
     let mut snapshot = wishing(reason, at_once);
     let Step::Record(record) = revocation::decide_request(&snapshot, now()) else { panic!() };
@@ -68,7 +68,7 @@ fn nothing_is_revoked_where_nothing_is_issued() {
 }
 
 #[test]
-fn what_is_owed_is_told_to_the_ca_once_in_a_run() {
+fn an_owed_revocation_is_sent_to_the_ca_once_in_a_run() {
     let begun = asked(RevocationReason::Superseded, true);
     let owed = begun.record.revocations[0].clone();
     let effect = Effect::Revoke {
@@ -86,9 +86,9 @@ fn what_is_owed_is_told_to_the_ca_once_in_a_run() {
         let mut snapshot = begun.clone();
         let record = absorb(&mut snapshot, &effect, outcome, now()).unwrap();
         apply(&mut snapshot, record);
-        let (told, answer) = &snapshot.run.revocations[0];
+        let (fingerprint, answer) = &snapshot.run.revocations[0];
         let answer = answer.as_ref().err().map(EffectError::kind);
-        assert_eq!((told, answer), (&owed.fingerprint, failed));
+        assert_eq!((fingerprint, answer), (&owed.fingerprint, failed));
         assert_eq!(snapshot.record.revocations[0].revoked_at, revoked_at);
         assert_eq!(revocation::decide(&snapshot, now()), Step::Settled);
     }

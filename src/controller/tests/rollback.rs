@@ -1,4 +1,4 @@
-//! Back to an earlier revision: to which, and what holds from then on.
+//! Rollback to an earlier revision: to which, and its consequences.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +12,7 @@ use crate::resource::{
     RevocationReason, Rollback,
 };
 
-/// What is live, as a set that is kept.
+/// What is live, as a kept set.
 fn pair() -> PublishedPair {
     live().secret.unwrap()
 }
@@ -87,7 +87,7 @@ fn what_is_not_to_be_used_never_goes_live_again() {
         ("it is revoked (superseded)", |snapshot, _| {
             snapshot.record.revocations.push(revocation(Some(now()), None));
         }),
-        ("its revocation was asked for (superseded)", |snapshot, _| {
+        ("its revocation was requested (superseded)", |snapshot, _| {
             snapshot.record.revocations.push(revocation(None, None));
         }),
         ("it expired at 2026-01-02T03:04:05Z", |_, pair| {
@@ -106,7 +106,7 @@ fn what_is_not_to_be_used_never_goes_live_again() {
 }
 
 #[test]
-fn asking_ends_an_issuance_and_changes_nothing_else() {
+fn a_requested_rollback_ends_an_issuance_and_changes_nothing_else() {
     let mut snapshot = live();
     let reason = Reason::ManuallyTriggered;
     snapshot.record = trigger::issuing(&snapshot.record, reason, "asked", now());
@@ -131,7 +131,7 @@ fn done_it_is_the_revision_and_the_next_one_is_newer_than_any() {
     record.rollback = Some(Rollback { to: 4, from: 1, ..asked(&live()) });
     let forward = record_of(&rollback::done(&record, now()));
     assert_eq!((forward.status.revision, forward.rollback), (Some(4), None));
-    // What was there before certctl has no revision.
+    // The adopted pair has no revision.
     record.rollback = Some(Rollback { to: 0, ..asked(&live()) });
     let adopted = record_of(&rollback::done(&record, now()));
     assert_eq!((adopted.status.revision, &adopted.issued_fingerprint), (None, &None));
@@ -139,7 +139,7 @@ fn done_it_is_the_revision_and_the_next_one_is_newer_than_any() {
 }
 
 #[test]
-fn what_the_spec_asks_triggers_nothing_until_it_is_edited() {
+fn after_a_rollback_the_spec_triggers_nothing_until_it_is_edited() {
     type Edit = fn(&mut Snapshot);
     let other_names: Edit = |s| s.current_request = Some(request(s, 1, "other"));
     let other_issuer: Edit = |s| {
@@ -163,7 +163,7 @@ fn what_the_spec_asks_triggers_nothing_until_it_is_edited() {
             assert!(first_trigger(&snapshot, now()).is_some());
         }
     }
-    // What it is triggers as ever.
+    // Its own state triggers as ever.
     let mut snapshot = back();
     let public_key = key("live").public_key;
     snapshot.banned_keys.keys.push(BannedKey { public_key, since: now() });
@@ -213,7 +213,7 @@ fn what_cannot_be_done_any_more_is_dropped_and_said() {
     let found = rollback::abandoned(&record, "it expired", now());
     assert_eq!(record_of(&found), live().record);
     let events: Vec<_> = found.events.iter().map(|e| (e.reason, e.message.as_str())).collect();
-    let message = "Revision 1, which was to go live again, does not: it expired";
+    let message = "Cannot roll back to revision 1: it expired";
     assert_eq!(events, [(Reason::RollbackFailed, message)]);
 }
 

@@ -1,4 +1,4 @@
-//! A temporary certificate: when there is one, and that it counts as nothing.
+//! A temporary certificate: when there is one, and that readiness ignores it.
 
 use super::fixture::{
     account, after, hours, key, leaf, live, now, order, ordered, ready_to_order, request,
@@ -15,7 +15,7 @@ type Edit = fn(&mut Snapshot);
 
 const ANNOTATION: &str = "cert-manager.io/issue-temporary-certificate";
 
-/// All that an order needs, with nothing live and a temporary certificate asked for.
+/// All that an order needs, with nothing live and a temporary certificate requested.
 fn asked() -> Snapshot {
     let mut snapshot = ready_to_order();
     snapshot.certificate.metadata.annotations.insert(ANNOTATION.to_owned(), "true".to_owned());
@@ -68,7 +68,7 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
         let mut snapshot = renewing();
         edit(&mut snapshot);
         assert_eq!(issuing::decide_temporary(&snapshot, now()), publish, "{what}");
-        assert_eq!(next_step(&snapshot, now()).1, publish, "{what}: before the CA is asked");
+        assert_eq!(next_step(&snapshot, now()).1, publish, "{what}: before the order");
     }
     let settled: &[(&str, Edit)] = &[
         ("a pair is live", |_| {}),
@@ -77,11 +77,11 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
             leaf.not_after = after(-hours(1));
         }),
         ("a temporary pair is live", |s| s.secret = standing_in().secret),
-        ("not asked for", |s| {
+        ("not requested", |s| {
             s.secret = None;
             s.certificate.metadata.annotations.clear();
         }),
-        ("asked for otherwise", |s| {
+        ("another value", |s| {
             s.secret = None;
             s.certificate.metadata.annotations.insert(ANNOTATION.to_owned(), "yes".to_owned());
         }),
@@ -110,24 +110,24 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
 }
 
 #[test]
-fn it_is_told_and_counts_as_nothing() {
+fn a_temporary_certificate_adds_an_event_and_counts_as_nothing() {
     let snapshot = asked();
     let outcome = Outcome::PublishedTemporary(Box::new(temporary_leaf()));
     let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     assert!(record.changes.is_empty());
     let [event] = &record.events[..] else { panic!("{:?}", record.events) };
-    let told = (event.kind, event.reason, event.message.as_str());
-    assert_eq!(told, (EventType::Normal, Reason::Issuing, "Issued temporary certificate"));
+    let seen = (event.kind, event.reason, event.message.as_str());
+    assert_eq!(seen, (EventType::Normal, Reason::Issuing, "Issued temporary certificate"));
 
     let mut snapshot = standing_in();
     let pair = snapshot.secret.as_ref().unwrap();
     let of_issuer = |name: &&String| name.starts_with("cert-manager.io/issuer-");
     assert_eq!(pair.annotations.keys().find(of_issuer), None);
     assert!(pair.is_temporary() && !trigger::is_adoptable(pair, now()));
-    // The issuance goes on.
+    // The issuance continues.
     let goes_on = Step::Act(vec![Effect::Prepare { solving: true }]);
     assert_eq!(next_step(&snapshot, now()).1, goes_on);
-    // Without one, it is found wanting, and is not written in other forms.
+    // Without one, the trigger reports a violation, and formats are not rewritten.
     snapshot.record.status = CertificateStatus::default();
     let message = "Issuing certificate as Secret was previously issued by \
                    \"Issuer.cert-manager.io/\"";
@@ -138,7 +138,7 @@ fn it_is_told_and_counts_as_nothing() {
     }
     snapshot.record.status.revision = Some(1);
     assert_eq!(formats::decide(&snapshot, now()), Step::Settled);
-    // Its dates are nobody's.
+    // Its dates are not recorded.
     let status = readiness::refreshed(&snapshot, now()).status;
     assert_eq!((status.not_before, status.not_after, status.renewal_time), (None, None, None));
     assert_eq!(status.conditions[0].status, ConditionStatus::False);

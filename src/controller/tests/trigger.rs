@@ -15,7 +15,7 @@ fn failed(attempts: Option<u32>) -> Snapshot {
     snapshot
 }
 
-/// Until when it holds still; `None` when it sets Issuing.
+/// Until when it waits; `None` when it sets Issuing.
 fn holds(snapshot: &Snapshot, at: Timestamp) -> Option<(Option<Timestamp>, Deferral)> {
     match trigger::decide(snapshot, at) {
         Step::Wait { until, why, .. } => Some((until, why)),
@@ -44,7 +44,7 @@ fn an_issuance_that_somebody_asked_for_is_left_alone() {
     let mut waiting = live();
     waiting.record.retry_after = Some(after(hours(5)));
     for (what, mut snapshot) in
-        [("not due", live()), ("in backoff", failed(Some(5))), ("to be left alone", waiting)]
+        [("not due", live()), ("in backoff", failed(Some(5))), ("delayed by the CA", waiting)]
     {
         snapshot.record =
             trigger::issuing(&snapshot.record, Reason::ManuallyTriggered, "renew", now());
@@ -67,7 +67,7 @@ fn a_failure_makes_it_wait_to_the_second() {
 }
 
 #[test]
-fn the_ca_can_ask_for_more_and_never_for_less() {
+fn retry_after_can_lengthen_the_backoff_and_never_shorten_it() {
     let mut snapshot = failed(Some(2));
     snapshot.record.retry_after = Some(after(hours(5)));
     assert_eq!(holds(&snapshot, now()).unwrap().0, Some(after(hours(5))));
@@ -86,7 +86,7 @@ fn an_edit_bypasses_the_backoff_once_and_retry_after_never() {
     snapshot.input_digest = "edited".to_owned();
     assert_eq!(holds(&snapshot, now()), None);
     snapshot.record.retry_after = Some(after(hours(1)));
-    assert!(holds(&snapshot, now()).is_some(), "the CA asked to be left alone");
+    assert!(holds(&snapshot, now()).is_some(), "the CA sent Retry-After");
     snapshot.record.retry_after = None;
     snapshot.record.attempted_inputs.push("edited".to_owned());
     assert!(holds(&snapshot, now()).is_some(), "that input has had its attempt");

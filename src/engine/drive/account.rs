@@ -1,5 +1,5 @@
-//! The account's turn: while the pipeline works on an account, everybody else is kept out, the
-//! certificates of this process by a gate, other processes by the account's lock.
+//! Exclusive access to the account: while the pipeline works on it, a gate keeps out the other
+//! certificates of this process, and the account's lock keeps out other processes.
 
 use tokio::sync::OwnedMutexGuard;
 
@@ -9,13 +9,13 @@ use crate::engine::goal::Pass;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::resource::AccountStep;
 
-/// The account is this certificate's until this is dropped.
+/// Exclusive access to the account until this is dropped.
 pub(super) struct AccountTurn<L> {
     _gate: OwnedMutexGuard<()>,
     _lease: L,
-    /// Its URL before.
+    /// The account's URL before.
     before: Option<String>,
-    /// The CA does not know it any more.
+    /// The CA does not know the account (any more).
     was_lost: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn needs_the_account(step: &Step) -> bool {
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// Takes the account; `None` when there is nothing left to do about it by then.
+    /// Locks the account; `None` when it needs no work any more by then.
     pub(super) async fn take_the_account(
         &mut self,
         pass: Pass,
@@ -56,14 +56,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(Some(AccountTurn { _gate: gate, _lease: lease, before, was_lost: false }))
     }
 
-    /// Notes whether the CA does not know the account any more.
+    /// Notes whether the CA no longer knows the account.
     pub(super) fn look_at_the_account(&self, turn: &mut AccountTurn<S::Lease>) {
         let snapshot = &self.session.snapshot;
         let has_url = snapshot.account.as_ref().is_some_and(|account| account.url.is_some());
         turn.was_lost |= account::is_lost(snapshot) || (snapshot.run.account_is_lost && !has_url);
     }
 
-    /// Lets others work on the account again.
+    /// Releases the account.
     pub(super) fn give_the_account_back(&mut self, turn: AccountTurn<S::Lease>, step: &Step) {
         if !matches!(step, Step::Wait { .. } | Step::Fail(_)) {
             self.session.snapshot.run.note_account();

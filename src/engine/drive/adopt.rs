@@ -1,4 +1,4 @@
-//! A pair that was there before certctl: taken over as it is, without an order.
+//! Adoption of an existing pair, without an order.
 
 use jiff::Timestamp;
 
@@ -10,11 +10,11 @@ use crate::engine::session::Task;
 use crate::resource::{PublishedPair, Reason, SecretFiles};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// Takes over the plain files in the secret's folder, else the Secret of the manifests, when
-    /// nothing is known of this certificate yet. What the trigger makes of them is its business.
+    /// Adopts the plain files in the secret's folder, else the Secret of the manifests, when there
+    /// is no record of this certificate yet. The trigger decides whether they are valid.
     ///
     /// Nothing is recorded before: a run that is killed in between leaves a live pair and no
-    /// record, and the next one comes by here again.
+    /// record, and the next run adopts it again.
     pub(super) async fn adopt(&mut self) -> Result<(), StoreError> {
         if self.session.is_known() {
             return Ok(());
@@ -31,14 +31,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         if let Some(pair) = &session.snapshot.secret
             && trigger::is_adoptable(pair, now)
         {
-            let message = format!("The key and certificate {from} were taken over");
+            let message = format!("The key and certificate {from} were adopted");
             session.apply(Record::default().normal(now, Reason::Adopted, message));
         }
         Ok(())
     }
 }
 
-/// The pair in the Secret of the manifests, when it can be taken over and nothing is there yet.
+/// The pair in the Secret of the manifests, when it is usable and there are no files yet.
 pub(in crate::engine) fn pair_of_the_manifests<'t>(
     snapshot: &Snapshot,
     task: &'t Task,

@@ -1,4 +1,4 @@
-//! The operator hears of failures: the `on-failure` hook, at the end of a run.
+//! Runs the operator's `on-failure` hook at the end of a run.
 
 use crate::controller::{Change, Record, alert, backoff};
 use crate::engine::ending::{Ended, Ending};
@@ -6,7 +6,7 @@ use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, Store
 use crate::engine::run::Engine;
 use crate::engine::session::{Session, Task};
 
-/// Runs the hook for each certificate that failed, as far as it was not told of before.
+/// Runs the hook for each certificate that failed, unless an earlier run did for this stage.
 pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     tasks: &[Task],
@@ -15,19 +15,19 @@ pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observ
     if !engine.performer.hears_of_failures() {
         return;
     }
-    // Those that end well, nearly all of nearly every run, cost nothing here.
-    for end in ended.iter().filter(|end| may_be_told(end)) {
+    // Successful endings, the large majority, return here without reading anything.
+    for end in ended.iter().filter(|end| may_be_reported(end)) {
         let of_it = |task: &&Task| task.certificate.metadata.key() == end.certificate;
         let Some(task) = tasks.iter().find(of_it) else { continue };
-        // What cannot be written down now is told by the next run.
+        // If this cannot be recorded, the next run reports it.
         if let Err(error) = tell(engine, task, end).await {
             tracing::warn!(certificate = %end.certificate, %error, "on-failure not noted");
         }
     }
 }
 
-/// Whether a failure may stand behind this ending.
-fn may_be_told(end: &Ended) -> bool {
+/// Whether this ending may hide a failure.
+fn may_be_reported(end: &Ended) -> bool {
     match end.ending {
         Ending::Failed { .. } | Ending::Pending { overdue: true, .. } | Ending::Deferred { .. } => {
             true
@@ -80,7 +80,7 @@ async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
         stage,
     };
     if let Err(error) = engine.performer.alert(&alert).await {
-        // Tried again by the next run.
+        // The next run retries.
         tracing::warn!(certificate = %end.certificate, %error, "the on-failure hook failed");
         return Ok(());
     }

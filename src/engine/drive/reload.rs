@@ -1,5 +1,5 @@
-//! The reloads at the end of a run, each program once however many certificates want it; and what
-//! is issued and not deployed.
+//! The reloads at the end of a run, each program once for all its certificates; and certificates
+//! that are issued but not deployed.
 
 use jiff::Timestamp;
 
@@ -15,14 +15,14 @@ use crate::engine::run::Engine;
 use crate::engine::session::{Session, Task};
 use crate::resource::DeployStep;
 
-/// Runs each program that was asked for, and notes with each certificate how that went.
+/// Runs each requested program, and records the result with each certificate.
 pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     reloads: &Reloads,
     ended: &mut [Ended],
 ) {
     for (program, tasks) in reloads.0.take() {
-        // What a signal leaves undone stays owed.
+        // What a signal interrupts stays owed.
         if engine.shutdown.borrow().is_some() {
             return;
         }
@@ -67,15 +67,15 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
         session.apply(record);
     }
     let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
-    let undeployed = told(&mut session, limited, now);
+    let undeployed = deployment_failure(&mut session, limited, now);
     for event in session.flush().await? {
         engine.observer.event(&session.name, &event);
     }
     Ok(undeployed)
 }
 
-/// What is issued and not deployed; when `limited`, the same is told once a day.
-fn told<S: Store>(
+/// The deployment failure; when `limited`, the same one is reported once a day.
+fn deployment_failure<S: Store>(
     session: &mut Session<'_, S>,
     limited: bool,
     now: Timestamp,
@@ -90,8 +90,8 @@ fn told<S: Store>(
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// Asks for the reload that is owed at the end of the run; else tells what is not deployed.
-    pub(super) async fn reload_or_tell(
+    /// Requests the reload that is owed at the end of the run; else reports the deployment failure.
+    pub(super) async fn reload_or_report(
         &mut self,
         ended: &mut Ended,
         limited: bool,
@@ -104,7 +104,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.shared.reloads.ask(program, self.task);
             return Ok(());
         }
-        ended.undeployed = told(&mut self.session, limited, now);
+        ended.undeployed = deployment_failure(&mut self.session, limited, now);
         self.flush().await
     }
 }

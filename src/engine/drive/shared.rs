@@ -25,11 +25,11 @@ impl<C, S: Store> Clone for Shared<'_, C, S> {
 
 impl<C, S: Store> Copy for Shared<'_, C, S> {}
 
-/// One certificate at a time works on an account, in this process; the file lock keeps others out.
+/// One certificate at a time works on an account in this process; the file lock keeps others out.
 #[derive(Default)]
 pub(in crate::engine) struct AccountGates {
     gates: RefCell<HashMap<String, Arc<Mutex<()>>>>,
-    /// Accounts that the CA had forgotten and that were made again in this run: once is enough.
+    /// Accounts that the CA had forgotten and this run registered again: at most once per run.
     pub(super) renewed: RefCell<HashSet<String>>,
 }
 
@@ -39,7 +39,7 @@ impl AccountGates {
     }
 }
 
-/// Which programs are to be run at the end, and for which certificates.
+/// Which programs to run at the end, and for which certificates.
 #[derive(Default)]
 pub(in crate::engine) struct Reloads(pub(super) RefCell<BTreeMap<String, Vec<Task>>>);
 

@@ -1,5 +1,4 @@
-//! One certificate's work under way: what is known, which effects are in flight, and what they
-//! bring.
+//! One certificate's run: the snapshot, the effects in flight, and their outcomes.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -17,8 +16,8 @@ use crate::engine::run::Engine;
 use crate::engine::session::{Session, Task};
 use crate::resource::{Cause, Doing};
 
-/// Outcomes that come in quick succession are written together: those of this long, or of four
-/// times what the last write took, so that a slow disk does not get most of the run.
+/// Outcomes in quick succession are written together: those within this time, or within four times
+/// the last write's duration, so that a slow disk does not dominate the run.
 const GATHER: SignedDuration = SignedDuration::from_millis(20);
 /// The longest that an outcome waits for others.
 const GATHER_MOST: SignedDuration = SignedDuration::from_millis(500);
@@ -28,14 +27,14 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     pub(super) shared: Shared<'a, C, S>,
     pub(super) task: &'a Task,
     pub(super) session: Session<'a, S>,
-    /// The effects under way: one that is asked for again is not begun again.
+    /// The effects in flight: a repeated request for one does not start it again.
     in_flight: HashSet<Effect>,
     pub(super) effects: FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>,
-    /// A wait that began with the deadline's clock: no jump of the wall clock moves it.
+    /// Measured on the monotonic clock: no jump of the wall clock moves it.
     pub(super) deadline: Option<LocalBoxFuture<'a, ()>>,
     pub(super) extended: bool,
     pub(super) hits_seen: u64,
-    /// When to look around again, whatever happens.
+    /// When to decide again, whatever happens.
     pub(super) look_at: Option<Timestamp>,
     gather: SignedDuration,
     /// Another pair is live than the one that was loaded.
@@ -67,7 +66,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         }
     }
 
-    /// Reads everything again when another pair was made live. What happened in this run stays.
+    /// Reloads everything when another pair went live. What happened in this run stays.
     pub(super) async fn refresh(&mut self) -> Result<(), StoreError> {
         if !std::mem::take(&mut self.is_outdated) {
             return Ok(());
@@ -82,7 +81,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         Ok(())
     }
 
-    /// Each effect may run twice: what is needed still is begun again.
+    /// Each effect may run twice: one that is still needed starts again.
     pub(super) fn drop_effects(&mut self) {
         self.effects.clear();
         self.in_flight = HashSet::new();
@@ -106,11 +105,11 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         }
     }
 
-    /// Absorbs an outcome, and those that come right behind it.
+    /// Absorbs an outcome, and those that follow at once.
     pub(super) async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
         self.absorb(&effect, outcome);
         if effect == Effect::CreateOrder {
-            // Its URL is stored right away: without it the next run would have to order again.
+            // The URL is stored right away: without it the next run would have to order again.
             return;
         }
         let clock = self.engine.clock;
@@ -148,7 +147,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     }
 
     pub(super) async fn flush(&mut self) -> Result<(), StoreError> {
-        // What there would be to say of an account belongs to no certificate's journal.
+        // Events of an account belong to no certificate's journal.
         if let Goal::Account(_) = self.task.goal {
             return self.session.flush_without_journal().await;
         }
@@ -162,7 +161,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     }
 }
 
-/// How long to gather when the last write took this long.
+/// How long to gather outcomes, given the duration of the last write.
 fn gather_after(took: SignedDuration) -> SignedDuration {
     took.saturating_mul(4).clamp(GATHER, GATHER_MOST)
 }

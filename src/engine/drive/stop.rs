@@ -1,5 +1,5 @@
-//! The ways out of a run that does not settle: failure, a verdict that does not come, a signal;
-//! and the clean-ups that every way ends with.
+//! How a run ends that does not settle: failure, timeout, signal; and the clean-ups at every
+//! ending.
 
 use std::collections::BTreeSet;
 
@@ -18,25 +18,25 @@ use crate::resource::{
 };
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// Writes down that an issuance has failed.
+    /// Records that an issuance has failed.
     pub(super) async fn fail(&mut self, failure: Failure, now: Timestamp) -> Ending {
         self.drop_effects();
         let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
         if !failure.counts() {
             self.park().await;
-            // What the failure says stays with it; the order is continued.
+            // The failure is recorded with its cause; the order is continued.
             record.events.clear();
         }
         self.session.apply(record);
         let record = &self.session.snapshot.record;
         let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
-        // Without an issuance under way, what failed does not wait for its next attempt.
+        // Without an issuance in progress, the failure does not wait for the next attempt.
         let waits = failure.counts() || self.session.snapshot.is_issuing();
         let next_attempt = backoff::next_attempt(record).filter(|time| *time > now && waits);
         Ending::Failed { failure, attempts, next_attempt }
     }
 
-    /// Nothing is left to do.
+    /// Whether there is no work left.
     pub(super) fn settled(&self) -> Ending {
         let snapshot = &self.session.snapshot;
         let status = &snapshot.record.status;
@@ -65,7 +65,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(Ending::Interrupted { signal })
     }
 
-    /// Everything the CA needs from here has been done: its verdict may still come.
+    /// Whether the CA needs nothing more from certctl: its verdict may still arrive.
     pub(super) fn may_wait_for_the_verdict(&self) -> bool {
         let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c.phase));
         let order = self.session.snapshot.current_order();
@@ -75,7 +75,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             })
     }
 
-    /// Who keeps the DNS does not let an answer be put out, and waiting fixes nothing.
+    /// The DNS provider denied permission, and waiting does not fix that.
     pub(super) fn is_refused_for_good(&self) -> bool {
         let snapshot = &self.session.snapshot;
         let gives_up = |c: &Challenge| {
@@ -92,16 +92,16 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.park().await;
         self.flush().await?;
         let Some(order) = order else { return Ok(unchanged(&self.session)) };
-        // Of several that wait, one that something is known of: others queue behind it.
+        // Of several that wait, one with a known reason: the others queue behind it.
         let waiting = order.challenges.iter().filter(|c| !is_past_accept(c.phase));
         let refused = waiting.clone().find(|c| run.attempt(&c.spec.url).gives_up());
-        let told = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
-        let why = told.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
+        let explained = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
+        let why = explained.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
             || format!("the CA says the order is {}", order.state.as_str()),
             |challenge| {
                 let star = if challenge.spec.wildcard { "*." } else { "" };
                 let reason = match challenge.reason.as_str() {
-                    "" => "queued for a free slot",
+                    "" => "waiting for a free slot",
                     reason => reason,
                 };
                 format!("{star}{}: {reason}", challenge.spec.identifier)
@@ -117,9 +117,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         })
     }
 
-    /// Says in the journal what became of slots that nothing else tells of: who of the challenges
-    /// of an earlier run has one now, beside those that were `held`; and whose slots are free since
-    /// `begun`, before anybody else could have one of them.
+    /// Adds journal events for slots that no other event covers: challenges of an earlier run that
+    /// hold one now, beside those that were `held`; and slots freed since `begun`, before another
+    /// run could take them.
     pub(super) fn note_slots(
         &mut self,
         held: &BTreeSet<String>,
@@ -200,7 +200,7 @@ pub(super) fn deferred<S: Store>(
     Ending::Deferred { until, why: why.clone(), urgent }
 }
 
-/// How it ends, when there is nothing to do, to write or to tell.
+/// The ending, when there is nothing to do, to write or to report.
 pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     task: &Task,

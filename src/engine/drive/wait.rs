@@ -1,4 +1,4 @@
-//! What a certificate's work waits for.
+//! What a certificate's run waits for.
 
 use futures_util::StreamExt;
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use crate::controller::{Effect, Outcome, Wake};
 use crate::engine::ports::{Clock, Observer, Performer, Store};
 use crate::engine::run::signal;
 
-/// Why a wait was over.
+/// Why a wait ended.
 pub(super) enum Woken {
     Outcome(Effect, Box<Outcome>),
     Time,
@@ -40,7 +40,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         };
         let event = async {
             match wake {
-                // A hit on one of its own gives a slot back, which nobody else would notice.
+                // A hit on one of its own challenges gives a slot back; no other certificate would
+                // notice.
                 Wake::Time if is_crowded => performer.hit_after(seen).await,
                 Wake::Time => std::future::pending().await,
                 Wake::Slot | Wake::ChallengeHit => performer.hit_after(seen).await,

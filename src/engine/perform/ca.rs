@@ -66,7 +66,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Revokes a certificate for the account of the snapshot's issuer, or signed with its own key.
-    /// One that is revoked already is no error.
+    /// A certificate that is revoked already is no error.
     pub(super) async fn revoke(
         &self,
         snapshot: &Snapshot,
@@ -91,7 +91,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         done.map(|()| Outcome::Done).map_err(|error| error::ca(&error))
     }
 
-    /// Gives the account of the snapshot's issuer up for good.
+    /// Deactivates the account of the snapshot's issuer.
     pub(super) async fn deactivate_account(
         &self,
         snapshot: &Snapshot,
@@ -147,8 +147,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(key)
     }
 
-    /// The key of the referenced secret if there is one, else the one an interrupted run made, else
-    /// a new one.
+    /// The key of the referenced secret if there is one, else the one that an interrupted run made,
+    /// else a new one.
     pub(super) async fn obtain_account_key(
         &self,
         snapshot: &Snapshot,
@@ -161,7 +161,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let known = records.account(&id).await.map_err(|e| error::state(&e))?;
         let gone =
             known.map(|known| known.value).filter(|a| a.next_step == AccountStep::Deactivated);
-        // A run that was killed right after a deactivation has left the key.
+        // A run that was killed right after a deactivation left the key.
         let kept = kept.filter(|bytes| {
             let key =
                 std::str::from_utf8(bytes).ok().and_then(|pem| AccountKey::from_pem(pem).ok());
@@ -175,7 +175,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             Err(error) => return Err(error::precondition(error)),
         };
         let fresh = found.is_none();
-        // Whatever it is, it must be usable before it is kept.
+        // Whatever its source, the key must be usable before it is stored.
         let (key, pem) = match found {
             Some((bytes, place)) => {
                 let unusable = |error| error::precondition(format!("{place}: {error}"));
@@ -223,16 +223,16 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             return Ok(Outcome::NoAccount);
         };
         usable(&answer)?;
-        let told = answer.created || matches!(effect, Effect::UpdateContacts);
+        let sent = answer.created || matches!(effect, Effect::UpdateContacts);
         let directory = client.directory().await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Account {
             url: answer.url,
-            contacts: if told { wanted } else { answer.contacts },
+            contacts: if sent { wanted } else { answer.contacts },
             terms_of_service: directory.terms_of_service.clone(),
         })
     }
 
-    /// The way to what the issuer refers to.
+    /// The issuer's secrets, CA and providers.
     pub(super) fn access<'a>(&'a self, snapshot: &'a Snapshot) -> IssuerAccess<'a> {
         IssuerAccess {
             issuer: &snapshot.issuer,
@@ -335,7 +335,7 @@ fn offers_profile(
 ) -> Result<(), EffectError> {
     match profiles {
         None => Err(error::refused(format!(
-            "the CA has no profiles, and the issuer asks for \"{wanted}\""
+            "the CA has no profiles, and the issuer requests \"{wanted}\""
         ))),
         Some(profiles) if !profiles.contains_key(wanted) => {
             let known: Vec<&str> = profiles.keys().map(String::as_str).collect();

@@ -79,7 +79,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.run_hook(name, "deploy", environment, &input).await
     }
 
-    /// Runs the program that lets servers take up what was deployed.
+    /// Runs the program that makes servers reload the deployed files.
     pub(super) async fn reload_program(
         &self,
         name: &str,
@@ -101,12 +101,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.run_hook(name, "reload", environment, &input).await
     }
 
-    /// Whether there is a program to be told of failures.
+    /// Whether there is an `on-failure` program.
     pub(super) fn has_alert_hook(&self) -> bool {
         Program::is_there(&self.options.hooks_dir, PLACE, &[ON_FAILURE]).unwrap_or_default()
     }
 
-    /// Tells the operator's program of a failure.
+    /// Runs the operator's program for a failure.
     pub(super) async fn alert_program(&self, alert: &Alert) -> Result<(), EffectError> {
         let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
         let time = |at: &Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
@@ -158,7 +158,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-/// Whether keys may be put into the output's folder, before there is a key.
+/// Checks whether keys may be put into the output's folder, before there is a key.
 pub(super) fn check_output(snapshot: &Snapshot) -> Result<(), EffectError> {
     let output = output_of(&snapshot.settings);
     let output = output.map_err(|error| error::precondition(error.cause))?;
@@ -167,7 +167,7 @@ pub(super) fn check_output(snapshot: &Snapshot) -> Result<(), EffectError> {
     })
 }
 
-/// What is wrong with an output, and what corrects it.
+/// An output's error, with the command that fixes it.
 fn with_command(error: &OutputError) -> String {
     match (error.command(), error) {
         (
@@ -184,7 +184,7 @@ fn output_of(settings: &Settings) -> Result<Option<Output>, EffectError> {
     let Some(folder) = &settings.output_dir else { return Ok(None) };
     let owner = settings.output_owner.as_deref().map(user_id).transpose()?;
     let group = settings.output_group.as_deref().map(group_id).transpose()?;
-    // A group that is named is meant to read.
+    // A named group may read the files.
     let mode = settings.output_mode.unwrap_or(if group.is_some() { 0o640 } else { 0o600 });
     Ok(Some(Output { folder: PathBuf::from(folder), owner, group, mode }))
 }

@@ -1,4 +1,4 @@
-//! Effects of DNS-01 challenges: find the place, write there, look, take back.
+//! Effects of DNS-01 challenges: find the zone, add the TXT record, query it, remove it.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use crate::resource::{
 use crate::solver::dns01::{DnsProvider, TxtRecord};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    /// The provider of a solver: its settings checked, its credentials there.
+    /// The provider of a solver, with validated settings and its credentials.
     pub(super) fn provider(
         &self,
         snapshot: &Snapshot,
@@ -45,13 +45,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(provider)
     }
 
-    /// Looks up what DNS-01 is about.
+    /// Looks up the challenge and its solver.
     pub(super) fn zone_resolver(&self) -> &Resolver {
         let stand_in = self.options.dns01.stand_in.as_ref();
         stand_in.map_or(&self.resolver, |stand_in| &stand_in.resolver)
     }
 
-    /// Finds where the answer belongs. Nothing is written.
+    /// Finds the zone and name of the TXT record. Nothing is written.
     pub(super) async fn locate(
         &self,
         snapshot: &Snapshot,
@@ -96,24 +96,21 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Presented)
     }
 
-    pub(super) async fn look_at_record(
-        &self,
-        challenge: &Challenge,
-    ) -> Result<Outcome, EffectError> {
+    pub(super) async fn query_record(&self, challenge: &Challenge) -> Result<Outcome, EffectError> {
         let spec = &challenge.spec;
         let dns01 = settings_of(spec)?;
         let mut request = Dns01Request::new(&domain_of(spec)?, &value_of(&spec.key));
         request.nameservers.clone_from(&dns01.nameservers);
         request.is_recursive_only = self.options.dns01.recursive_nameservers_only;
-        // A provider that needs no zone writes where it says, not where the CNAMEs lead from.
+        // A provider without zones writes where it says, not where the CNAMEs point to.
         let target = challenge.target.as_ref().filter(|target| !target.zone.is_empty());
         request.written = target.map(|target| target.name.clone());
         let report = probe::check_dns01(self.zone_resolver(), &request).await;
         Ok(Outcome::Checked(Box::new(CheckReport::Dns01(report))))
     }
 
-    /// Takes the value back, by the solver of the issuer that has the settings it was written
-    /// with: credentials never go where only the state says so.
+    /// Removes the value, with the solver of the issuer that has the settings it was written
+    /// with: credentials are never sent to a server that only the state names.
     pub(super) async fn take_record_back(
         &self,
         snapshot: &Snapshot,

@@ -9,10 +9,10 @@ use crate::program::ProgramError;
 use crate::resource::{CaFailure, CaFault, Cause, ProgramFailure, ProviderFailure, ProviderFault};
 use crate::solver::dns01::ProviderError;
 
-/// What went wrong at the CA.
+/// The error of a request to the CA.
 pub(super) fn ca(error: &AcmeError) -> EffectError {
     let gone = matches!(error.status(), Some(404 | 410));
-    // A refused nonce says nothing about the request: after many tries the next run continues.
+    // A refused nonce says nothing about the request: after many retries the next run continues.
     let bad_nonce = error.is_problem("badNonce");
     let fault = match error {
         error if error.is_transient() || bad_nonce => CaFault::Unreachable,
@@ -41,7 +41,7 @@ pub(super) fn ca(error: &AcmeError) -> EffectError {
     EffectError { cause, retry_after: error.retry_after() }
 }
 
-/// What went wrong at a DNS provider.
+/// The error of a DNS provider.
 pub(super) fn provider(error: &ProviderError) -> EffectError {
     let (fault, service) = match error {
         ProviderError::Settings { provider, .. } | ProviderError::Credential { provider, .. } => {
@@ -80,7 +80,7 @@ pub(super) fn provider(error: &ProviderError) -> EffectError {
     EffectError { cause, retry_after }
 }
 
-/// How a hook ended.
+/// The result of a hook.
 pub(super) fn program(error: &ProgramError) -> EffectError {
     let (program, status) = match error {
         ProgramError::Unusable { .. } => (String::new(), String::new()),
@@ -91,30 +91,30 @@ pub(super) fn program(error: &ProgramError) -> EffectError {
     EffectError::new(Cause::Program(ProgramFailure { program, status, message }))
 }
 
-/// What went wrong with the state.
+/// The error of the state.
 pub(super) fn state(error: &StoreError) -> EffectError {
     EffectError::new(Cause::State { message: error.to_string() })
 }
 
-/// Something that must be true before any request is not.
+/// A local precondition of any request that is not met.
 #[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn precondition(message: impl ToString) -> EffectError {
     EffectError::new(Cause::Precondition { message: message.to_string() })
 }
 
-/// Anything else on this host.
+/// Any other error on this host.
 #[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn local(message: impl ToString) -> EffectError {
     EffectError::new(Cause::Local { message: message.to_string() })
 }
 
-/// The CA answered what cannot be used.
+/// An unusable response of the CA.
 #[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn unusable(message: impl ToString) -> EffectError {
     EffectError::new(Cause::ca(CaFault::Unusable, message.to_string()))
 }
 
-/// The CA, or what it offers, does not fit.
+/// The CA does not support what the issuer requires.
 #[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn refused(message: impl ToString) -> EffectError {
     EffectError::new(Cause::ca(CaFault::Refused, message.to_string()))

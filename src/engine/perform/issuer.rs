@@ -1,5 +1,5 @@
-//! What an issuer refers to: its secrets, its CA, its DNS providers. One way to them, for runs and
-//! for those who only look.
+//! What an issuer refers to: its secrets, its CA, its DNS providers. One path to them, for runs and
+//! for read-only verbs.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -18,26 +18,24 @@ use crate::probe::Resolver;
 use crate::resource::{Dns01Provider, Issuer, NamespacedName, SecretKeySelector};
 use crate::solver::dns01::{Api, Context, DnsProvider, Lookup, ProviderError, open};
 
-/// An issuer and where its secrets are.
+/// An issuer and the source of its secrets.
 #[derive(Clone, Copy, Debug)]
 pub struct IssuerAccess<'a> {
-    /// The issuer.
     pub issuer: &'a Issuer,
-    /// Where secrets come from.
     pub secrets: &'a SecretSource,
     /// The namespace of a ClusterIssuer's secrets.
     pub cluster_resource_namespace: &'a str,
 }
 
-/// How DNS providers are reached.
+/// Access to DNS providers.
 pub struct ProviderAccess<'a> {
-    /// The environment's variables, for the credentials of clouds.
+    /// The environment variables, for cloud credentials.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
     /// The operator's programs: `solvers.d`.
     pub solvers_dir: &'a Path,
-    /// Connections.
+    /// The HTTP client.
     pub api: Rc<Api>,
-    /// Addresses of hosts.
+    /// The host name resolver.
     pub resolver: Rc<Resolver>,
 }
 
@@ -53,7 +51,7 @@ impl<'a> IssuerAccess<'a> {
         self.secret_and_file(reference).map(|(bytes, _)| bytes)
     }
 
-    /// An entry of a secret in that namespace, and the file that it was found in.
+    /// An entry of a secret in that namespace, and the file that contained it.
     pub fn secret_and_file(
         &self,
         reference: &SecretKeySelector,
@@ -66,7 +64,7 @@ impl<'a> IssuerAccess<'a> {
     pub fn external_account_binding(&self) -> Result<Option<Eab>, EffectError> {
         let Some(eab) = &self.issuer.acme.external_account_binding else { return Ok(None) };
         let bytes = self.secret(&eab.key_secret_ref).map_err(|error| {
-            let (issuer, error) = (&self.issuer.metadata.name, with_the_mend(&error));
+            let (issuer, error) = (&self.issuer.metadata.name, with_the_fix(&error));
             error::precondition(format!("issuer \"{issuer}\", externalAccountBinding: {error}"))
         })?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
@@ -79,7 +77,7 @@ impl<'a> IssuerAccess<'a> {
         Ok(Some(Eab { key_id: eab.key_id.clone(), hmac_key: Zeroizing::new(hmac_key) }))
     }
 
-    /// A client of the issuer's CA.
+    /// A client for the issuer's CA.
     pub fn client(&self, user_agent: &str, limits: Limits) -> Result<Arc<Client>, AcmeError> {
         let acme = &self.issuer.acme;
         let endpoint = Endpoint {
@@ -91,7 +89,7 @@ impl<'a> IssuerAccess<'a> {
         Client::new(endpoint, limits)
     }
 
-    /// The provider of a solver: its settings checked, its credentials there. Nobody is asked.
+    /// The provider of a solver, with validated settings and its credentials. No request is sent.
     pub fn provider(
         &self,
         settings: &Dns01Provider,
@@ -108,7 +106,7 @@ impl<'a> IssuerAccess<'a> {
         open(
             settings,
             &Context {
-                secret: &|selector| self.secret(selector).map_err(|error| with_the_mend(&error)),
+                secret: &|selector| self.secret(selector).map_err(|error| with_the_fix(&error)),
                 environment: reached.environment,
                 allow_ambient: self.issuer.metadata.namespace.is_empty(),
                 namespace: self.namespace(),
@@ -121,11 +119,11 @@ impl<'a> IssuerAccess<'a> {
     }
 }
 
-/// What is wrong with a secret, and the command that fixes it, if there is one.
-fn with_the_mend(error: &SecretError) -> String {
-    let mend = match error {
+/// A secret's error, with the command that fixes it, if there is one.
+fn with_the_fix(error: &SecretError) -> String {
+    let fix = match error {
         SecretError::Loose(loose) => loose.command(),
         SecretError::Name { .. } | SecretError::Missing { .. } | SecretError::Read { .. } => None,
     };
-    mend.map_or_else(|| error.to_string(), |mend| format!("{error}; mend it: {mend}"))
+    fix.map_or_else(|| error.to_string(), |fix| format!("{error}; to fix it: {fix}"))
 }

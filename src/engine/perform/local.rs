@@ -18,7 +18,7 @@ use crate::resource::{
 use crate::solver::http01::{Listener, Webroot};
 use crate::store::Records;
 
-/// Makes a key, off the one thread that everything else runs on.
+/// Generates a key on a blocking thread, off the main one.
 pub(super) async fn generate_key(
     algorithm: KeyAlgorithm,
     size: u32,
@@ -29,7 +29,7 @@ pub(super) async fn generate_key(
 }
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    /// Everything that must be true here before anything is asked of a CA.
+    /// Checks every local precondition before the first request to a CA.
     pub(super) fn prepare(
         &self,
         snapshot: &Snapshot,
@@ -76,7 +76,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Prepared)
     }
 
-    /// Opens the listener that this certificate's challenges are answered by, once per run.
+    /// Opens the listener for this certificate's challenges, once per run.
     fn listen(&self, snapshot: &Snapshot) -> Result<(), EffectError> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
         for text in &snapshot.settings.http01_listen {
@@ -162,13 +162,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let challenge = challenge_of(snapshot, url)?;
         if challenge.spec.kind == ChallengeType::Dns01 {
-            return self.look_at_record(challenge).await;
+            return self.query_record(challenge).await;
         }
         let spec = &challenge.spec;
         let token = token_of(challenge)?;
         let options = self.check_options(snapshot);
-        // Of many checks that come at once, the first are through while the others wait, so that
-        // the CA has something to do early. Those that take long keep nobody waiting for long.
+        // Of many concurrent checks, the first finish while the others wait, so that the CA can
+        // start early. Slow ones delay no others for long.
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
         let report =
             check_http01(&self.resolver, &spec.identifier, &token, &spec.key, options).await;
@@ -214,5 +214,5 @@ fn token_of(challenge: &Challenge) -> Result<Token, EffectError> {
     challenge.spec.token.parse().map_err(error::local)
 }
 
-/// How long a self-check waits for those that were begun before it.
+/// How long a self-check waits for earlier ones.
 const CHECK_TURN: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! The passwords of keystores: where they come from, and whether the live stores have them.
+//! The passwords of keystores: their sources, and whether the live keystores use them.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use crate::resource::{NamespacedName, SecretKeySelector};
 /// A password.
 type Password = Zeroizing<String>;
 
-/// Live keystores, by file name, whose password is not the one that the spec names now. One whose
-/// password cannot be had is not among them.
+/// Live keystores, by file name, with a password other than the one the spec names. A keystore is
+/// left out when its new password is unavailable.
 pub(in crate::engine) fn changed_passwords(
     secrets: &SecretSource,
     snapshot: &Snapshot,
@@ -28,7 +28,7 @@ pub(in crate::engine) fn changed_passwords(
     changed.map(|(name, _)| name.clone()).collect()
 }
 
-/// The password of a store, by the store's file name.
+/// The password of a keystore, by its file name.
 pub(super) fn password(
     secrets: &SecretSource,
     snapshot: &Snapshot,

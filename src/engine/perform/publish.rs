@@ -1,4 +1,4 @@
-//! Writing a Secret: the pair, its further formats, keystores, and what is known about them.
+//! Writes a Secret: the pair, its additional formats, keystores, and metadata.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::resource::{
 };
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    /// Puts key, chain and what is known about them live, in one step.
+    /// Publishes key, chain and metadata in one step.
     pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let order = snapshot.current_order();
         let pem = order.and_then(|order| order.certificate());
@@ -35,8 +35,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Published(Box::new(chain.leaf().clone())))
     }
 
-    /// Puts the next key live with a certificate that stands in for the real one. The revision
-    /// stays as it is, and no issuance is logged: nobody has issued anything.
+    /// Publishes the next key with a temporary certificate. The revision stays as it is, and
+    /// `issuance.log` gets no line: no CA has issued anything.
     pub(super) async fn publish_temporary(
         &self,
         snapshot: &Snapshot,
@@ -52,7 +52,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::PublishedTemporary(Box::new(chain.leaf().clone())))
     }
 
-    /// Puts the live key and chain live again, in the forms that the spec asks for now.
+    /// Publishes the live key and chain again, in the formats of the spec.
     pub(super) async fn rewrite(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
         let secret = snapshot.certificate.secret_key();
         let live = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
@@ -70,7 +70,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Rewritten)
     }
 
-    /// Publishes, and lets the last good set stay when the live one is damaged.
+    /// Publishes, and keeps the last good set when the live one is damaged.
     async fn put_live(
         &self,
         secret: &NamespacedName,
@@ -85,7 +85,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         done.map_err(|e| error::state(&e))
     }
 
-    /// What the formats need is there, found out before anything is asked of a CA.
+    /// Checks the inputs of the formats before the first request to a CA.
     pub(super) fn formats_can_be_made(&self, snapshot: &Snapshot) -> Result<(), EffectError> {
         authorities(snapshot)?;
         for name in formats::wanted_keystores(snapshot).keys() {
@@ -176,7 +176,7 @@ fn keystore(
     store.map_err(|error| error::precondition(format!("{name}: {error}")))
 }
 
-/// The certificates of ca.crt, when there is to be one.
+/// The certificates of ca.crt, when the spec requests one.
 fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, EffectError> {
     let asked = snapshot.settings.ca_crt_from_bundle;
     match formats::wanted_authorities(snapshot) {
@@ -195,7 +195,7 @@ fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, EffectError> {
 fn fresh_salt() -> Result<String, EffectError> {
     let mut bytes = [0; 32];
     let drawn = aws_lc_rs::rand::fill(&mut bytes);
-    drawn.map_err(|_| error::precondition("no random bytes to be had"))?;
-    // Half of a digest over random bytes is as random, and is hexadecimal already.
+    drawn.map_err(|_| error::precondition("the system provides no random bytes"))?;
+    // Half of a digest over random bytes is as random, and already hexadecimal.
     Ok(digest_of(&bytes).chars().take(32).collect())
 }

@@ -1,4 +1,4 @@
-//! The real world as the performers share it: what is open, and what was found in this run.
+//! What all performers of a run share: connections, listeners and lookups made so far.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,60 +19,59 @@ use crate::resource::NamespacedName;
 use crate::solver::dns01::{Api, DnsProvider};
 use crate::solver::http01::{FolderError, Hits, Listener, TokenFolder};
 
-/// Looks a variable of the environment up.
+/// Reads an environment variable.
 pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
 
-/// How the world is reached.
+/// The settings for connections.
 pub struct WorldOptions {
-    /// Where the HTTP-01 listener listens, unless an annotation says otherwise.
+    /// The address of the HTTP-01 listener, unless an annotation overrides it.
     pub http01_listen: Vec<SocketAddr>,
-    /// Sockets that were handed over, served beside those.
+    /// Inherited sockets, served as well.
     pub http01_inherited: Vec<TcpListener>,
-    /// The port the self-check asks, unless an annotation says otherwise.
+    /// The port that the self-check connects to, unless an annotation overrides it.
     pub http01_check_port: u16,
     /// The namespace of a ClusterIssuer's secrets.
     pub cluster_resource_namespace: String,
-    /// Sent to CAs.
+    /// The User-Agent for CAs.
     pub user_agent: String,
-    /// The bounds of the ACME client.
+    /// The limits of the ACME client.
     pub limits: Limits,
-    /// Which verb runs, for `issuance.log`.
+    /// The verb, for `issuance.log`.
     pub verb: &'static str,
     /// The operator's hooks: `hooks.d`.
     pub hooks_dir: PathBuf,
-    /// The environment's variables, for the credentials of clouds and for the operator's programs.
+    /// The environment variables, for cloud credentials and the operator's programs.
     pub environment: Environment,
-    /// How long a hook may take.
+    /// The timeout of a hook.
     pub hook_timeout: Duration,
     /// DNS-01.
     pub dns01: Dns01Options,
 }
 
-/// What DNS-01 needs to know of the world.
+/// The settings of DNS-01.
 #[derive(Default)]
 pub struct Dns01Options {
     /// The operator's programs: `solvers.d`.
     pub solvers_dir: PathBuf,
-    /// Ask the resolver instead of the authoritative servers in the self-check.
+    /// Query the resolver instead of the authoritative servers in the self-check.
     pub recursive_nameservers_only: bool,
-    /// Used instead of the real DNS.
+    /// Replaces the real DNS.
     pub stand_in: Option<StandIn>,
 }
 
-/// A DNS of one's own, for rehearsals.
+/// A private DNS, for rehearsals.
 pub struct StandIn {
-    /// Written to instead of every solver's own provider; those are opened all the same, so that
-    /// a mistake in them is found.
+    /// Replaces every solver's own provider; those are opened all the same, so that their
+    /// errors are found.
     pub provider: Rc<dyn DnsProvider>,
-    /// Looks into what the provider writes: for zones, CNAMEs and TXT records, not for the
-    /// addresses of hosts.
+    /// Queries what the provider writes: zones, CNAMEs and TXT records, not host addresses.
     pub resolver: Resolver,
 }
 
-/// The providers that were opened in this run, by namespace and digest of their settings.
+/// The providers opened in this run, by namespace and digest of their settings.
 type Providers = HashMap<(String, String), Rc<dyn DnsProvider>>;
 
-/// The real world.
+/// The shared connections of a run.
 pub struct World<'a, C, S> {
     pub(super) clock: &'a C,
     pub(super) store: &'a S,
@@ -90,12 +89,12 @@ pub struct World<'a, C, S> {
     pub(super) checks: Semaphore,
 }
 
-/// What makes two issuers share one client: directory URL, bundle, skipTLSVerify.
+/// Two issuers share a client when these match: directory URL, bundle, skipTLSVerify.
 type ClientKey = (String, Option<String>, bool);
 
 impl<'a, C: Clock, S: Store> World<'a, C, S> {
-    /// The world, with the folder that presented tokens are kept in. `hits` counts the requests
-    /// that the listener answers.
+    /// Opens the connections, with the folder of presented tokens. `hits` counts the requests that
+    /// the listener answers.
     pub fn new(
         clock: &'a C,
         store: &'a S,
@@ -123,12 +122,12 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
         })
     }
 
-    /// Requests sent to all CAs so far.
+    /// The number of requests sent to all CAs so far.
     pub fn requests(&self) -> u64 {
         self.clients.borrow().values().map(|client| client.requests()).sum()
     }
 
-    /// Requests of one order go one after another: each answer brings the next nonce.
+    /// Requests of one order are sequential: each response carries the next nonce.
     pub(super) fn turn(&self, certificate: &NamespacedName) -> Rc<Mutex<()>> {
         Rc::clone(self.turns.borrow_mut().entry(certificate.clone()).or_default())
     }
@@ -145,5 +144,5 @@ pub fn dns_api(user_agent: &str) -> Rc<Api> {
     Rc::new(Api::new(user_agent.to_owned(), Box::new(tls)))
 }
 
-/// How many self-checks begin at once.
+/// How many self-checks start at once.
 const CHECKS_AT_ONCE: usize = 16;

@@ -1,4 +1,4 @@
-//! What a DNS-01 self-check saw, server by server, and what follows from it.
+//! The report of a DNS-01 self-check, server by server, and its verdict.
 
 use std::fmt;
 
@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 
 use super::verdict::Verdict;
 
-/// What one pass of the DNS-01 self-check saw.
+/// The report of one pass of the DNS-01 self-check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dns01Report {
-    /// The domain that is to be proven, without `*.`.
+    /// The domain to validate, without `*.`.
     pub domain: String,
-    /// The name that was asked for, which is where the CNAMEs lead.
+    /// The queried name, at the end of the CNAMEs.
     pub name: String,
-    /// The CNAMEs that were seen.
+    /// The CNAMEs followed.
     #[serde(default)]
     pub aliases: Aliases,
-    /// The zone of the name, when its own servers were asked.
+    /// The zone of the name, when its authoritative servers were queried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// The name that the value was written to, when that was told.
+    /// The name that the value was written to, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<String>,
     /// One entry per name server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<NameServerReport>,
-    /// What does not block and still should be known of the whole.
+    /// Warnings about the whole check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What follows.
+    /// The result of the check.
     pub verdict: Verdict,
 }
 
@@ -38,65 +38,65 @@ pub struct Dns01Report {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Aliases {
-    /// The targets, in their order; the last one is where they lead.
+    /// The targets, in order; the last one is the end of the chain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<String>,
-    /// Whether they exist only because `*.<domain>` has a CNAME, which ends to count for a name as
+    /// Whether they come only from a CNAME of `*.<domain>`, which no longer applies to a name as
     /// soon as a record is written at it (RFC 4592 section 2.2.1): then they are not followed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_wildcard: bool,
 }
 
-/// What one name server said.
+/// The responses of one name server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NameServerReport {
     /// Its name, or its address or URL when it has none.
     pub server: String,
-    /// One entry per address that was asked; the last one is the one that answered, if any did.
+    /// One entry per queried address; the last one is the one that responded, if any did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerReport>,
 }
 
-/// What one address of a name server said.
+/// The response of one address of a name server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AnswerReport {
-    /// The address and port, or the URL; `None` when there was nowhere to ask.
+    /// The address and port, or the URL; `None` when there was none to query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// What came of it.
+    /// The response.
     pub said: ServerAnswer,
 }
 
-/// What came of asking one address.
+/// The result of one query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum ServerAnswer {
-    /// The name exists; with TXT records or without.
+    /// The name exists, with or without TXT records.
     Records {
         /// Whether the expected value is among them.
         has_value: bool,
-        /// How many other values there are.
+        /// The number of other values.
         other_count: usize,
         /// The first few of them, escaped and shortened.
         others: Vec<String>,
         /// The time to live, in seconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl: Option<u32>,
-        /// Whether the server speaks for the zone, or needs not.
+        /// Whether the server is authoritative for the zone, or need not be.
         is_authoritative: bool,
     },
-    /// There is no such name.
+    /// NXDOMAIN.
     NxDomain,
     /// An error code such as SERVFAIL or REFUSED.
     Code {
         /// The code.
         code: String,
     },
-    /// The server is listed for the zone and does not speak for it.
+    /// The server is listed for the zone but not authoritative for it.
     Lame,
-    /// No answer, or none that can be read.
+    /// No response, or an unreadable one.
     Silent {
         /// What happened.
         why: String,
@@ -106,12 +106,12 @@ pub enum ServerAnswer {
         /// What happened.
         why: String,
     },
-    /// The server's name has no address, so that nobody can ask it.
+    /// The server's name has no address, so that it cannot be queried.
     NoAddress {
-        /// Who says so.
+        /// The source of that response.
         why: String,
     },
-    /// The server's addresses could not be found out.
+    /// The lookup of the server's addresses failed.
     LookupFailed {
         /// What happened.
         why: String,
@@ -119,7 +119,7 @@ pub enum ServerAnswer {
 }
 
 impl ServerAnswer {
-    /// Whether the address answered, so that no other of the same server needs to be asked.
+    /// Whether the address responded, so that no other of the same server needs a query.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
             Self::Records { .. } | Self::NxDomain | Self::Code { .. } | Self::Lame => true,
@@ -131,17 +131,17 @@ impl ServerAnswer {
     }
 }
 
-/// What a server contributes to the verdict.
+/// A server's share of the verdict.
 enum Standing {
     HasValue,
     Lacks,
-    /// In words that name the server.
+    /// A description that names the server.
     Broken(String),
     Skipped(String),
 }
 
 impl AnswerReport {
-    /// Nobody could be asked.
+    /// No server could be queried.
     pub(crate) fn nowhere(said: ServerAnswer) -> Self {
         Self { address: None, said }
     }
@@ -179,12 +179,12 @@ impl NameServerReport {
             return Standing::Broken(format!("NS {server} did not answer: {faults}"));
         }
         let skipped = if skipped.is_empty() { "no address".to_owned() } else { skipped.join("; ") };
-        Standing::Skipped(format!("NS {server} was not asked: {skipped}"))
+        Standing::Skipped(format!("NS {server} was not queried: {skipped}"))
     }
 }
 
 impl Dns01Report {
-    /// Nothing known yet.
+    /// An empty report.
     pub(crate) fn blank(domain: String, name: String, written: Option<String>) -> Self {
         Self {
             domain,
@@ -198,13 +198,13 @@ impl Dns01Report {
         }
     }
 
-    /// Ends before any server was asked.
+    /// A check that ends before any query.
     pub(crate) fn failed(mut self, reason: String) -> Self {
         self.verdict = Verdict::Failed { reason };
         self
     }
 
-    /// Judges what the servers said.
+    /// Computes the verdict from the responses.
     pub(crate) fn judged(mut self) -> Self {
         self.verdict = match self.blocking() {
             None => Verdict::Passed,
@@ -213,17 +213,17 @@ impl Dns01Report {
         self
     }
 
-    /// Whether the CA may be told to look.
+    /// Whether the CA may validate.
     pub fn has_passed(&self) -> bool {
         self.verdict.has_passed()
     }
 
-    /// Why it failed, in one line, in cert-manager's words where it has any; `None` when it passed.
+    /// Why it failed, in one line, in cert-manager's words if there are any; `None` when it passed.
     pub fn reason(&self) -> Option<&str> {
         self.verdict.reason()
     }
 
-    /// What does not block and still should be known, a line each.
+    /// Warnings, one per line.
     pub fn warnings(&self) -> Vec<String> {
         let mut all = self.notes.clone();
         for report in &self.servers {
@@ -299,11 +299,11 @@ impl Dns01Report {
         Some(if why.is_empty() { "there is no name server to ask".to_owned() } else { why })
     }
 
-    /// That the value is not where it is looked for.
+    /// The value is not at the queried name.
     fn detour(&self) -> String {
         match &self.written {
             Some(written) if *written != self.name => format!(
-                "; the value was written at {written}, and CNAMEs lead to {}, where cnameStrategy: \
+                "; the value was written at {written}, and CNAMEs point to {}, where cnameStrategy: \
                  Follow would write it",
                 self.name
             ),
@@ -326,7 +326,7 @@ impl fmt::Display for Dns01Report {
 type Row = [String; 5];
 
 impl Dns01Report {
-    /// The CNAMEs, the zone and what each name server answered, a line each.
+    /// The CNAMEs, the zone and the response of each name server, one per line.
     pub fn details(&self) -> Vec<String> {
         let aliases = self.aliases.chain.iter().map(|target| format!("CNAME to {target}"));
         let zone = self.zone.iter().map(|zone| format!("zone {zone}"));
@@ -335,7 +335,7 @@ impl Dns01Report {
         aliases.chain(zone).chain(rows).collect()
     }
 
-    /// The name servers, a line for each address that was asked, below a line of headings; empty
+    /// The name servers, a line for each queried address, below a line of headings; empty
     /// when there are none.
     pub fn table(&self) -> String {
         let rows = self.rows();
@@ -406,5 +406,5 @@ fn cells(said: &ServerAnswer) -> (String, String, String) {
 }
 
 const HEAD: [&str; 5] = ["NAME SERVER", "ADDRESS", "ANSWER", "TTL", "ERROR"];
-/// Above it, answers grow so long that CAs have error with them.
+/// Above it, responses grow so long that CAs fail to read them.
 const MANY_OTHERS: usize = 20;

@@ -1,4 +1,4 @@
-//! What an HTTP-01 self-check saw, address by address, and what follows from it.
+//! The report of an HTTP-01 self-check, address by address, and its verdict.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -9,61 +9,58 @@ use serde::{Deserialize, Serialize};
 use super::verdict::Verdict;
 use crate::resource::Identifier;
 
-/// What one pass of the HTTP-01 self-check saw.
+/// The report of one pass of the HTTP-01 self-check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Http01Report {
-    /// The name or address that is to be proven.
+    /// The name or address to validate.
     pub identifier: Identifier,
-    /// What was asked for.
+    /// The requested URL.
     pub url: String,
     /// One entry per address, IPv4 first.
     pub addresses: Vec<AddressReport>,
-    /// What the lookup said when it failed, wholly or for one of the two families.
+    /// The errors of the lookup, wholly or for one of the two families.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<String>,
-    /// What follows.
+    /// The result of the check.
     pub verdict: Verdict,
 }
 
-/// What one address answered.
+/// The response of one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddressReport {
-    /// The address that was asked first.
+    /// The first address.
     pub address: IpAddr,
-    /// What came of it.
+    /// The response.
     pub outcome: AddressAnswer,
-    /// The targets of the redirects that were followed, in their order.
+    /// The targets of the redirects followed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirects: Vec<String>,
-    /// What does not block and still should be known.
+    /// Warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// What came of asking one address.
+/// The result of one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum AddressAnswer {
     /// The key authorization, with status 200.
     Correct,
-    /// Another answer: blocks.
+    /// Another response: blocks.
     Wrong {
         /// The HTTP status.
         status: u16,
         /// The beginning of the body, escaped, at most 120 characters.
         first_bytes: String,
-        /// Who answered in the end, after all redirects.
+        /// The server that responded after all redirects.
         remote: SocketAddr,
     },
-    /// Somebody is there, and no CA could use what it does (a redirect that leads nowhere or in a
-    /// circle, no HTTP): blocks.
-    Broken {
-        /// What it does.
-        why: String,
-    },
-    /// No answer: warns, as long as another address answers.
+    /// A server responds in a way that no CA can use (a redirect loop or a dead redirect, no HTTP):
+    /// blocks.
+    Broken { why: String },
+    /// No response: warns, as long as another address responds.
     Unreachable {
         /// What happened.
         why: String,
@@ -71,7 +68,7 @@ pub enum AddressAnswer {
 }
 
 impl Http01Report {
-    /// Whether the CA may be told to look.
+    /// Whether the CA may validate.
     pub fn has_passed(&self) -> bool {
         self.verdict.has_passed()
     }
@@ -81,7 +78,7 @@ impl Http01Report {
         self.verdict.reason()
     }
 
-    /// What does not block and still should be known, a line each.
+    /// Warnings, one per line.
     pub fn warnings(&self) -> Vec<String> {
         let mut all = Vec::new();
         if !self.addresses.is_empty() {
@@ -97,7 +94,7 @@ impl Http01Report {
         all
     }
 
-    /// Puts the parts together and judges them.
+    /// Combines the parts and computes the verdict.
     pub(crate) fn judge(
         identifier: Identifier,
         url: String,
@@ -156,7 +153,7 @@ fn describe(outcome: &AddressAnswer, url: &str, expected: &str) -> String {
 }
 
 impl Http01Report {
-    /// What the lookup and each address answered, a line each.
+    /// The lookup and the response of each address, one per line.
     pub fn details(&self) -> Vec<String> {
         let dns = self.dns.iter().map(|dns| format!("DNS: {dns}"));
         dns.chain(self.addresses.iter().map(ToString::to_string)).collect()

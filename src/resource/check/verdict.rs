@@ -1,23 +1,23 @@
-//! What follows from one pass of a self-check.
+//! The verdict of one pass of a self-check.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What follows from a pass.
+/// The verdict of a pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Verdict {
-    /// The CA may be told to look.
+    /// The CA may validate.
     Passed,
     /// The CA would fail.
     Failed {
-        /// One line, in cert-manager's words where it has any.
+        /// One line, in cert-manager's words if there are any.
         reason: String,
     },
 }
 
 impl Verdict {
-    /// Whether the CA may be told to look.
+    /// Whether the CA may validate.
     pub fn has_passed(&self) -> bool {
         *self == Self::Passed
     }

@@ -1,7 +1,7 @@
 //! `dns01` of a solver: cert-manager's providers, as data.
 //!
-//! A provider is a file here, with its settings and the table of their fields; its client is the file
-//! of the same name in `solver::dns01`; and it is one line in `dns01_providers`.
+//! A provider is a file here, with its settings and the table of their fields; its client is the
+//! file of the same name in `solver::dns01`; and it is one line in `dns01_providers`.
 
 mod settings;
 
@@ -33,7 +33,7 @@ pub enum CnameStrategy {
     /// Write at the name itself.
     #[default]
     None,
-    /// Write where the CNAMEs lead.
+    /// Write at the name that the CNAMEs point to.
     Follow,
 }
 
@@ -73,7 +73,8 @@ macro_rules! provider {
         }
 
         impl Dns01Provider {
-            /// The table of each one's settings, by its name in a manifest, in cert-manager's order.
+            /// The table of each one's settings, by its name in a manifest, in cert-manager's
+            /// order.
             pub const TABLES: &'static [(&'static str, &'static SettingsTable)] =
                 &[$(($name, $variant::TABLE)),*];
 

@@ -18,7 +18,7 @@ settings! {
             tsig_algorithm "tsigAlgorithm": WordInAnyCase(
                 "HMACMD5", "HMACSHA1", "HMACSHA224", "HMACSHA256", "HMACSHA384", "HMACSHA512"
             ), default "HMACMD5", example "HMACSHA256";
-            /// How it is asked.
+            /// The transport.
             protocol "protocol": Word("UDP", "TCP"), default "UDP", example "TCP";
         }
         rules [

@@ -1,10 +1,10 @@
-//! The way to an output's folder: opened from `/` on, one name at a time, each in the handle of the
-//! one before.
+//! The path to an output's folder: opened from `/` on, one name at a time, each in the handle of
+//! the previous one.
 //!
-//! Contract: as root, what is judged is the folder that is held open, so that no one who owns a
-//! folder on the way can put another in its place after it was judged. No link is followed, and
+//! Contract: as root, the checked folder is the one that is held open, so that the owner of a
+//! folder on the path cannot replace it after the check. No link is followed, and
 //! every folder belongs to root or to the output's owner, and only they can write to it (a sticky
-//! folder such as /tmp is fine). Any other user walks as the system lets that user.
+//! folder such as /tmp is fine). For other users, the system's permissions apply.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
@@ -16,9 +16,9 @@ use super::{FOLDER, Output, OutputError};
 use crate::manifest::{Trusted, check_folder};
 use crate::store::acl::{self, Acl};
 
-/// How far the way goes.
+/// How much of the path exists.
 struct Way {
-    /// The last folder that is there.
+    /// The last existing folder.
     handle: OwnedFd,
     path: PathBuf,
     /// The name of the output's own folder, if only that is missing.
@@ -26,8 +26,8 @@ struct Way {
 }
 
 impl Output {
-    /// Whether the folder is one that keys can be put into, as far as owners, modes and ACLs say;
-    /// changes nothing. A folder above that is missing or a link is left to the write to report.
+    /// Checks whether keys can be put into the folder, by owners, modes and ACLs;
+    /// changes nothing. A missing parent folder or a link is left to the write to report.
     pub fn check(&self) -> Result<(), OutputError> {
         match self.walk() {
             Ok(_) | Err(OutputError::Io { .. } | OutputError::Link { .. }) => Ok(()),
@@ -94,7 +94,7 @@ impl Output {
     }
 }
 
-/// What is made in this folder must not inherit that others may read it.
+/// New files in this folder must not inherit permissions for others.
 fn check_acl(folder: &OwnedFd, path: &Path) -> Result<(), OutputError> {
     match acl::has(folder, Acl::Default) {
         Ok(false) => Ok(()),

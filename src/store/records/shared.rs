@@ -5,12 +5,12 @@ use crate::resource::{BannedKeys, Queue};
 use crate::store::port::{Etag, Key, Store, StoreError};
 
 impl<S: Store> Records<'_, S> {
-    /// The keys that are never used again.
+    /// The banned keys.
     pub async fn banned_keys(&self) -> Result<Option<Kept<BannedKeys>>, StoreError> {
         self.read(&Key::BannedKeys).await
     }
 
-    /// Writes the keys that are never used again, under the scheduler's lock.
+    /// Writes the banned keys, under the scheduler's lock.
     pub async fn put_banned_keys(
         &self,
         banned: &BannedKeys,

@@ -108,9 +108,9 @@ fn faults() -> Vec<Scenario> {
 }
 
 fn families() -> Vec<Scenario> {
-    let skipped = "NS ns2.example.net was not asked: [::1]:PORT: this host has no IPv6";
+    let skipped = "NS ns2.example.net was not queried: [::1]:PORT: this host has no IPv6";
     let two = || vec![good(), good()];
-    let gone = "NS ns2.example.net was not asked: ns2.example.net does not exist (NXDOMAIN from \
+    let gone = "NS ns2.example.net was not queried: ns2.example.net does not exist (NXDOMAIN from \
                 127.0.0.1:PORT)";
     let first_gone = gone.replace("ns2", "ns1");
     let looked_up = "NS ns2.example.net did not answer: cannot look up ns2.example.net: \
@@ -163,7 +163,7 @@ fn aliases() -> Vec<Scenario> {
     let zone = &[ALIAS, "other.test SOA", "other.test NS ns2.example.net"];
     let target = || (Manner::Honest, vec![format!("target.other.test TXT {VALUE}")]);
     let elsewhere = "DNS record for \"example.com\" not yet propagated (ns2.example.net); the \
-                     value was written at _acme-challenge.example.com, and CNAMEs lead to \
+                     value was written at _acme-challenge.example.com, and CNAMEs point to \
                      target.other.test, where cnameStrategy: Follow would write it";
     let hop = |n: usize| match n {
         0 => NAME.to_owned(),
