@@ -80,7 +80,7 @@ fn a_mistake_stops_every_verb_that_would_do_something() {
     {
         let output = certctl(folder.path(), words);
         let expected = format!(
-            "error[E0302]: timeout: an integer does not fit\n  --> {0}:1:11\n   |\n \
+            "error[E0302]: timeout: expected a string, got an integer\n  --> {0}:1:11\n   |\n \
              1 | timeout = 10\n   |           ^^\n   = help: accepted: a duration, such as \
              \"90s\", \"10m\" or \"1h30m\"\nerror: 1 error in {0}; nothing was changed\n",
             at.display()

@@ -36,12 +36,12 @@ pub(crate) struct Items<'a, T> {
     pub(crate) items: &'a [T],
 }
 
-/// As YAML where that is asked for, else as JSON.
+/// As YAML with -o yaml, else as JSON.
 pub(crate) fn text<T: Document>(document: &T, format: Format) -> Result<String, CliError> {
     encoded(&Object(document), format)
 }
 
-/// A list; as YAML a stream of its items, and the one item itself where it was asked for by name.
+/// A list; as YAML a stream of its items, and the one item itself when requested by name.
 pub(crate) fn list<T: Serialize>(
     items: &[T],
     by_name: bool,

@@ -4,7 +4,7 @@
 use super::environment::Environment;
 
 /// Whether stderr goes to the journal: `JOURNAL_STREAM` then names its device and inode
-/// (systemd.exec(5)). Whoever is started by a service and writes elsewhere has another one.
+/// (systemd.exec(5)). A process that a service started and that writes elsewhere does not match.
 pub(crate) fn reads_stderr(environment: &Environment) -> bool {
     rustix::fs::fstat(std::io::stderr())
         .is_ok_and(|file| is_named(environment, &format!("{}:{}", file.st_dev, file.st_ino)))

@@ -24,7 +24,7 @@ pub(crate) fn on_one_thread<T>(
     runtime.block_on(work)
 }
 
-/// Makes the tasks true, telling what happens, and returns what came of each.
+/// Runs the tasks, reports progress, and returns how each ended.
 pub(crate) async fn run(
     shell: &Shell,
     workspace: &Workspace,
@@ -51,7 +51,7 @@ pub(crate) async fn run_with<O: Observer>(
     Ok(ended?.into_iter().map(Report::of).collect())
 }
 
-/// The first signal ends the run in good order, the second at once.
+/// The first signal stops the run cleanly, the second at once.
 async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
@@ -65,14 +65,14 @@ async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
         if sender.borrow().is_some() {
             std::process::exit(128 + number);
         }
-        // Nobody listens any more when the run has just ended.
+        // The receiver is gone when the run has just ended.
         if sender.send(Some(number)).is_err() {
             return;
         }
     }
 }
 
-/// Says what came of each certificate, and which exit code that makes.
+/// Reports each certificate, and returns the exit code.
 pub(crate) async fn conclude(
     shell: &mut Shell,
     state: &StateDirectory,

@@ -56,7 +56,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     Ok(ExitCode::Done)
 }
 
-/// Where manifests were looked for.
+/// The paths searched for manifests.
 fn place(source: &Source) -> Option<String> {
     match source {
         Source::Directory(path) | Source::File(path) => {

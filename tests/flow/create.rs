@@ -206,7 +206,7 @@ fn words_and_files_that_make_no_sense_are_refused() {
         (from("broken.yaml"), 3, "broken.yaml"),
         (from("none.yaml"), 3, "has 0 Certificates"),
         (from("two.yaml"), 3, "has 2 Certificates"),
-        (with("lost.yaml", &["--fetch-certificate"]), 3, "Issuer nobody is in no manifest"),
+        (with("lost.yaml", &["--fetch-certificate"]), 3, "Issuer nobody is not in any manifest"),
         (with("lost.yaml", &["--output-certificate-file", "x"]), 2, "--fetch-certificate"),
         (with("lost.yaml", &["-o", "name"]), 2, "-o json"),
         (

@@ -118,7 +118,7 @@ fn a_file_without_a_certificate_is_named() {
     let none = format!("error: no Certificate in {empty}, {issuer}\n");
     world.run(&["issue", &empty, &issuer]).ends_in(3).says(&none);
     let run = world.run(&["issue", &file, &empty, &issuer]).ends_in(0);
-    assert_eq!(run.stderr, format!("warning: nothing of use in {empty}\n"));
+    assert_eq!(run.stderr, format!("warning: no Certificate, Issuer or Secret in {empty}\n"));
 }
 
 #[test]

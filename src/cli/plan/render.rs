@@ -97,13 +97,13 @@ fn block(item: &Item, now: Timestamp) -> String {
         }
     }
     match &item.order {
-        Some(order) => line("cost", &format!("no new order: {order} is gone on with")),
+        Some(order) => line("cost", &format!("continues the pending order {order}")),
         None if orders => line("cost", &format!("{} new order", item.orders)),
         None => {}
     }
     match item.clean_ups {
         0 => {}
-        count => line("clean-up", &format!("{count} challenge answers of earlier runs")),
+        count => line("clean-up", &format!("{count} challenge responses of earlier runs")),
     }
     text
 }

@@ -33,7 +33,7 @@ pub use scene::Scene;
 pub use table::Width;
 pub use verdict::Verdict;
 
-/// The status of certificates. `names` tells whether they were asked for by name: then people get
+/// The status of certificates. `names`: whether they were requested by name: then people get
 /// a page for each, else the table.
 pub fn certificates(
     views: &[CertificateView],

@@ -1,5 +1,5 @@
 //! `certctl status -o prometheus`: the certificates in the Prometheus text format 0.0.4, under
-//! cert-manager's metric names, so that its dashboards and alerts go on working.
+//! cert-manager's metric names, so that its dashboards and alerts keep working.
 //!
 //! Contract: each family once, HELP and TYPE before its samples; label values escaped; a time that
 //! is not known is 0, as cert-manager writes it, so that an alert on expiry fires.

@@ -71,7 +71,7 @@ fn refused() -> CertificateView {
     view
 }
 
-/// An issuance that the CA asked to wait with.
+/// An issuance that the CA deferred with Retry-After.
 fn deferred() -> CertificateView {
     CertificateView { next_attempt: Some(at("2026-11-21T04:00:00Z")), ..issuing() }
 }
