@@ -121,7 +121,7 @@ fn usable(verb: &Verb, shell: &mut Shell) -> Result<(), CliError> {
     }
     let path = shell.config.path.clone().unwrap_or_default();
     let errors = count(mistakes.len(), "error");
-    let message = format!("{errors} in {}; nothing was changed", path.display());
+    let message = format!("{errors} in {}", path.display());
     Err(CliError::new(ExitCode::Manifest, message))
 }
 
