@@ -1,5 +1,5 @@
-//! systemd's journal as the reader of stderr: it knows the time itself, and how much a line matters
-//! from a number before it (sd-daemon(3)).
+//! systemd's journal as the reader of stderr: it adds the time, and takes the priority from a
+//! number before the line (sd-daemon(3)).
 
 use super::environment::Environment;
 

@@ -1,4 +1,4 @@
-//! The log on stderr: what happens, as `tracing` events.
+//! The log on stderr, from `tracing` events.
 //!
 //! Contract: a text line is `2026-11-21T03:12:09Z INFO web issued not_after=…`: the event's field
 //! `certificate` stands before the message, all others behind it as `name=value`. On a terminal

@@ -1,9 +1,8 @@
 //! The only code that prints: data to stdout, talk to stderr, and neither can panic.
 //!
-//! Contract: a reader that closed its end of the pipe has seen enough: what is written after that
-//! is dropped and is no error. Any other failure on stdout (a full disk) is an error of the run;
-//! a failure on stderr is ignored, because it cannot be reported. With `--log-format json`
-//! every line of talk is one JSON object, as the lines of the log are.
+//! Contract: after EPIPE on stdout, output is dropped; this is not an error. Any other failure on
+//! stdout (a full disk) is an error of the run; a failure on stderr is ignored, because it cannot be
+//! reported. With `--log-format json` every line on stderr is one JSON object, as in the log.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};

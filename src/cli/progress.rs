@@ -32,7 +32,7 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy)]
 struct Style {
     utf8: bool,
-    /// Whether they move by themselves and show how long they have been there.
+    /// Whether they are animated and show the elapsed time.
     is_alive: bool,
 }
 
@@ -44,7 +44,7 @@ struct Seen {
     failed: usize,
     /// The certificates that have a line, oldest first, and whether their work is over.
     shown: Vec<(NamespacedName, ProgressBar, bool)>,
-    /// Those that are under way and have none.
+    /// Those that are running without a line.
     hidden: Vec<NamespacedName>,
     /// The line that counts, below all others, when there are several certificates.
     total: Option<ProgressBar>,
@@ -94,7 +94,7 @@ impl Progress {
         Self { lines, style, is_watched, seen: RefCell::new(seen) }
     }
 
-    /// Takes the lines away.
+    /// Removes the lines.
     pub(crate) fn finish(&self) {
         let seen = self.seen.borrow();
         for (_, line, _) in &seen.shown {

@@ -2,9 +2,9 @@
 //!
 //! Contract: contacts no real CA and changes no real state. The manifests are used unchanged,
 //! except for the issuers' server and caBundle. HTTP-01 challenges are served and queried at the
-//! real addresses, or at those of `--resolve`. DNS-01 records are written to and queried at a built-in
-//! name server; the real provider's settings and credentials are checked, and nothing is sent to
-//! it.
+//! real addresses, or at those of `--resolve`. DNS-01 records are written to and queried at a
+//! built-in name server; the real provider's settings and credentials are checked, and nothing is
+//! sent to it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -136,7 +136,7 @@ async fn start_ca(
     Ca::start(options).await.map_err(failed)
 }
 
-/// The name server in the place of all providers and of all servers of their zones.
+/// The built-in name server, which replaces all providers and the servers of their zones.
 fn stand_in(dns: &NameServer) -> Result<StandIn, CliError> {
     let options = probe::ResolverOptions {
         servers: vec![dns.address()],
@@ -166,12 +166,12 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
     acme.preferred_chain.clear();
     for solver in &mut acme.solvers {
         if let SolverKind::Dns01(dns01) = &mut solver.kind {
-            // The built-in name server is no other than itself, and at once what it will be.
+            // The built-in name server is the only one and shows changes at once.
             dns01.nameservers.clear();
             solver.wait_instead_of_self_check = None;
         }
     }
-    // What is rehearsed is the issuance: nothing is adopted, written elsewhere or run.
+    // A rehearsal only issues: it adopts no certificate, writes no output and runs no hook.
     task.secret = None;
     for settings in [&mut task.certificate.settings, &mut task.issuer.settings] {
         settings.output_dir = None;
@@ -184,7 +184,7 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
 /// How long a name may take to be proven in a rehearsal.
 const PATIENCE: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
 
-/// What happened to each certificate, step by step.
+/// The steps of each certificate.
 #[derive(Default)]
 struct Script(RefCell<BTreeMap<NamespacedName, Vec<(EventType, String)>>>);
 

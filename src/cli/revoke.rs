@@ -114,7 +114,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     Ok(exit::of_run(endings, shell.global.exit_code))
 }
 
-/// Revokes the first certificate of a file, at whichever of the Issuers' CAs does it.
+/// Revokes the first certificate of a file, at the first of the Issuers' CAs that accepts.
 async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let wrong = |error: &dyn std::fmt::Display| {
         CliError::new(ExitCode::Usage, format_args!("{}: {error}", path.display()))

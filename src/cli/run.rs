@@ -1,4 +1,4 @@
-//! A run of the engine from the command line: the signals, and what is said of it.
+//! A run of the engine from the command line: signals and reports.
 
 use std::rc::Rc;
 
@@ -100,14 +100,13 @@ pub(crate) fn exit_code(shell: &Shell, reports: &[Report], has_errors: bool) -> 
     exit::of_run(endings_of(reports).chain(broken), shell.global.exit_code)
 }
 
-/// What each certificate means for the exit code: how it ended, and that its files were written
-/// again.
+/// The endings that determine the exit code: of each certificate, and of rewritten files.
 pub(crate) fn endings_of(reports: &[Report]) -> impl Iterator<Item = exit::Ending> {
     let rewritten = reports.iter().filter(|report| report.details.rewritten.is_some());
     reports.iter().map(code_of).chain(rewritten.map(|_| exit::Ending::Changed))
 }
 
-/// How one certificate's part counts.
+/// The ending of one certificate.
 pub(crate) fn code_of(report: &Report) -> exit::Ending {
     if let Some(fault) = report.error.as_ref().or(report.deploy_error.as_ref()) {
         return exit::Ending::Failed(fault.class);

@@ -1,4 +1,4 @@
-//! A folder for what must not stay, removed at the end.
+//! A temporary folder, removed at the end.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use super::targets::{refused, show};
 use crate::manifest::{self, Source};
 use crate::workspace::Request;
 
-/// Reads the manifests and says everything that is wrong with them.
+/// Reads the manifests and reports all errors.
 pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let mut sources = Request::paths(&args.paths)?.sources;
     sources.extend(shell.files()?);

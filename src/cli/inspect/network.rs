@@ -16,13 +16,13 @@ use tokio_rustls::TlsConnector;
 use crate::pki;
 use crate::probe::Resolver;
 
-/// The way out.
+/// The network access.
 pub(super) struct Network {
     resolver: Resolver,
     patience: Duration,
 }
 
-/// Why nothing came back.
+/// Why a fetch failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum NetworkError {
     #[error("no answer within {seconds} s")]
@@ -42,12 +42,12 @@ pub(super) enum NetworkError {
 }
 
 impl Network {
-    /// With the patience of the contract.
+    /// With the time limit of the contract.
     pub(super) fn new(resolver: Resolver) -> Self {
         Self { resolver, patience: PATIENCE }
     }
 
-    /// With less of it.
+    /// With a shorter time limit.
     #[cfg(test)]
     pub(super) fn hurried(resolver: Resolver, patience: Duration) -> Self {
         Self { resolver, patience }

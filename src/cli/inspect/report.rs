@@ -1,4 +1,4 @@
-//! Everything that is said of one certificate, as a value: what `-o json` prints.
+//! The report on one certificate, as `-o json` prints it.
 
 use jiff::Timestamp;
 use rustls::RootCertStore;

@@ -1,6 +1,6 @@
 //! `certctl status NAME`: one certificate in cmctl's layout, repaired: the verdict first, fixed
-//! indentation, names of every kind, the last request when none is running, and always what it
-//! waits for and when it is tried next.
+//! indentation, names of every kind, the last request when none is running, and always the next
+//! step and its time.
 
 use super::issuance;
 use super::objects::REGISTERED;

@@ -263,7 +263,7 @@ mod tests {
         let sum = |family: &str| -> f64 {
             samples.iter().filter(|(name, _, _)| name == family).map(|(_, _, value)| value).sum()
         };
-        // Three certificates are as they are in one way only, and so are two challenges.
+        // Each of three certificates has one condition, and each of two challenges one state.
         assert!((sum("certmanager_certificate_ready_status") - 3.0).abs() < 0.5);
         assert!((sum("certmanager_certificate_challenge_status") - 2.0).abs() < 0.5);
     }

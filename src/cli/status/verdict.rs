@@ -44,7 +44,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Judges one certificate.
+    /// The verdict on one certificate.
     pub fn of(view: &CertificateView, now: Timestamp) -> Self {
         let leaf = view.readable_leaf();
         if view.mistake.is_some() {
@@ -181,7 +181,7 @@ impl Verdict {
     }
 }
 
-/// What is to be fixed, and where.
+/// The error to fix, and its place.
 fn fix_for(mistake: &Mistake) -> String {
     let Mistake { message, path, line } = mistake;
     let path = escape(&path.to_string_lossy()).into_owned();
@@ -213,7 +213,7 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
     format!("an issuance waits until {until}{why}{live}")
 }
 
-/// That a server can start, and that clients will not trust it yet.
+/// Notes a temporary certificate: servers can start, clients do not trust it.
 fn stand_in(view: &CertificateView) -> &'static str {
     if view.is_temporary() { "; a temporary, untrusted certificate is in place" } else { "" }
 }

@@ -1,4 +1,4 @@
-//! What a certificate waits for, when it is tried next, and what is still to be cleaned up.
+//! What a certificate waits for, its next attempt, and pending clean-up.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -14,7 +14,7 @@ use crate::resource::{
 };
 use crate::workspace::view::CertificateView;
 
-/// What must happen before this certificate moves on, one line each; never empty.
+/// What this certificate waits for, one line each; never empty.
 pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Vec<String> {
     if verdict == Verdict::BrokenManifest {
         return vec!["a valid manifest".to_owned()];
@@ -57,7 +57,7 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     }
 }
 
-/// When it is tried next, and which attempt that will be.
+/// The time and the number of the next attempt.
 pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
     let is_due = verdict == Verdict::Ready || view.went_back().is_some();
     let idle = is_due && !view.is_issuing();

@@ -1,7 +1,7 @@
-//! `certctl timer print`: what makes a scheduler of the system run `certctl issue`.
+//! `certctl timer print`: files that make a system scheduler run `certctl issue`.
 //!
-//! Contract: every line that is printed runs `issue`, which does what is due; never `renew`, which
-//! forces. Nothing is installed.
+//! Contract: the printed files run `issue`, which does what is due; never `renew`, which forces.
+//! Installs nothing.
 
 mod host;
 
