@@ -212,7 +212,7 @@ fn words_and_files_that_make_no_sense_are_refused() {
         (
             with("lost.yaml", &["--fetch-certificate", "--output-key-file", "once.crt"]),
             2,
-            "to the same file",
+            "need different files",
         ),
     ] {
         world.run(&words).ends_in(code).says(said);

@@ -109,7 +109,11 @@ fn a_revocation_whose_answer_was_lost_is_not_a_failure_the_second_time() {
     assert_eq!(world.ca.revoked(), 1);
     // Asking once more finishes that, and leaves the new certificate alone.
     let live = world.state().published("web");
-    world.run(&["revoke", "web"]).ends_in(0).says("was still pending").says("revoked (unspecified)");
+    world
+        .run(&["revoke", "web"])
+        .ends_in(0)
+        .says("was still pending")
+        .says("revoked (unspecified)");
     assert_eq!((world.ca.revoked(), world.state().published("web")), (1, live));
 }
 
