@@ -80,9 +80,9 @@ fn a_mistake_stops_every_verb_that_would_do_something() {
     {
         let output = certctl(folder.path(), words);
         let expected = format!(
-            "error[E0302]: timeout: an integer does not fit\n  --> {0}:1:11\n   |\n \
+            "error[E0302]: timeout: expected a string, got an integer\n  --> {0}:1:11\n   |\n \
              1 | timeout = 10\n   |           ^^\n   = help: accepted: a duration, such as \
-             \"90s\", \"10m\" or \"1h30m\"\nerror: 1 error in {0}; nothing was changed\n",
+             \"90s\", \"10m\" or \"1h30m\"\nerror: 1 error in {0}\n",
             at.display()
         );
         assert_eq!(
@@ -181,7 +181,7 @@ fn as_root_a_file_that_others_could_change_is_refused() {
         text(&output.stderr),
         format!(
             "error[E0306]: {0} can be written by others than root (mode 0646)\n  --> {0}\n   \
-             = help: chmod go-w {0}\nerror: 1 error in {0}; nothing was changed\n",
+             = help: chmod go-w {0}\nerror: 1 error in {0}\n",
             path.display()
         )
     );

@@ -1,4 +1,4 @@
-//! `certctl account`: who certctl is at the CAs.
+//! `certctl account`: the ACME accounts at the CAs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
         AccountVerb::Register(args) => on_one_thread(work(args, AccountRequest::Registered, shell)),
         AccountVerb::Update(args) => on_one_thread(work(args, AccountRequest::Updated, shell)),
         AccountVerb::Deactivate(args) if !args.yes => {
-            let message = "an account that is deactivated cannot be activated again";
+            let message = "a deactivated account cannot be reactivated";
             Err(CliError::new(ExitCode::Usage, message).hinted(format_args!(
                 "certctl account deactivate {} --yes",
                 args.issuer.issuer.as_deref().unwrap_or("ISSUER")
@@ -59,9 +59,10 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
                 accounts.iter().map(|(account, key)| page(account, key.as_ref())).collect();
             shell.output.data(&pages.join("\n"))?;
             if pages.is_empty() {
-                shell
-                    .output
-                    .talk(Level::Info, "no account is known; `certctl account register` makes one");
+                shell.output.talk(
+                    Level::Info,
+                    "no account is known; `certctl account register` registers one",
+                );
             }
         }
         Format::Name | Format::Prometheus => {
@@ -71,7 +72,7 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
     Ok(ExitCode::Done)
 }
 
-/// Every account, and what kind of key it has; one that was deactivated has none any more.
+/// Every account and its key type; a deactivated account has no key.
 async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<AccountKey>)>, CliError> {
     let records = Records::new(state);
     let mut accounts = Vec::new();
@@ -89,7 +90,7 @@ async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<Account
     Ok(accounts)
 }
 
-/// What is known of an account.
+/// An account as stored.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct AccountDocument<'a> {
     account: &'a Account,
@@ -101,9 +102,9 @@ fn page(account: &Account, key: Option<&AccountKey>) -> String {
     let none = || "<none>".to_owned();
     let state = match account.next_step {
         AccountStep::Register | AccountStep::Find => "not registered yet",
-        AccountStep::UpdateContacts => "registered; the CA is still to be told the contacts",
+        AccountStep::UpdateContacts => "registered; contacts not sent to the CA yet",
         AccountStep::Nothing => "registered",
-        AccountStep::Deactivate => "its deactivation was asked for, and is not done",
+        AccountStep::Deactivate => "deactivation requested, not done yet",
         AccountStep::Deactivated => "deactivated; the next issuance registers another",
     };
     let contacts = match account.contacts.as_slice() {
@@ -133,15 +134,16 @@ fn is_of(account: &Account, issuer: &Issuer) -> bool {
         && identity.secret_name == issuer.acme.private_key_secret_ref.name
 }
 
-/// The Issuers that are meant: the one named, or all.
+/// The selected Issuers: the named one, or all.
 fn chosen<'a>(
     shell: &Shell,
     args: &AccountIssuerArgs,
     issuers: &'a [Issuer],
 ) -> Result<Vec<&'a Issuer>, CliError> {
     let Some(word) = &args.issuer else { return Ok(issuers.iter().collect()) };
-    let target = NameTarget::parse(word)
-        .ok_or_else(|| CliError::new(ExitCode::Usage, format_args!("`{word}` is no name")))?;
+    let target = NameTarget::parse(word).ok_or_else(|| {
+        CliError::new(ExitCode::Usage, format_args!("`{word}` is not a valid name"))
+    })?;
     let names: Vec<NamespacedName> = issuers.iter().map(|i| i.metadata.key()).collect();
     let name = target.find(&names, shell.global.namespace())?;
     Ok(issuers.iter().filter(|issuer| issuer.metadata.key() == name).collect())
@@ -158,10 +160,10 @@ async fn work(
     let issuers = chosen(shell, args, &targets.loaded.issuers)?;
     if issuers.is_empty() {
         let error = CliError::new(ExitCode::Manifest, "no Issuer found");
-        return Err(error.hinted("-f MANIFEST, or put manifests into the config directory"));
+        return Err(error.hinted("use -f MANIFEST, or put manifests into the config directory"));
     }
     if wish == AccountRequest::Deactivated && issuers.len() > 1 {
-        let message = "there are several Issuers: name the one whose account is to be deactivated";
+        let message = "several Issuers found: name the one whose account to deactivate";
         return Err(CliError::new(ExitCode::Usage, message));
     }
     workspace.make_writable()?;
@@ -206,10 +208,10 @@ fn tell(
             let message = error.to_string();
             let message = escape(&message);
             let class = error.cause.class();
-            let remark = Message::new(Level::Error, format!("error: {name}: {message}"), &message)
+            let record = Message::new(Level::Error, format!("error: {name}: {message}"), &message)
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class.word());
-            shell.output.tell(&remark);
+            shell.output.tell(&record);
             exit::Ending::Failed(class)
         }
     }

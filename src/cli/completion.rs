@@ -1,11 +1,11 @@
-//! `certctl completion`: the script for a shell, and the answers to its questions.
+//! `certctl completion`: the script for a shell, and the candidates that it requests.
 //!
-//! Contract: a script knows nothing but the program. At each TAB it starts certctl with
-//! `CERTCTL_COMPLETE` set to its shell and the line behind `--`, and gets what may stand at the
-//! cursor. Answering reads manifests and state and nothing else: it takes no lock, asks no
-//! network, writes nothing, and says nothing of what it cannot read.
+//! Contract: a script contains no words of its own. At each TAB it starts certctl with
+//! `CERTCTL_COMPLETE` set to its shell and the line after `--`, and gets the candidates at the
+//! cursor. This reads manifests and state only: it takes no lock, uses no network, writes nothing,
+//! and ignores what it cannot read.
 //!
-//! | variable | what it tells |
+//! | variable | meaning |
 //! | --- | --- |
 //! | `CERTCTL_COMPLETE` | the shell |
 //! | `CERTCTL_COMPLETE_INDEX` | which word the cursor is in; not for bash |
@@ -47,8 +47,8 @@ pub fn script(shell: Shell) -> &'static str {
     }
 }
 
-/// The answer to a script; `None` when it was no script that started this process. Paths are from
-/// `folder`.
+/// The candidates for a script; `None` when no completion script started this process. Paths are
+/// relative to `folder`.
 pub fn answer(
     arguments: &[OsString],
     environment: &Environment,
@@ -85,7 +85,7 @@ pub fn answer(
     })
 }
 
-/// What may stand at the cursor.
+/// The candidates at the cursor.
 fn candidates(
     mut words: Vec<OsString>,
     cursor: usize,
@@ -109,14 +109,14 @@ fn candidates(
         candidate.get_id().and_then(|id| id.strip_prefix("arg::")).map(str::to_owned)
     };
     found.retain(|candidate| flag(candidate).is_none_or(|flag| !scene.line.has(&flag)));
-    // Whoever has typed nothing yet wants a name; flags come with their dash, or alone.
+    // On an empty word, offer names; offer flags after a dash, or when there is nothing else.
     if is_blank && found.iter().any(|candidate| flag(candidate).is_none()) {
         found.retain(|candidate| flag(candidate).is_none());
     }
     found
 }
 
-/// The tree, each argument asking the scene for its values.
+/// The tree, with each argument's values completed from the scene.
 fn asking(command: Command, verb: &str, scene: &Arc<Scene>) -> Command {
     let command = command.mut_args(|arg| match position(verb, arg.get_id().as_str()) {
         Some(position) => {
@@ -131,7 +131,7 @@ fn asking(command: Command, verb: &str, scene: &Arc<Scene>) -> Command {
     })
 }
 
-/// Whether a word goes on: then no space follows it.
+/// Whether a word is a prefix: then no space follows it.
 fn is_open(value: &str) -> bool {
     value.ends_with(['/', '=', '.', ','])
 }
@@ -153,7 +153,7 @@ fn lines(
     text
 }
 
-/// `-` before a word that is complete and `+` before one that goes on, for `_describe`.
+/// `-` before a complete word and `+` before a prefix, for `_describe`.
 fn zsh_line(value: &str, about: Option<&str>) -> String {
     let sign = if is_open(value) { '+' } else { '-' };
     let value = value.replace('\\', "\\\\").replace(':', "\\:");

@@ -1,10 +1,10 @@
 //! `config.toml` in the config directory: the global flags, written down.
 //!
 //! Contract: a key is the long name of a global flag, and its value goes through the parser of
-//! that flag. Weaker than flags and variables, stronger than the defaults. All mistakes come in
-//! one go, each with file, line and column; a file with a mistake gives no setting at all, and
-//! nothing in it is ever passed over. A path in it is relative to the folder it stands in. No
-//! file is no mistake.
+//! that flag. Flags and variables override it; it overrides the defaults. All errors are reported
+//! together, each with file, line and column; a file with an error gives no setting at all, and
+//! nothing in it is ignored. Relative paths start at the file's folder. A missing file is not an
+//! error.
 
 mod file;
 mod key;
@@ -23,18 +23,18 @@ use crate::manifest::Diagnostic;
 pub(super) use key::STATE_DIR;
 pub use key::{Entry, FILE, globals, keys};
 
-/// What `config.toml` says.
+/// The contents of `config.toml`.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The file, when there is one.
     pub path: Option<PathBuf>,
-    /// What is wrong with it.
+    /// Its errors.
     pub mistakes: Vec<Diagnostic>,
     entries: BTreeMap<String, Entry>,
 }
 
 impl Config {
-    /// Reads the file of a config directory; `is_root` asks for files that only root can change.
+    /// Reads the file in a config directory; `is_root` requires files that only root can change.
     pub fn read(directory: &Path, is_root: bool) -> Self {
         let path = directory.join(FILE);
         match file::text(&path, is_root) {
@@ -51,17 +51,17 @@ impl Config {
         Self { path: Some(path), mistakes, entries }
     }
 
-    /// What it says of the flag with this long name.
+    /// The entry for the flag with this long name.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.get(key)
     }
 
-    /// Whether it says nothing.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The keys that are in force: those that no flag, no variable and no rival of theirs beats.
+    /// The keys in effect: those that no flag, variable or conflicting flag overrides.
     pub fn in_force(
         &self,
         matches: &ArgMatches,
@@ -71,19 +71,19 @@ impl Config {
             let source = matches.value_source(&key.replace('-', "_"));
             matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
         };
-        let beaten = |key: &str| {
+        let overridden = |key: &str| {
             let mut rivals =
                 RIVALS.iter().filter(|rivals| rivals.contains(&key)).copied().flatten();
             explicit(key)
                 || rivals.any(|rival| explicit(rival))
                 || variable_of(key).is_some_and(|name| environment.value(name).is_some())
         };
-        let entries = self.entries.iter().filter(|(key, _)| !beaten(key));
+        let entries = self.entries.iter().filter(|(key, _)| !overridden(key));
         entries.map(|(key, entry)| (key.as_str(), entry)).collect()
     }
 
     /// The command with these values as its defaults. `state-dir` is not among them: it is weaker
-    /// than a variable of systemd's, which the environment looks at.
+    /// than a variable of systemd's, which the environment reads.
     pub fn defaults(command: Command, in_force: &BTreeMap<&str, &Entry>) -> Command {
         command.mut_args(|arg| {
             let key = arg.get_long().unwrap_or_default();

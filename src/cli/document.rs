@@ -1,4 +1,4 @@
-//! What a verb prints for programs: an object with `apiVersion` and `kind`, as JSON or YAML.
+//! The output of a verb for programs: an object with `apiVersion` and `kind`, as JSON or YAML.
 //!
 //! Contract: nothing else is printed as JSON or YAML with -o. A type is a [`Document`] by its row in
 //! the list of `schema::output`, which makes the schema from the type: what is printed and what
@@ -16,7 +16,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::yaml;
 
-/// What is printed as an object of a kind of its own.
+/// Printed as an object with a kind of its own.
 pub(crate) trait Document: Serialize + JsonSchema {
     /// `kind`.
     const KIND: &'static str;
@@ -36,12 +36,12 @@ pub(crate) struct Items<'a, T> {
     pub(crate) items: &'a [T],
 }
 
-/// As YAML where that is asked for, else as JSON.
+/// As YAML with -o yaml, else as JSON.
 pub(crate) fn text<T: Document>(document: &T, format: Format) -> Result<String, CliError> {
     encoded(&Object(document), format)
 }
 
-/// A list; as YAML a stream of its items, and the one item itself where it was asked for by name.
+/// A list; as YAML a stream of its items, and the one item itself when requested by name.
 pub(crate) fn list<T: Serialize>(
     items: &[T],
     by_name: bool,

@@ -26,7 +26,7 @@ pub struct Environment {
 pub struct UserDirectories {
     /// `$XDG_CONFIG_HOME/certctl`.
     pub config: PathBuf,
-    /// `$XDG_STATE_HOME/certctl`, or where local data goes on platforms that know no state.
+    /// `$XDG_STATE_HOME/certctl`, or the local data directory where there is no state directory.
     pub state: PathBuf,
 }
 
@@ -34,8 +34,8 @@ impl Environment {
     /// Reads the environment of this process.
     pub fn of_process() -> Self {
         let variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-        // Without HOME the platform would look into the user database and find `/` or a home that
-        // nobody meant: a service without HOME has to say where its files are.
+        // Without HOME the platform would read the user database and find `/` or a wrong home: a
+        // service without HOME has to name its directories.
         let has_home = variables.get(OsStr::new("HOME")).is_some_and(|home| !home.is_empty());
         let user = directories::ProjectDirs::from("", "", "certctl").filter(|_| has_home).map(
             |directories| UserDirectories {
@@ -91,7 +91,7 @@ impl Environment {
         paths.into_iter().filter(|path| !path.as_os_str().is_empty()).collect()
     }
 
-    /// Where manifests, secrets and hooks are looked for.
+    /// The directory of manifests, secrets and hooks.
     pub fn config_dir(&self, flag: Option<&Path>) -> Result<Directory, EnvironmentError> {
         self.resolve(&CONFIG, flag, None)
     }
@@ -147,11 +147,10 @@ impl Environment {
 pub struct Directory {
     /// The path, as it was named.
     pub path: PathBuf,
-    /// Who named it.
     pub source: Source,
 }
 
-/// Who named a directory.
+/// Where a directory's path comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A flag.

@@ -11,14 +11,13 @@ use crate::engine::ports::StoreError;
 use crate::workspace::target::TargetError;
 use crate::workspace::{OwnersError, RequestError, RunError};
 
-/// What a verb fails with. Modules below give errors without advice; the hint is added here.
+/// The error of a verb. Lower modules give errors without advice; the hint is added here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CliError {
-    /// How the process ends.
     pub code: ExitCode,
-    /// What went wrong; a lower-case fragment, already escaped where it is foreign.
+    /// A lower-case fragment; foreign text is already escaped.
     pub message: String,
-    /// What comes next, when there is something to advise.
+    /// What to do next, if known.
     pub hint: Option<String>,
 }
 
@@ -34,8 +33,8 @@ impl CliError {
         Self { hint: Some(hint.to_string()), ..self }
     }
 
-    /// What is said of it on stderr.
-    pub fn remark(&self) -> Message {
+    /// The message on stderr.
+    pub fn to_message(&self) -> Message {
         Message::new(Level::Error, self.to_string(), &self.message)
             .with("class", self.code.word())
             .with("exit_code", self.code.number())

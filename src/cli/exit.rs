@@ -8,7 +8,7 @@ use crate::resource::FailureClass;
 /// The exit codes of certctl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExitCode {
-    /// 0: everything asked for is true, or there was nothing to do.
+    /// 0: done, or nothing to do.
     Done,
     /// 1: failed, with no class below, or with several classes at once.
     Failed,
@@ -97,7 +97,7 @@ impl From<ExitCode> for std::process::ExitCode {
 /// How the work on one certificate ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// True already; nothing was done.
+    /// Nothing to do.
     Unchanged,
     /// Issued, or written again in other forms.
     Changed,

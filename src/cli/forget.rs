@@ -11,7 +11,7 @@ use super::targets::open;
 use crate::resource::NamespacedName;
 use crate::workspace::target::NameTarget;
 
-/// Removes what the state remembers of the named certificates; the issued files only when asked.
+/// Removes the state of the named certificates; the issued files only with the flag for it.
 pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     on_one_thread(async {
         let mut workspace = open(shell).await?;
@@ -22,7 +22,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
         for word in &args.names {
             let text = word.to_string_lossy();
             let target = NameTarget::parse(&text).ok_or_else(|| {
-                CliError::new(ExitCode::Usage, format_args!("`{text}` is no name"))
+                CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
             })?;
             meant.push(target.find(&names, shell.global.namespace())?);
         }
@@ -31,9 +31,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
                 let left: Vec<String> = order.challenges.iter().filter_map(place).collect();
                 if !left.is_empty() {
                     let (order, left) = (&order.name, left.join("; "));
-                    shell
-                        .output
-                        .talk(Level::Warn, &format!("order {order} may have left behind: {left}"));
+                    shell.output.talk(Level::Warn, &format!("order {order} may have left: {left}"));
                 }
             }
             let record = records.iter().find(|(known, _)| known == &name);

@@ -21,7 +21,7 @@ use crate::manifest::{Loaded, Source};
 use crate::resource::{CertificateRecord, NamespacedName};
 use crate::workspace::{Job, Request, Targets, Workspace, owes};
 
-/// Makes certificates true, as far as they are due.
+/// Issues or renews the certificates that are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     if let Some(splay) = args.splay {
         on_one_thread(async {
@@ -33,18 +33,18 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
     begin(shell, &request, "issue", |_| {})
 }
 
-/// Runs outputs and hooks that are pending, whatever failed before.
+/// Runs pending outputs and hooks, without waiting for a backoff.
 pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let request = Request::read(&args.names)?;
     begin(shell, &request, "deploy", only_deploy)
 }
 
-/// Changes a task so that nothing but outputs and hooks are run.
+/// Limits a task to outputs and hooks.
 pub(crate) fn only_deploy(task: &mut Task) {
     task.goal = Goal::Deploy;
 }
 
-/// Issues certificates now, whatever trigger and backoff say.
+/// Issues certificates now, without a trigger and despite a backoff.
 pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let request = Request::read(&args.names)?;
     let usage = |message: &str| CliError::new(ExitCode::Usage, message);
@@ -78,7 +78,7 @@ fn begin(
 ) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook(verb)?;
     on_one_thread(async {
-        // Manifests are read before anything is written: a mistake in them leaves no trace.
+        // Manifests are read before anything is written: an error in them changes nothing.
         let mut workspace = open(shell).await?;
         let targets = match targets(shell, &mut workspace, request) {
             Ok(targets) => targets,
@@ -91,7 +91,7 @@ fn begin(
     })
 }
 
-/// Does the work of a verb on its targets, and then what earlier runs owe.
+/// Runs a verb on its targets, then the pending clean-up of earlier runs.
 pub(crate) async fn work_on(
     shell: &mut Shell,
     workspace: &mut Workspace,
@@ -107,7 +107,7 @@ pub(crate) async fn work_on(
         return nothing_found(shell, workspace.records().len());
     }
     if tasks.is_empty() && !has_errors {
-        shell.output.talk(Level::Info, "nothing to do: no Certificate is meant by these arguments");
+        shell.output.talk(Level::Info, "nothing to do: no Certificate matches");
         return Ok(ExitCode::Done);
     }
     tasks.iter_mut().for_each(adapt);
@@ -132,7 +132,7 @@ pub(crate) async fn work_on(
     match Box::pin(write_metrics(shell, workspace)).await {
         Err(error) if code == ExitCode::Done => Err(error),
         Err(error) => {
-            // How the certificates ended is worth more than this.
+            // The exit code of the certificates takes precedence.
             shell.output.talk(Level::Warn, &format!("{error}"));
             Ok(code)
         }
@@ -140,21 +140,21 @@ pub(crate) async fn work_on(
     }
 }
 
-/// With -v: files among the documents of a certificate that are none are passed over.
+/// With -v: logs unknown files among the documents of a certificate.
 fn tell_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
     if tracing::enabled!(tracing::Level::DEBUG) {
         for task in tasks {
             let certificate = task.certificate.metadata.key();
             for file in workspace.state().strays(&certificate)? {
                 let file = output::escape(&file);
-                tracing::debug!(%certificate, "warning: {file} is no document of the state");
+                tracing::debug!(%certificate, "warning: {file} is not a state document; ignored");
             }
         }
     }
     Ok(())
 }
 
-/// Files that were named and hold no Certificate: an error when no other of them does.
+/// Reports named files without a Certificate: an error if no named file has one.
 fn tell_empty(
     shell: &mut Shell,
     request: &Request,
@@ -179,12 +179,12 @@ fn tell_empty(
     let message = format!("no Certificate in {}", names.collect::<Vec<_>>().join(", "));
     if empty.len() == request.sources.len() && request.names.is_empty() {
         let error = CliError::new(ExitCode::Manifest, message);
-        return Err(error.hinted("certctl validate FILE tells what is in it"));
+        return Err(error.hinted("certctl validate FILE lists its errors"));
     }
-    // A file with the issuer of the others is as it should be.
+    // A file with only an Issuer or a Secret is fine.
     for path in empty.iter().filter(|path| !holds_anything(loaded, path)) {
         let path = output::escape(&path.to_string_lossy()).into_owned();
-        shell.output.talk(Level::Warn, &format!("nothing of use in {path}"));
+        shell.output.talk(Level::Warn, &format!("no Certificate, Issuer or Secret in {path}"));
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ fn holds_anything(loaded: &Loaded, path: &Path) -> bool {
     origins.any(|origin| origin.path.starts_with(path))
 }
 
-/// A Certificate that is found in another file than before is said once: the state notes where.
+/// Logs once when a Certificate has moved to another file; the state records the path.
 fn tell_moves(tasks: &[Task], records: &[(NamespacedName, CertificateRecord)]) {
     for task in tasks {
         let certificate = task.certificate.metadata.key();
@@ -211,14 +211,14 @@ fn tell_moves(tasks: &[Task], records: &[(NamespacedName, CertificateRecord)]) {
     }
 }
 
-/// Warns of certificates whose manifest is gone.
+/// Warns of certificates without a manifest.
 pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
     for (name, manifest) in orphans {
         shell.output.talk(
             Level::Warn,
             &format!(
-                "{name}: its manifest {} is gone; it is not renewed any more\n  \
-             certctl forget {name} ends its management",
+                "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
+             to stop managing it: certctl forget {name}",
                 output::escape(&manifest.to_string_lossy())
             ),
         );
@@ -232,10 +232,10 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, Cli
     let message = match known {
         0 => format!("no Certificate found in {place}"),
         known => format!(
-            "no Certificate found in {place}; {} known from earlier runs, without a manifest any more",
+            "no Certificate found in {place}; {} known from earlier runs, without a manifest now",
             count(known, "certificate")
         ),
     };
     let error = CliError::new(ExitCode::Manifest, message);
-    Err(error.hinted("certctl issue FILE, or put manifests into the config directory"))
+    Err(error.hinted("use certctl issue FILE, or put manifests into the config directory"))
 }

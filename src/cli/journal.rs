@@ -1,10 +1,10 @@
-//! systemd's journal as the reader of stderr: it knows the time itself, and how much a line matters
-//! from a number before it (sd-daemon(3)).
+//! systemd's journal as the reader of stderr: it adds the time, and takes the priority from a
+//! number before the line (sd-daemon(3)).
 
 use super::environment::Environment;
 
 /// Whether stderr goes to the journal: `JOURNAL_STREAM` then names its device and inode
-/// (systemd.exec(5)). Whoever is started by a service and writes elsewhere has another one.
+/// (systemd.exec(5)). A process that a service started and that writes elsewhere does not match.
 pub(crate) fn reads_stderr(environment: &Environment) -> bool {
     rustix::fs::fstat(std::io::stderr())
         .is_ok_and(|file| is_named(environment, &format!("{}:{}", file.st_dev, file.st_ino)))

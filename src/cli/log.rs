@@ -1,9 +1,10 @@
-//! The log on stderr: what happens, as `tracing` events.
+//! The log on stderr, from `tracing` events.
 //!
 //! Contract: a text line is `2026-11-21T03:12:09Z INFO web issued not_after=…`: the event's field
 //! `certificate` stands before the message, all others behind it as `name=value`. On a terminal
-//! the time is left out; for systemd's journal so is the level, and a priority stands first. Values are escaped, and a line that cannot be written is dropped.
-//! `CERTCTL_LOG` holds a filter such as `certctl=info,certctl::acme=trace`; -v and -q beat it.
+//! the time is left out; for systemd's journal so is the level, and the line starts with a
+//! priority. Values are escaped, and a line that cannot be written is dropped.
+//! `CERTCTL_LOG` holds a filter such as `certctl=info,certctl::acme=trace`; -v and -q override it.
 
 use std::fmt;
 
@@ -39,7 +40,7 @@ pub fn start(
     Ok(())
 }
 
-/// How the lines style.
+/// How the lines are formatted.
 #[derive(Clone, Copy, Debug)]
 struct Style {
     format: LogFormat,
@@ -84,7 +85,7 @@ where
     }
 }
 
-/// What is let through. The libraries below are only heard when they warn, and only with -v.
+/// The filter. Libraries log warnings only, and only with -v.
 fn filter(verbose: u8, quiet: u8, environment: &Environment) -> Result<EnvFilter, LogError> {
     let directives = match (verbose, quiet) {
         (0, 0) => match environment.value("CERTCTL_LOG") {
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_beat_the_variable_and_the_variable_the_default() {
+    fn flags_override_the_variable_and_the_variable_the_default() {
         let style = Style {
             format: LogFormat::Auto,
             color: false,

@@ -1,4 +1,4 @@
-//! What is said on stderr, in parts: a text for people, and an object for programs.
+//! Messages on stderr: as text, and as JSON objects with fields.
 //!
 //! Contract: the object has `timestamp`, `level` and `message`, as the lines of the log have, and
 //! whatever else is known under names of its own. One object is one line.
@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 use super::time::rfc3339;
 use crate::manifest::{Diagnostic, Severity};
 
-/// How much it matters; the words are those of the log.
+/// The level, as in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Something is wrong.
     Error,
-    /// Something is worth a look.
+    /// Something needs attention.
     Warn,
     /// Something happened.
     Info,
@@ -41,7 +41,7 @@ impl Level {
     }
 }
 
-/// Something that is said.
+/// A message on stderr.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     /// As people read it; may have several lines.
@@ -52,12 +52,12 @@ pub struct Message {
 }
 
 impl Message {
-    /// A remark without parts.
+    /// A message without fields.
     pub fn new(level: Level, text: impl Into<String>, message: impl Display) -> Self {
         Self { text: text.into(), level, line: message.to_string(), fields: Map::new() }
     }
 
-    /// A remark whose text says its level and its message.
+    /// A message with the level as the prefix of its text.
     pub fn plain(level: Level, message: &str) -> Self {
         let word = match level {
             Level::Error => "error: ",
@@ -67,7 +67,7 @@ impl Message {
         Self::new(level, format!("{word}{message}"), message.trim_end())
     }
 
-    /// What is wrong in a file.
+    /// The message of a diagnostic.
     pub fn of_diagnostic(diagnostic: &Diagnostic) -> Self {
         let level = match diagnostic.severity {
             Severity::Error => Level::Error,
@@ -81,14 +81,14 @@ impl Message {
         Self { text: diagnostic.render(), level, line: message, fields }
     }
 
-    /// With a part.
+    /// Adds a field.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.fields.insert(name.to_owned(), value.into());
         self
     }
 
-    /// With a part, when there is one.
+    /// Adds a field, if there is a value.
     #[must_use]
     pub fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Self {
         match value {
@@ -148,15 +148,15 @@ mod tests {
     use super::*;
     use crate::cli::config::Config;
 
-    fn object(remark: &Message) -> Value {
+    fn object(message: &Message) -> Value {
         let now = "2026-11-21T03:12:09.5Z".parse().unwrap();
-        let line = remark.json(now);
+        let line = message.json(now);
         assert!(!line.contains('\n'), "{line}");
         serde_json::from_str(&line).unwrap()
     }
 
     #[test]
-    fn a_remark_has_the_level_it_was_given_and_stays_one_line() {
+    fn a_message_has_its_level_and_stays_one_line() {
         for (level, word, said, text) in [
             (Level::Error, "ERROR", "web: no\n  try: that\n", "error: web: no\n  try: that\n"),
             (Level::Warn, "WARN", "web: odd", "warning: web: odd"),
@@ -165,14 +165,15 @@ mod tests {
             let wanted = json!({
                 "timestamp": "2026-11-21T03:12:09Z", "level": word, "message": said.trim_end(),
             });
-            let remark = Message::plain(level, said);
-            assert_eq!((object(&remark), remark.text.as_str()), (wanted, text));
+            let message = Message::plain(level, said);
+            assert_eq!((object(&message), message.text.as_str()), (wanted, text));
         }
-        let remark = Message::new(Level::Info, "x", "y").with("n", 3).with_some("none", None::<u8>);
+        let message =
+            Message::new(Level::Info, "x", "y").with("n", 3).with_some("none", None::<u8>);
         let wanted = json!({
             "timestamp": "2026-11-21T03:12:09Z", "level": "INFO", "message": "y", "n": 3,
         });
-        assert_eq!(object(&remark), wanted);
+        assert_eq!(object(&message), wanted);
     }
 
     #[test]

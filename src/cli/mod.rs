@@ -1,4 +1,4 @@
-//! Talking to people: one file per verb, and the only code that prints.
+//! The command line: one file per verb, and the only code that prints.
 //!
 //! Contract: nothing here decides about certificates. Each verb turns arguments into calls of the
 //! controllers below and their answers into text; `run` turns the result into an exit code. Only
@@ -74,7 +74,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let words: Vec<OsString> = arguments.into_iter().collect();
     let now = SystemClock.now();
     if let Some(text) = completion::answer(&words, &environment, Path::new("."), now) {
-        // A shell that takes no answer has nobody who would read why not.
+        // If the shell does not read the candidates, an error has no reader either.
         drop(Output::of_process(When::Never, LogFormat::Auto, &environment).data(&text));
         return ExitCode::Done;
     }
@@ -100,13 +100,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     match ended {
         Ok(code) => code,
         Err(error) => {
-            shell.output.tell(&error.remark());
+            shell.output.tell(&error.to_message());
             error.code
         }
     }
 }
 
-/// A `config.toml` with a mistake stops every verb but those that say what certctl is.
+/// An error in `config.toml` stops every verb except the informational ones.
 fn usable(verb: &Verb, shell: &mut Shell) -> Result<(), CliError> {
     let mistakes = &shell.config.mistakes;
     let is_needed = !matches!(
@@ -121,7 +121,7 @@ fn usable(verb: &Verb, shell: &mut Shell) -> Result<(), CliError> {
     }
     let path = shell.config.path.clone().unwrap_or_default();
     let errors = count(mistakes.len(), "error");
-    let message = format!("{errors} in {}; nothing was changed", path.display());
+    let message = format!("{errors} in {}", path.display());
     Err(CliError::new(ExitCode::Manifest, message))
 }
 
@@ -142,19 +142,23 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
             None => shell.output.data(&man::pages().remove(0).text)?,
         },
         Verb::Timer(verb) => return timer::timer(&verb, shell),
-        Verb::Issue(args) => return issue::issue(&args, shell).and_then(|code| told(code, shell)),
-        Verb::Renew(args) => return issue::renew(&args, shell).and_then(|code| told(code, shell)),
+        Verb::Issue(args) => {
+            return issue::issue(&args, shell).and_then(|code| print_results(code, shell));
+        }
+        Verb::Renew(args) => {
+            return issue::renew(&args, shell).and_then(|code| print_results(code, shell));
+        }
         Verb::Plan(args) => return plan::plan(&args, shell),
         Verb::Validate(args) => return validate::validate(&args, shell),
         Verb::Deploy(args) => {
-            return issue::deploy(&args, shell).and_then(|code| told(code, shell));
+            return issue::deploy(&args, shell).and_then(|code| print_results(code, shell));
         }
         Verb::Forget(args) => return forget::forget(&args, shell),
         Verb::Revoke(args) => {
-            return revoke::revoke(&args, shell).and_then(|code| told(code, shell));
+            return revoke::revoke(&args, shell).and_then(|code| print_results(code, shell));
         }
         Verb::Rollback(args) => {
-            return rollback::rollback(&args, shell).and_then(|code| told(code, shell));
+            return rollback::rollback(&args, shell).and_then(|code| print_results(code, shell));
         }
         Verb::Status(args) => return status::verb::status(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
@@ -169,7 +173,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
 }
 
 /// Prints what was done, for programs.
-fn told(code: ExitCode, shell: &mut Shell) -> Result<ExitCode, CliError> {
+fn print_results(code: ExitCode, shell: &mut Shell) -> Result<ExitCode, CliError> {
     if shell.wants_document() {
         let text = document::text(&shell.results, shell.global.format())?;
         shell.output.data(&text)?;
@@ -177,7 +181,7 @@ fn told(code: ExitCode, shell: &mut Shell) -> Result<ExitCode, CliError> {
     Ok(code)
 }
 
-/// Prints what clap has to say: help and version on stdout, a refusal on stderr.
+/// Prints clap's output: help and version on stdout, errors on stderr.
 fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
     let rendered = refusal.render();
     let text = |color: bool| {
@@ -188,18 +192,18 @@ fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
         let (message, more) = plain.split_once("\n\n").unwrap_or((&plain, ""));
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let code = ExitCode::Usage;
-        let remark = Message::new(Level::Error, text(output.talk_has_color()), message)
+        let record = Message::new(Level::Error, text(output.talk_has_color()), message)
             .with("class", code.word())
             .with("exit_code", code.number())
             .with_some("hint", Some(more.trim()).filter(|more| !more.is_empty()));
-        output.tell(&remark);
+        output.tell(&record);
         return code;
     }
     match output.data(&text(output.data_has_color())) {
         Ok(()) => ExitCode::Done,
         Err(error) => {
             let error = CliError::from(error);
-            output.tell(&error.remark());
+            output.tell(&error.to_message());
             error.code
         }
     }

@@ -1,5 +1,5 @@
-//! What runs that were cut off have left in the world, of certificates that this run is not about:
-//! a run that writes takes it back, or says what stays where.
+//! Challenge responses that interrupted runs left published, for certificates outside this run: a
+//! run that writes removes them, or prints what remains.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::shell::Shell;
 use crate::resource::{Challenge, ChallengeType, NamespacedName, Order};
 use crate::workspace::Workspace;
 
-/// Looks at all known certificates that are not among `done`, and takes back what they owe.
+/// Cleans up the challenges of all known certificates that are not in `done`.
 pub(crate) async fn clean_up(
     shell: &mut Shell,
     workspace: &mut Workspace,
@@ -19,39 +19,39 @@ pub(crate) async fn clean_up(
 ) -> Result<(), CliError> {
     let Some(orphans) = workspace.orphans(done).await? else { return Ok(()) };
     for (name, orders) in &orphans.left {
-        tell(shell, name, orders);
+        warn_of(shell, name, orders);
     }
     if orphans.tasks.is_empty() {
         return Ok(());
     }
-    // What could not be taken back was said as it happened, and is tried again by the next run.
+    // Failed clean-ups are logged as they happen; the next run retries them.
     Box::pin(run(shell, workspace, &orphans.tasks, orphans.job(verb))).await.map(drop)
 }
 
-/// Says what is left in the world, for a run that may not begin.
+/// Warns of published challenge responses, for a run that cannot start.
 pub(crate) async fn warn(shell: &mut Shell, workspace: &Workspace) -> Result<(), CliError> {
     for (name, orders) in workspace.owing(&BTreeSet::new()).await? {
-        tell(shell, &name, &orders);
+        warn_of(shell, &name, &orders);
     }
     Ok(())
 }
 
-fn tell(shell: &mut Shell, name: &NamespacedName, orders: &[Order]) {
+fn warn_of(shell: &mut Shell, name: &NamespacedName, orders: &[Order]) {
     let what: Vec<String> =
         orders.iter().flat_map(|order| &order.challenges).filter_map(place).collect();
     if !what.is_empty() {
         shell.output.talk(
             Level::Warn,
             &format!(
-                "{name}: left by a run that was cut off: {}\n  its Certificate and Issuer \
-             are not there to take it back; the first run that finds them does",
+                "{name}: not cleaned up by an interrupted run: {}\n  its Certificate \
+             and Issuer are missing; the next run that finds them cleans up",
                 what.join("; ")
             ),
         );
     }
 }
 
-/// What a challenge may have out in the world, and where.
+/// The challenge response that may still be published, and where.
 pub(crate) fn place(challenge: &Challenge) -> Option<String> {
     let spec = &challenge.spec;
     match (&challenge.target, &spec.kind) {

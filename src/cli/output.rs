@@ -1,9 +1,8 @@
 //! The only code that prints: data to stdout, talk to stderr, and neither can panic.
 //!
-//! Contract: a reader that closed its end of the pipe has seen enough: what is written after that
-//! is dropped and is no error. Any other failure on stdout (a full disk) is an error of the run;
-//! a failure on stderr is ignored, because there is nobody left to tell. With `--log-format json`
-//! every line of talk is one JSON object, as the lines of the log are.
+//! Contract: after EPIPE on stdout, output is dropped; this is not an error. Any other failure on
+//! stdout (a full disk) is an error of the run; a failure on stderr is ignored, because it cannot be
+//! reported. With `--log-format json` every line on stderr is one JSON object, as in the log.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -92,18 +91,18 @@ impl Output {
         self.tell(&Message::plain(level, message));
     }
 
-    /// Says something that has parts: people read its text, programs the parts.
-    pub fn tell(&mut self, remark: &Message) {
+    /// Prints a message: its text, or its fields as JSON.
+    pub fn tell(&mut self, message: &Message) {
         match self.format {
             LogFormat::Auto if self.has_priorities => {
-                self.say(&journal::with_priority(&remark.text, remark.level.priority()));
+                self.say(&journal::with_priority(&message.text, message.level.priority()));
             }
-            LogFormat::Auto | LogFormat::Text | LogFormat::Github => self.say(&remark.text),
-            LogFormat::Json => self.say(&remark.json((self.now)())),
+            LogFormat::Auto | LogFormat::Text | LogFormat::Github => self.say(&message.text),
+            LogFormat::Json => self.say(&message.json((self.now)())),
         }
     }
 
-    /// Says what is wrong in a file.
+    /// Prints a diagnostic.
     pub fn finding(&mut self, diagnostic: &Diagnostic) {
         match self.format {
             LogFormat::Auto if self.has_priorities => {
@@ -130,7 +129,7 @@ impl Output {
         if !text.ends_with('\n') {
             text.to_mut().push('\n');
         }
-        // Nobody is left to be told when stderr cannot be written.
+        // There is no other place to report that stderr cannot be written.
         drop(self.stderr.write(&text));
     }
 
@@ -198,7 +197,7 @@ impl Write for Talk {
     }
 }
 
-/// Whether a stream gets colours. `--color` beats the environment; then `NO_COLOR`
+/// Whether a stream gets colours. `--color` overrides the environment; then `NO_COLOR`
 /// (<https://no-color.org>), `CLICOLOR_FORCE`, and last whether it is a terminal that can.
 pub fn wants_color(choice: When, is_terminal: bool, environment: &Environment) -> bool {
     match choice {
@@ -213,9 +212,9 @@ pub fn wants_color(choice: When, is_terminal: bool, environment: &Environment) -
 /// The colours in use. Words come first everywhere: a colour never carries a meaning alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// As it should be.
+    /// Good.
     Good,
-    /// On its way, or in need of a look.
+    /// In progress, or needs attention.
     Warn,
     /// Wrong.
     Bad,
@@ -258,7 +257,7 @@ mod tests {
             let mut output =
                 Output::to_writers(Box::new(Broken(kind)), Box::new(Broken(ErrorKind::Other)));
             assert_eq!(output.data("x\n").is_err(), is_error, "{kind:?}");
-            output.talk(Level::Info, "nobody listens");
+            output.talk(Level::Info, "closed pipe");
         }
     }
 

@@ -12,11 +12,11 @@ use crate::engine::ports::{Clock as _, SystemClock};
 /// From now on a panic on any thread ends the process with exit code 1 instead of 101 or 134.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let remark = Message::plain(Level::Error, &message(info));
+        let record = Message::plain(Level::Error, &message(info));
         let text = if TALKS_JSON.load(Ordering::Relaxed) {
-            remark.json(SystemClock.now()) + "\n"
+            record.json(SystemClock.now()) + "\n"
         } else {
-            remark.text
+            record.text
         };
         drop(Talk.write_all(text.as_bytes()));
         std::process::exit(i32::from(ExitCode::Failed.number()));
@@ -34,7 +34,7 @@ fn message(info: &PanicHookInfo<'_>) -> String {
     let what = info.payload_as_str().unwrap_or("no message");
     let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
     format!(
-        "certctl has a bug: {}{}\n  what was begun is on disk; the next run continues it\n",
+        "certctl has a bug: {}{}\n  the state is on disk; the next run continues\n",
         escape(what),
         place.unwrap_or_default()
     )

@@ -1,4 +1,4 @@
-//! The command line, and what else says how a run is to be: variables and `config.toml`.
+//! The command line, variables and `config.toml`.
 //!
 //! Contract: flag > variable > `config.toml` > default, by clap's own rules: what the file says
 //! becomes the default of its flag. A variable that is set but empty counts as unset.
@@ -36,11 +36,10 @@ pub struct Setting {
     pub name: String,
     /// Its value; `None` when there is none.
     pub value: Option<String>,
-    /// Who says so.
     pub origin: Origin,
 }
 
-/// Who says how a setting is.
+/// Where a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The command line.
@@ -49,7 +48,7 @@ pub enum Origin {
     Variable(String),
     /// `config.toml`, in this line.
     Config(usize),
-    /// Nobody.
+    /// The default.
     Default,
 }
 
@@ -64,8 +63,8 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// Reads the command line and the file. A file with mistakes is as good as none: whether that
-/// stops the run is for the verb to say.
+/// Reads the command line and the file. A file with errors is ignored; the verb decides whether
+/// that stops the run.
 pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Parsed, clap::Error> {
     let command = Arguments::command().mut_args(|arg| {
         let is_blank = arg.get_env().is_some_and(|name| environment.is_blank(name));
@@ -91,7 +90,7 @@ pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Pars
     Ok(Parsed { arguments, environment, config, matches })
 }
 
-/// The log format that was asked for, by a command line that cannot be read, or by the file.
+/// The log format, from a command line with errors, or from the file.
 pub(crate) fn log_format(words: &[OsString], environment: &Environment) -> LogFormat {
     let read = |text: &OsStr| {
         text.to_str().and_then(|text| <LogFormat as clap::ValueEnum>::from_str(text, false).ok())
@@ -106,7 +105,7 @@ pub(crate) fn log_format(words: &[OsString], environment: &Environment) -> LogFo
     entry.and_then(|entry| entry.words.first()).and_then(|word| read(word)).unwrap_or_default()
 }
 
-/// The last value of a flag among words that nobody understood.
+/// The last value of a flag among unparsed words.
 fn scanned(words: &[OsString], flag: &str) -> Option<OsString> {
     let nexts = words.iter().skip(1).map(Some).chain([None]);
     let flags = words.iter().zip(nexts).take_while(|(word, _)| *word != "--");
@@ -121,7 +120,7 @@ fn scanned(words: &[OsString], flag: &str) -> Option<OsString> {
     flags.filter_map(value).last()
 }
 
-/// Every setting but the directories, which have their own rules, and who says so.
+/// Every setting except the directories, which have their own rules, and its origin.
 pub(crate) fn settings(
     matches: &ArgMatches,
     environment: &Environment,

@@ -2,7 +2,7 @@
 //! work is over, how it ended; of many certificates a few, and a line that counts them all.
 //! Elsewhere nothing but log lines.
 //!
-//! Contract: the lines are taken away before the results are told. Without a locale of UTF-8 they
+//! Contract: the lines are removed before the results are printed. Without a locale of UTF-8 they
 //! are ASCII.
 
 mod term;
@@ -23,20 +23,20 @@ use crate::resource::{Event, EventType, NamespacedName, Reason};
 pub(crate) struct Progress {
     lines: Option<MultiProgress>,
     style: Style,
-    /// Somebody watches stderr: results are told to a person.
+    /// stderr is a terminal: results are printed for a person.
     is_watched: bool,
     seen: RefCell<Seen>,
 }
 
-/// How lines style.
+/// The style of the lines.
 #[derive(Clone, Copy)]
 struct Style {
     utf8: bool,
-    /// Whether they move by themselves and show how long they have been there.
+    /// Whether they are animated and show the elapsed time.
     is_alive: bool,
 }
 
-/// What has been heard.
+/// The events so far.
 struct Seen {
     /// How many certificates the run is about.
     all: usize,
@@ -44,17 +44,17 @@ struct Seen {
     failed: usize,
     /// The certificates that have a line, oldest first, and whether their work is over.
     shown: Vec<(NamespacedName, ProgressBar, bool)>,
-    /// Those that are under way and have none.
+    /// Those that are running without a line.
     hidden: Vec<NamespacedName>,
     /// The line that counts, below all others, when there are several certificates.
     total: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// Lines on stderr for a run over so many certificates, when they are wanted and somebody
-    /// watches.
+    /// Lines on stderr for a run over so many certificates, when they are enabled and
+    /// stderr is a terminal.
     pub(crate) fn new(shell: &Shell, certificates: usize) -> Self {
-        // A bar is no object, and a program is nobody who watches.
+        // Progress bars are not JSON, and programs do not read them.
         let talks_json = shell.output.talks_json();
         let is_watched = shell.output.talks_to_terminal() && !talks_json;
         let target = match shell.global.progress {
@@ -94,7 +94,7 @@ impl Progress {
         Self { lines, style, is_watched, seen: RefCell::new(seen) }
     }
 
-    /// Takes the lines away.
+    /// Removes the lines.
     pub(crate) fn finish(&self) {
         let seen = self.seen.borrow();
         for (_, line, _) in &seen.shown {
@@ -145,8 +145,8 @@ impl Style {
 }
 
 impl Seen {
-    /// The line of a certificate that is under way, if there is controller for one. It takes the place
-    /// of one whose work is over.
+    /// The line of a certificate that is under way, if there is space for one. It replaces
+    /// the line of a finished one.
     fn line(
         &mut self,
         lines: &MultiProgress,
@@ -199,7 +199,7 @@ impl Observer for Progress {
             EventType::Normal if event.reason == Reason::Deployed && self.is_watched => {
                 tracing::debug!(%certificate, reason, "{message}");
             }
-            // What somebody agrees to is said without being asked.
+            // An agreement to terms of service is always logged.
             EventType::Normal
                 if matches!(
                     event.reason,
@@ -209,8 +209,7 @@ impl Observer for Progress {
                 tracing::info!(%certificate, reason, "{message}");
             }
             EventType::Normal => tracing::debug!(%certificate, reason, "{message}"),
-            // The run may succeed and end without another word, and this would stay there unseen;
-            // or wait for long without one.
+            // Logged now: the run may succeed without another message, or wait for a long time.
             EventType::Warning
                 if matches!(
                     event.reason,

@@ -1,10 +1,10 @@
 //! `certctl rehearse`: the user's own manifests through the whole flow, against the built-in CA.
 //!
-//! Contract: no real CA is asked and no real state is touched. The manifests are used as they
-//! are, but for the issuers' server and caBundle. HTTP-01 challenges are served and looked at where
-//! the real ones would be, or where `--resolve` says. DNS-01 records are written to a name server
-//! of its own, and looked for there; the real provider's settings and credentials are checked, and
-//! nothing is sent to it.
+//! Contract: contacts no real CA and changes no real state. The manifests are used unchanged,
+//! except for the issuers' server and caBundle. HTTP-01 challenges are served and queried at the
+//! real addresses, or at those of `--resolve`. DNS-01 records are written to and queried at a
+//! built-in name server; the real provider's settings and credentials are checked, and nothing is
+//! sent to it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -67,33 +67,36 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         };
         let ended = run_with(&workspace, &tasks, job, Rc::clone(&script)).await?;
         for end in &ended {
-            tell(shell, &script, end);
+            print_steps(shell, &script, end);
         }
         let mut code = super::run::exit_code(shell, &ended, work.has_errors);
         if code == ExitCode::Deferred {
-            // There is no later in a rehearsal.
+            // A rehearsal is never continued later.
             code = ExitCode::Validation;
         }
         if ended.iter().any(|end| end.ending == Ending::Pending) {
             shell.output.talk(
                 Level::Info,
-                "a name that does not lead here yet: --resolve NAME=ADDR says where it will; the \
-                 port that is asked: --http01-check-port, the one served: --http01-listen",
+                "if a name does not resolve to this host yet: --resolve NAME=ADDR; the port to \
+                 query: --http01-check-port, the port to listen on: --http01-listen",
             );
         }
         if !dns.questions().is_empty() {
             shell.output.talk(
                 Level::Info,
-                "DNS-01 went to a name server of certctl's own: the settings and credentials of \
-                 the DNS provider were read, not tried",
+                "DNS-01 used a built-in name server: the settings and credentials of the DNS \
+                 provider were read, not tried",
             );
         }
         let done = ended.iter().filter(|end| end.ending == Ending::Issued).count();
-        shell.output.talk(Level::Info, &format!(
-            "rehearsed against the built-in CA: {done} of {} to the end; nothing real was asked \
-             or changed, and no output or hook was tried",
-            count(ended.len(), "certificate")
-        ));
+        shell.output.talk(
+            Level::Info,
+            &format!(
+                "rehearsed against the built-in CA: {done} of {} issued; no real CA or DNS \
+             provider was contacted, and no output or hook was run",
+                count(ended.len(), "certificate")
+            ),
+        );
         ca.shutdown().await;
         Ok(code)
     })
@@ -133,7 +136,7 @@ async fn start_ca(
     Ca::start(options).await.map_err(failed)
 }
 
-/// The name server in the place of all providers and of all servers of their zones.
+/// The built-in name server, which replaces all providers and the servers of their zones.
 fn stand_in(dns: &NameServer) -> Result<StandIn, CliError> {
     let options = probe::ResolverOptions {
         servers: vec![dns.address()],
@@ -163,12 +166,12 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
     acme.preferred_chain.clear();
     for solver in &mut acme.solvers {
         if let SolverKind::Dns01(dns01) = &mut solver.kind {
-            // The built-in name server is no other than itself, and at once what it will be.
+            // The built-in name server is the only one and shows changes at once.
             dns01.nameservers.clear();
             solver.wait_instead_of_self_check = None;
         }
     }
-    // What is rehearsed is the issuance: nothing is adopted, written elsewhere or run.
+    // A rehearsal only issues: it adopts no certificate, writes no output and runs no hook.
     task.secret = None;
     for settings in [&mut task.certificate.settings, &mut task.issuer.settings] {
         settings.output_dir = None;
@@ -181,7 +184,7 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
 /// How long a name may take to be proven in a rehearsal.
 const PATIENCE: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
 
-/// What happened to each certificate, step by step.
+/// The steps of each certificate.
 #[derive(Default)]
 struct Script(RefCell<BTreeMap<NamespacedName, Vec<(EventType, String)>>>);
 
@@ -195,7 +198,7 @@ impl Observer for Script {
     fn stage(&self, _certificate: &NamespacedName, _stage: &str) {}
 }
 
-fn tell(shell: &mut Shell, script: &Script, report: &Report) {
+fn print_steps(shell: &mut Shell, script: &Script, report: &Report) {
     let mut text = report.key().to_string();
     for (kind, message) in script.0.borrow().get(&report.key()).into_iter().flatten() {
         let mark = match kind {

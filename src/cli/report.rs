@@ -1,7 +1,7 @@
-//! What a run says of each certificate: a line for a person, a log line for anybody else, and
-//! nothing when nothing was due and nobody watches.
+//! The report on each certificate: a line on a terminal, a log line elsewhere, and none when
+//! nothing was due and stderr is not a terminal.
 //!
-//! Contract: what is not as it should be is a [`Block`], whose last line says what comes next. A
+//! Contract: a failure or a wait is a [`Block`]; its last line names the next step. A
 //! terminal gets local times, a log RFC 3339 in UTC, both with the relative time beside them.
 
 mod block;
@@ -24,7 +24,7 @@ use crate::report::{Ending, Fault, Report};
 use crate::resource::{NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
-/// Says how one certificate ended; in parts where programs read.
+/// Reports how one certificate ended, as text or as JSON.
 pub(crate) fn tell(output: &mut Output, state: &StateDirectory, report: &Report, style: &Style) {
     let name = report.key();
     if let Some(why) = &report.details.rewritten {
@@ -33,11 +33,11 @@ pub(crate) fn tell(output: &mut Output, state: &StateDirectory, report: &Report,
     let block = block(report, style);
     if !report.details.is_due {
         let verdict = verdict(report);
-        tracing::debug!(certificate = %name, "told within the last day: {verdict}");
+        tracing::debug!(certificate = %name, "already reported within the last day: {verdict}");
     } else if output.talks_json() && !report.ending.is_well() {
-        output.tell(&remark(report, block.unwrap_or_default()));
+        output.tell(&for_programs(report, block.unwrap_or_default()));
     } else if let Some(block) = block {
-        output.tell(&block.remark(style.utf8));
+        output.tell(&block.to_message(style.utf8));
     } else if report.ending != Ending::Rewritten {
         well(output, state, report, style);
     }
@@ -45,15 +45,15 @@ pub(crate) fn tell(output: &mut Output, state: &StateDirectory, report: &Report,
         if output.talks_json() {
             output.tell(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
-            output.tell(&undeployed(&name, fault).remark(style.utf8));
+            output.tell(&undeployed(&name, fault).to_message(style.utf8));
         }
     }
 }
 
-/// The line for programs.
-fn remark(report: &Report, block: Block) -> Message {
+/// The JSON line.
+fn for_programs(report: &Report, block: Block) -> Message {
     let details = &report.details;
-    let remark = match &report.error {
+    let message = match &report.error {
         Some(fault) => failed(report, fault),
         None if report.ending == Ending::Interrupted => {
             about(report, Level::Warn, report.why(), report.ending.word())
@@ -62,7 +62,7 @@ fn remark(report: &Report, block: Block) -> Message {
     };
     let rows = block.rows.iter().map(|row| json!({ "label": row.label, "text": row.text }));
     let checks = report.order.as_ref().map(|_| report.checks_text());
-    remark
+    message
         .with("next_attempt", report.next_attempt.map(|at| rfc3339(at.0)))
         .with_some("attempts", details.attempts)
         .with_some("order", report.order.clone())
@@ -89,7 +89,7 @@ fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {
         .with("class", class)
 }
 
-/// What is told of a certificate that is not as it should be.
+/// The block on a certificate that failed or waits.
 pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
     let (name, details) = (short(&report.key()), &report.details);
     let next_attempt = report.next_attempt.map(|at| at.0);
@@ -102,7 +102,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
         Ending::Locked => Some(Block {
             word: "deferred",
             title: report.why().to_owned(),
-            next: "the next run tries again; --lock-timeout waits longer".to_owned(),
+            next: "the next run retries; --lock-timeout waits longer".to_owned(),
             ..block
         }),
         Ending::Deferred => {
@@ -122,7 +122,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
         Ending::Pending => {
             let mut found = findings::of_wait(&details.wait, &details.evidence);
             if found.rows.is_empty() {
-                found.rows.extend(Row::new("our look", report.checks_text()));
+                found.rows.extend(Row::new("check", report.checks_text()));
             }
             found.rows.extend(live);
             found.commands.push(status);
@@ -163,7 +163,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
     }
 }
 
-/// What is told of a pair that is issued and not where it is to be used.
+/// The block on a certificate that is issued but not deployed.
 fn undeployed(name: &NamespacedName, fault: &Fault) -> Block {
     let name = short(name);
     Block {
@@ -171,13 +171,13 @@ fn undeployed(name: &NamespacedName, fault: &Fault) -> Block {
         title: fault.message.clone(),
         tags: vec![fault.class.word().to_owned()],
         commands: vec![format!("certctl status {name}")],
-        next: format!("tried again by the next run; now: certctl deploy {name}"),
+        next: format!("the next run retries; now: certctl deploy {name}"),
         certificate: name,
         ..Block::default()
     }
 }
 
-/// When the live certificate ends, if there is one: how much time there is.
+/// When the live certificate expires, if there is one.
 fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     let at = not_after?.0;
     let word = if at > style.now { "in place until" } else { "expired" };
@@ -189,11 +189,11 @@ fn next(at: Option<Timestamp>, name: &str, style: &Style) -> String {
         Some(at) => {
             format!("next attempt {}; fixed already? certctl renew {name}", style.time(at))
         }
-        None => "not counted as an attempt; the next run tries again".to_owned(),
+        None => "not counted as an attempt; the next run retries".to_owned(),
     }
 }
 
-/// How it ended, when all is well, or it was interrupted.
+/// Reports a success or an interruption.
 fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &Style) {
     let name = report.key();
     let Some(zone) = style.zone.as_ref() else {
@@ -273,7 +273,7 @@ pub(crate) fn verdict(report: &Report) -> String {
     }
 }
 
-/// The live pair has other forms now.
+/// Reports that the live pair was written in other formats.
 fn rewritten(output: &mut Output, name: &NamespacedName, why: &str) {
     if output.talks_to_terminal() {
         let text = format!("{}   written again   {}", short(name), escape(why));

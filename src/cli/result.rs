@@ -1,8 +1,8 @@
-//! What a run did, for programs: the document that `issue`, `renew`, `deploy`, `revoke` and
+//! The results of a run: the document that `issue`, `renew`, `deploy`, `revoke` and
 //! `rollback` print with -o json or -o yaml.
 //!
-//! Contract: one item for each certificate that the run was about, whether something was done or
-//! not; what is live stands in it as the state has it after the run.
+//! Contract: one item for each certificate of the run, changed or not, with the live certificate as
+//! in the state after the run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,13 +39,13 @@ pub(crate) struct Revoked {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RevokedState {
     Revoked,
-    /// It follows as soon as the replacement is issued and deployed.
+    /// Pending until the replacement is issued and deployed.
     Owed,
     Failed,
 }
 
 impl Revoked {
-    /// A revocation and how it stands.
+    /// A revocation and its state.
     pub(crate) fn new(
         certificate: Option<&NamespacedName>,
         serial: &str,
@@ -58,7 +58,7 @@ impl Revoked {
 }
 
 impl Results {
-    /// Notes what came of certificates.
+    /// Adds the reports on certificates.
     pub(crate) async fn note(
         &mut self,
         state: &StateDirectory,
@@ -75,13 +75,13 @@ impl Results {
         Ok(())
     }
 
-    /// Notes a revocation.
+    /// Adds a revocation.
     pub(crate) fn revoked(&mut self, revoked: Revoked) {
         self.revocations.push(revoked);
     }
 }
 
-/// The files of a Secret, by the paths that stay.
+/// The files of a Secret, by their stable paths.
 fn files(state: &StateDirectory, secret: &NamespacedName) -> Vec<String> {
     let Ok(folder) = state.secret_path(secret) else { return Vec::new() };
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! What is owed in revocations: done by every run that writes, and told.
+//! Pending revocations: every run that writes performs and reports them.
 
 use super::error::CliError;
 use super::exit;
@@ -10,8 +10,8 @@ use crate::controller::EffectError;
 use crate::resource::{NamespacedName, Revocation};
 use crate::workspace::{Finished, Workspace};
 
-/// Revokes what is owed of one certificate, or of all that are known, and says what came of it.
-/// How it ended is told for each that is owed still.
+/// Performs the pending revocations of one certificate, or of all known ones, and reports each
+/// result.
 pub(crate) async fn finish(
     shell: &mut Shell,
     workspace: &mut Workspace,
@@ -20,23 +20,22 @@ pub(crate) async fn finish(
 ) -> Result<Vec<exit::Ending>, CliError> {
     let mut endings = Vec::new();
     for (name, finished) in workspace.finish_revocations(only, verb).await? {
-        let (told, owed) = match finished {
-            Finished::Told(told, owed) => (told, owed),
+        let (done, owed) = match finished {
+            Finished::Told(done, owed) => (done, owed),
             Finished::Failed(error) => return Err(error.into()),
             Finished::WithoutManifest => {
                 shell.output.talk(
                     Level::Warn,
                     &format!(
-                        "{name}: a revocation is owed, and its Certificate and Issuer are \
-                     not there; the first run that finds them does it"
+                        "{name}: a revocation is pending, but its Certificate and Issuer are \
+                     missing; the next run that finds them revokes"
                     ),
                 );
                 continue;
             }
         };
-        endings.extend(
-            told.into_iter().map(|told| tell(shell, &name, &told.revocation, &told.answer)),
-        );
+        endings
+            .extend(done.into_iter().map(|one| report(shell, &name, &one.revocation, &one.answer)));
         for revocation in owed {
             let serial = &revocation.serial;
             shell.results.revoked(Revoked::new(
@@ -48,8 +47,8 @@ pub(crate) async fn finish(
             shell.output.talk(
                 Level::Info,
                 &format!(
-                    "owed: {name}: serial {serial} is not revoked yet: it is as soon as its \
-                 replacement is issued and deployed\n  to revoke it before: certctl revoke {name} \
+                    "pending: {name}: serial {serial} is not revoked yet: certctl revokes it when \
+                 its replacement is issued and deployed\n  to revoke it now: certctl revoke {name} \
                  --now"
                 ),
             );
@@ -59,7 +58,7 @@ pub(crate) async fn finish(
     Ok(endings)
 }
 
-fn tell(
+fn report(
     shell: &mut Shell,
     name: &NamespacedName,
     revocation: &Revocation,
@@ -75,23 +74,23 @@ fn tell(
         }
         Err(error) => {
             let next = if revocation.is_owed() {
-                "tried again by the next run".to_owned()
+                "the next run retries".to_owned()
             } else {
-                "not tried again: the CA has refused; with the certificate's own key it can be \
-                 done: certctl revoke FILE --key KEYFILE"
+                "not retried: the CA refused; to revoke with the certificate's own key: certctl \
+                 revoke FILE --key KEYFILE"
                     .to_owned()
             };
             let message = error.to_string();
             let message = escape(&message);
             let text = format!("error: {name}: serial {serial} not revoked: {message}\n  {next}");
             let class = error.cause.class();
-            let remark = Message::new(Level::Error, text, format_args!("not revoked: {message}"))
+            let record = Message::new(Level::Error, text, format_args!("not revoked: {message}"))
                 .with("certificate", name.to_string())
                 .with("class", class.word())
                 .with("serial", serial.as_str())
                 .with("next_attempt", serde_json::Value::Null)
                 .with("hint", next);
-            shell.output.tell(&remark);
+            shell.output.tell(&record);
             shell.results.revoked(Revoked {
                 message: Some(error.to_string()),
                 ..revoked(RevokedState::Failed)

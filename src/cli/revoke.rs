@@ -1,5 +1,4 @@
-//! `certctl revoke`: takes a certificate back before its end; and what runs that were cut off owe
-//! in that.
+//! `certctl revoke`: replaces and revokes a certificate, and continues interrupted revocations.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -47,7 +46,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     let mut workspace = open(shell).await?;
     let Targets { tasks, secrets, .. } = targets(shell, &mut workspace, &request)?;
     let [task] = tasks.as_slice() else {
-        let message = "its Certificate and Issuer must be there to revoke it by name";
+        let message = "to revoke by name, its Certificate and Issuer must exist";
         return Err(CliError::new(ExitCode::Manifest, message)
             .hinted("certctl revoke FILE --key KEYFILE, which needs neither"));
     };
@@ -60,9 +59,9 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         certificate: None,
     };
     let job = Job::new("revoke", secrets.clone());
-    let asked = Box::pin(workspace.ask_to_revoke(task, wish, job)).await?;
+    let outcome = Box::pin(workspace.ask_to_revoke(task, wish, job)).await?;
     let certificate = task.certificate.metadata.key();
-    let replaces = match &asked {
+    let replaces = match &outcome {
         Asked::Owed(_) => !args.no_issue,
         Asked::Already(done) => {
             let (serial, reason) = (&done.serial, done.reason);
@@ -74,7 +73,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
             ));
             shell.output.talk(
                 Level::Info,
-                &format!("{certificate}: serial {serial} is revoked already ({reason})"),
+                &format!("{certificate}: serial {serial} is already revoked ({reason})"),
             );
             !done.without_replacement && !args.no_issue
         }
@@ -83,8 +82,8 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
             shell.output.talk(
                 Level::Info,
                 &format!(
-                    "{certificate}: the revocation of serial {serial} was owed still; the live \
-                 certificate is another one and stays"
+                    "{certificate}: the revocation of serial {serial} was still pending; the \
+                 live certificate is another one and stays"
                 ),
             );
             false
@@ -115,13 +114,13 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     Ok(exit::of_run(endings, shell.global.exit_code))
 }
 
-/// Revokes the first certificate of a file, at whichever of the Issuers' CAs does it.
+/// Revokes the first certificate of a file, at the first of the Issuers' CAs that accepts.
 async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let wrong = |error: &dyn std::fmt::Display| {
         CliError::new(ExitCode::Usage, format_args!("{}: {error}", path.display()))
     };
     let chain = Chain::from_pem(&read(path)?).map_err(|error| {
-        // It is somebody's file, and no answer of an issuer.
+        // A user's file, not a response of a CA.
         if let ChainError::Undecodable(why) = &error {
             return wrong(&format_args!("no certificate: {why}"));
         }

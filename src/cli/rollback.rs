@@ -1,4 +1,4 @@
-//! `certctl rollback`: a revision that is kept goes live again, and to where it is used.
+//! `certctl rollback`: makes a kept revision live again and deploys it.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<ExitCod
     shell.refuse_in_a_hook("rollback")?;
     let request = Request::read(std::slice::from_ref(&args.name))?;
     if request.names.is_empty() {
-        let message = "a certificate is gone back with by NAME or NAMESPACE/NAME";
+        let message = "rollback needs a certificate: NAME or NAMESPACE/NAME";
         return Err(CliError::new(ExitCode::Usage, message));
     }
     on_one_thread(go_back(args, &request, shell))
@@ -36,13 +36,13 @@ async fn go_back(
     let mut workspace = open(shell).await?;
     let found = targets(shell, &mut workspace, request)?;
     let [task] = found.tasks.as_slice() else {
-        let message = "its Certificate and Issuer must be there to go back";
+        let message = "to roll back, its Certificate and Issuer must exist";
         return Err(CliError::new(ExitCode::Manifest, message).hinted("-f MANIFEST"));
     };
     workspace.make_writable()?;
     let job = Job::new("rollback", found.secrets.clone());
     let back = Box::pin(workspace.roll_back(task, args.to, job)).await.map_err(refused)?;
-    shell.output.talk(Level::Info, &told(&task.certificate.metadata.key(), &back));
+    shell.output.talk(Level::Info, &summary(&task.certificate.metadata.key(), &back));
     workspace.read_records().await?;
     let work = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
     let code = Box::pin(work).await?;
@@ -51,7 +51,7 @@ async fn go_back(
     Ok(if is_change { ExitCode::Changed } else { code })
 }
 
-fn told(certificate: &NamespacedName, back: &WentBack) -> String {
+fn summary(certificate: &NamespacedName, back: &WentBack) -> String {
     let WentBack::Done { from, to, leaf, renewal_time, violation } = back else {
         let WentBack::Already { revision } = back else { return String::new() };
         return format!("{certificate}: {} is live already", what(*revision));
@@ -69,23 +69,23 @@ fn told(certificate: &NamespacedName, back: &WentBack) -> String {
     };
     if let Some(violation) = violation {
         add(format_args!(
-            "it is not as its manifest asks, and stays until that is edited: {}",
+            "it does not match its manifest, and stays until the manifest is edited: {}",
             escape(&violation.message)
         ));
     }
     match renewal_time {
         Some(at) => add(format_args!(
-            "renewed {}; forward before that: certctl renew {certificate}",
+            "renews {}; to replace it earlier: certctl renew {certificate}",
             time::both(*at, now)
         )),
-        None => add(format_args!("never renewed by itself: certctl renew {certificate}")),
+        None => add(format_args!("automatic renewal is disabled: certctl renew {certificate}")),
     }
     text
 }
 
 fn what(revision: u32) -> String {
     match revision {
-        0 => "what was there before certctl (revision 0)".to_owned(),
+        0 => "the certificate from before certctl (revision 0)".to_owned(),
         revision => format!("revision {revision}"),
     }
 }

@@ -1,4 +1,4 @@
-//! A run of the engine from the command line: the signals, and what is said of it.
+//! A run of the engine from the command line: signals and reports.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ pub(crate) fn on_one_thread<T>(
     runtime.block_on(work)
 }
 
-/// Makes the tasks true, telling what happens, and returns what came of each.
+/// Runs the tasks, reports progress, and returns how each ended.
 pub(crate) async fn run(
     shell: &Shell,
     workspace: &Workspace,
@@ -51,7 +51,7 @@ pub(crate) async fn run_with<O: Observer>(
     Ok(ended?.into_iter().map(Report::of).collect())
 }
 
-/// The first signal ends the run in good order, the second at once.
+/// The first signal stops the run cleanly, the second at once.
 async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
@@ -65,14 +65,14 @@ async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
         if sender.borrow().is_some() {
             std::process::exit(128 + number);
         }
-        // Nobody listens any more when the run has just ended.
+        // The receiver is gone when the run has just ended.
         if sender.send(Some(number)).is_err() {
             return;
         }
     }
 }
 
-/// Says what came of each certificate, and which exit code that makes.
+/// Reports each certificate, and returns the exit code.
 pub(crate) async fn conclude(
     shell: &mut Shell,
     state: &StateDirectory,
@@ -100,14 +100,13 @@ pub(crate) fn exit_code(shell: &Shell, reports: &[Report], has_errors: bool) -> 
     exit::of_run(endings_of(reports).chain(broken), shell.global.exit_code)
 }
 
-/// What each certificate means for the exit code: how it ended, and that its files were written
-/// again.
+/// The endings that determine the exit code: of each certificate, and of rewritten files.
 pub(crate) fn endings_of(reports: &[Report]) -> impl Iterator<Item = exit::Ending> {
     let rewritten = reports.iter().filter(|report| report.details.rewritten.is_some());
     reports.iter().map(code_of).chain(rewritten.map(|_| exit::Ending::Changed))
 }
 
-/// How one certificate's part counts.
+/// The ending of one certificate.
 pub(crate) fn code_of(report: &Report) -> exit::Ending {
     if let Some(fault) = report.error.as_ref().or(report.deploy_error.as_ref()) {
         return exit::Ending::Failed(fault.class);

@@ -16,8 +16,8 @@ use super::shell::Shell;
 pub(crate) fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let refused = |word: &String| {
         let kinds = Kind::ALL.map(Kind::name).join(", ");
-        let message = format!("`{word}` is no kind of manifest");
-        let hint = format_args!("there are {kinds}; and `output`, for what certctl prints");
+        let message = format!("`{word}` is not a kind of manifest");
+        let hint = format_args!("kinds: {kinds}; and `output` for certctl's own output");
         CliError::new(ExitCode::Usage, message).hinted(hint)
     };
     let schema = match &args.kind {
@@ -29,5 +29,5 @@ pub(crate) fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, C
     Ok(ExitCode::Done)
 }
 
-/// Asks for the schema of the outputs.
+/// The argument for the schema of the outputs.
 const OUTPUT: &str = "output";

@@ -1,4 +1,4 @@
-//! A folder for what must not stay, removed at the end.
+//! A temporary folder, removed at the end.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::store::remove_tree;
 /// See the module.
 pub(crate) struct Scratch {
     path: PathBuf,
-    /// The folder that it is in, held open: its own name is looked up there, not by path.
+    /// The folder that it is in, held open: its name is resolved there, not by path.
     base: File,
     name: String,
 }
@@ -44,7 +44,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Err(error) = remove_tree(&self.base, &self.name) {
-            tracing::warn!("{} is left behind: {error}", self.path.display());
+            tracing::warn!("cannot remove {}: {error}", self.path.display());
         }
     }
 }

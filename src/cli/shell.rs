@@ -1,4 +1,4 @@
-//! What every verb is given: the streams, the environment, the flags and what becomes of the run.
+//! The context of every verb: streams, environment, flags and results.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::engine::Options;
 use crate::manifest::Source;
 use crate::workspace::{Request, Settings};
 
-/// What every verb is given.
+/// The context of every verb.
 pub struct Shell {
     /// stdout and stderr.
     pub output: Output,
@@ -26,24 +26,24 @@ pub struct Shell {
     pub environment: Environment,
     /// The global flags.
     pub global: GlobalArgs,
-    /// `config.toml`, which these flags have in them already.
+    /// `config.toml`; its values are already in the flags.
     pub config: Config,
-    /// What clap made of the command line, of variables and of `config.toml`.
+    /// clap's result for the command line, variables and `config.toml`.
     pub matches: ArgMatches,
-    /// Sockets that were handed over, for HTTP-01.
+    /// Sockets passed by systemd, for HTTP-01.
     pub inherited: Rc<Vec<TcpListener>>,
-    /// What was done, for programs.
+    /// The results, for -o json.
     pub results: Results,
 }
 
 impl Shell {
-    /// What the flags, the variables and `config.toml` say, for the workspace.
+    /// The settings of the workspace, from flags, variables and `config.toml`.
     pub(crate) fn settings(&self) -> Result<Settings, CliError> {
         let state = self.environment.state_dir(self.global.state_dir.as_deref())?.path;
         self.settings_at(state)
     }
 
-    /// The same, with another state directory.
+    /// The settings with another state directory.
     pub(crate) fn settings_at(&self, state_dir: PathBuf) -> Result<Settings, CliError> {
         let global = &self.global;
         let environment = self.environment.clone();
@@ -79,19 +79,20 @@ impl Shell {
         })
     }
 
-    /// What `-f` and `CERTCTL_FILES` name.
+    /// The sources that `-f` and `CERTCTL_FILES` name.
     pub(crate) fn files(&self) -> Result<Vec<Source>, CliError> {
         let named = &self.global.filename;
         let paths = if named.is_empty() { self.environment.files() } else { named.clone() };
         Ok(Request::paths(&paths)?.sources)
     }
 
-    /// Whether a program reads what was done.
+    /// Whether results are printed as JSON or YAML.
     pub(crate) fn wants_document(&self) -> bool {
         matches!(self.global.format(), Format::Json | Format::Yaml)
     }
 
-    /// A hook runs while its certificate is locked: what waits for that lock is not begun.
+    /// Refuses in a hook: it runs while its certificate is locked, and the verb would wait for that
+    /// lock.
     pub(crate) fn refuse_in_a_hook(&self, verb: &str) -> Result<(), CliError> {
         let Some(event) = self.environment.value("CERTCTL_EVENT") else { return Ok(()) };
         let message = format!(

@@ -1,18 +1,19 @@
-//! The workspace of a verb, and what is wrong with the manifests in it.
+//! The workspace of a verb, and the errors in its manifests.
 
 use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::output::escape;
 use super::shell::Shell;
 use crate::manifest::{self, Loaded};
 use crate::workspace::{Request, Targets, Workspace};
 
-/// Opens the state that this verb is about, for reading.
+/// Opens the state directory of this run, for reading.
 pub(crate) async fn open(shell: &Shell) -> Result<Workspace, CliError> {
     Ok(Workspace::open(shell.settings()?).await?)
 }
 
-/// Reads manifests, says what is wrong with them, and makes targets of what is requested.
+/// Reads manifests, reports their errors, and returns the requested targets.
 pub(crate) fn targets(
     shell: &mut Shell,
     workspace: &mut Workspace,
@@ -26,7 +27,7 @@ pub(crate) fn targets(
     Ok(workspace.targets(request, selection)?)
 }
 
-/// Prints every finding, and with -v what was passed over.
+/// Prints every diagnostic, and with -v the skipped objects.
 pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
     for diagnostic in &loaded.diagnostics {
         shell.output.finding(diagnostic);
@@ -36,10 +37,16 @@ pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
     }
 }
 
-/// The error that ends a run before it begins.
+/// The error that stops a run before it starts.
 pub(crate) fn refused(loaded: &Loaded) -> CliError {
     let (errors, warnings) = manifest::count(&loaded.diagnostics);
-    let found = [count(errors, "error"), count(warnings, "warning")].join(", ");
-    let files = count(loaded.files.len(), "file");
-    CliError::new(ExitCode::Manifest, format_args!("{found} in {files}; nothing was changed"))
+    let mut found = count(errors, "error");
+    if warnings > 0 {
+        found = format!("{found}, {}", count(warnings, "warning"));
+    }
+    let place = match loaded.files.as_slice() {
+        [file] => escape(&file.to_string_lossy()).into_owned(),
+        files => count(files.len(), "file"),
+    };
+    CliError::new(ExitCode::Manifest, format_args!("{found} in {place}"))
 }

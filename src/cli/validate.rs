@@ -12,7 +12,7 @@ use super::targets::{refused, show};
 use crate::manifest::{self, Source};
 use crate::workspace::Request;
 
-/// Reads the manifests and says everything that is wrong with them.
+/// Reads the manifests and reports all errors.
 pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let mut sources = Request::paths(&args.paths)?.sources;
     sources.extend(shell.files()?);
@@ -56,7 +56,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     Ok(ExitCode::Done)
 }
 
-/// Where manifests were looked for.
+/// The paths searched for manifests.
 fn place(source: &Source) -> Option<String> {
     match source {
         Source::Directory(path) | Source::File(path) => {

@@ -3,7 +3,7 @@
 
 use futures_util::FutureExt as _;
 
-use crate::solver::dns01::{Deed, DnsProvider, ProviderError, TxtRecord};
+use crate::solver::dns01::{DnsProvider, ProviderError, ProviderFuture, TxtRecord};
 
 use super::records::Records;
 
@@ -18,7 +18,7 @@ impl ZoneWriter {
 }
 
 impl DnsProvider for ZoneWriter {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         let written = in_zone(&record.name, &record.zone);
         if written.is_ok() {
             self.0.add_txt(&record.name, vec![record.value.clone()]);
@@ -26,12 +26,12 @@ impl DnsProvider for ZoneWriter {
         std::future::ready(written).boxed_local()
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         self.0.remove_txt(&record.name, &record.value);
         std::future::ready(Ok(())).boxed_local()
     }
 
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
+    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> ProviderFuture<'a, String> {
         let found = in_zone(name, zone).map(|()| format!("{SERVICE} takes records for {name}"));
         std::future::ready(found).boxed_local()
     }

@@ -32,10 +32,9 @@
 //! - A write that returned is durable, but for `scheduler.json`; a reader sees the old file or the
 //!   new one ([`atomic`]).
 //! - JSON documents carry a version. An unknown one is refused and never rewritten; a damaged
-//! document
-//!   is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]).
-//! `metadata.json` of a set is such a document too, except that its quarantine name begins with a
-//! dot, and that it is written again only with the set.
+//!   document is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]). `metadata.json`
+//!   of a set is such a document too, except that its quarantine name begins with a dot, and that
+//!   it is written again only with the set.
 //! - `.tmp-*` are temporaries of a run; those of a killed run are swept by the next holder of the
 //!   lock.
 //! - Symbolic links inside the tree are refused, except the ones shown above; the state directory

@@ -206,13 +206,13 @@ fn words_and_files_that_make_no_sense_are_refused() {
         (from("broken.yaml"), 3, "broken.yaml"),
         (from("none.yaml"), 3, "has 0 Certificates"),
         (from("two.yaml"), 3, "has 2 Certificates"),
-        (with("lost.yaml", &["--fetch-certificate"]), 3, "Issuer nobody is in no manifest"),
+        (with("lost.yaml", &["--fetch-certificate"]), 3, "Issuer nobody is not in any manifest"),
         (with("lost.yaml", &["--output-certificate-file", "x"]), 2, "--fetch-certificate"),
         (with("lost.yaml", &["-o", "name"]), 2, "-o json"),
         (
             with("lost.yaml", &["--fetch-certificate", "--output-key-file", "once.crt"]),
             2,
-            "to the same file",
+            "need different files",
         ),
     ] {
         world.run(&words).ends_in(code).says(said);

@@ -24,7 +24,7 @@ fn finished(world: &World) -> [usize; 3] {
     let mut run = world.issue();
     if run.code != Some(0) {
         assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
-        run = run.ends_in(5).says("the next run tries again");
+        run = run.ends_in(5).says("the next run retries");
         assert!(world.state().tokens().is_empty(), "{}", run.stderr);
         world.issue().ends_in(0);
     }

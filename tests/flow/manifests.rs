@@ -102,7 +102,11 @@ fn a_file_that_is_no_document_of_the_state_is_passed_over_and_told_of() {
     let page = world.run(&["status", "web"]).ends_in(0).stdout;
     for file in ["requests/01.json", "requests/note\\u{1b}.txt", "orders/1.json"] {
         let path = format!("{folder}/{file}");
-        assert!(run.stderr.contains(&format!("warning: {path} is no document")), "{}", run.stderr);
+        assert!(
+            run.stderr.contains(&format!("warning: {path} is not a state document")),
+            "{}",
+            run.stderr
+        );
         assert!(page.contains(&format!("- {path}\n")), "{page}");
     }
     assert!(!page.contains(".tmp-1") && !page.contains("1-1.json"), "{page}");
@@ -118,7 +122,7 @@ fn a_file_without_a_certificate_is_named() {
     let none = format!("error: no Certificate in {empty}, {issuer}\n");
     world.run(&["issue", &empty, &issuer]).ends_in(3).says(&none);
     let run = world.run(&["issue", &file, &empty, &issuer]).ends_in(0);
-    assert_eq!(run.stderr, format!("warning: nothing of use in {empty}\n"));
+    assert_eq!(run.stderr, format!("warning: no Certificate, Issuer or Secret in {empty}\n"));
 }
 
 #[test]

@@ -19,8 +19,8 @@ fn a_wildcard_is_rehearsed_without_a_word_to_its_provider() {
     write_manifests(&world);
     world.write_secret("zone-editor", "token", "not-a-token-of-anybody");
     let run = world.run(&["rehearse"]).ends_in(0);
-    let end = "rehearsed against the built-in CA: 1 of 1 certificate to the end; nothing real was \
-               asked or changed, and no output or hook was tried";
+    let end = "rehearsed against the built-in CA: 1 of 1 certificate issued; no real CA or DNS \
+               provider was contacted, and no output or hook was run";
     assert!(run.stderr.contains(end), "{}", run.stderr);
     assert!(
         run.stderr.contains("(zone example.test, the built-in name server, not cloudflare)"),

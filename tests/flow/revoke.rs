@@ -92,7 +92,7 @@ fn a_run_that_is_killed_before_it_revokes_is_finished_by_the_next() {
     assert_ne!(new.serial, old.serial);
     let status = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(
-        status.contains(&format!("- serial {}, unspecified: owed since ", old.serial)),
+        status.contains(&format!("- serial {}, unspecified: pending since ", old.serial)),
         "{status}"
     );
     world.issue().ends_in(0).says(&format!("serial {} revoked", old.serial));
@@ -105,11 +105,15 @@ fn a_run_that_is_killed_before_it_revokes_is_finished_by_the_next() {
 fn a_revocation_whose_answer_was_lost_is_not_a_failure_the_second_time() {
     let world = issued();
     world.next_fault(RequestKind::Revoke, Fault::LoseReply);
-    world.run(&["revoke", "web"]).ends_in(5).says("tried again by the next run");
+    world.run(&["revoke", "web"]).ends_in(5).says("the next run retries");
     assert_eq!(world.ca.revoked(), 1);
     // Asking once more finishes that, and leaves the new certificate alone.
     let live = world.state().published("web");
-    world.run(&["revoke", "web"]).ends_in(0).says("was owed still").says("revoked (unspecified)");
+    world
+        .run(&["revoke", "web"])
+        .ends_in(0)
+        .says("was still pending")
+        .says("revoked (unspecified)");
     assert_eq!((world.ca.revoked(), world.state().published("web")), (1, live));
 }
 
@@ -176,7 +180,7 @@ fn a_refusal_is_reported_once_and_recorded() {
             retry_after: None,
         },
     );
-    world.run(&["revoke", "web"]).ends_in(5).says("not yours").says("not tried again");
+    world.run(&["revoke", "web"]).ends_in(5).says("not yours").says("not retried");
     world.issue().says_nothing();
     let status = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(status.contains("unspecified: refused by the CA: "), "{status}");

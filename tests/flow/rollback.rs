@@ -214,7 +214,7 @@ fn one_that_is_not_as_the_spec_asks_stays_until_the_manifest_is_edited() {
     let edited = CertificateYaml::new("web").for_names(&names);
     world.write("config/web.yaml", &edited);
     world.issue().ends_in(0);
-    world.run(&["rollback", "web"]).ends_in(0).says("stays until that is edited");
+    world.run(&["rollback", "web"]).ends_in(0).says("stays until the manifest is edited");
     assert_eq!(world.state().published("web"), first);
     let ready = world.state().condition("web", ConditionType::Ready);
     assert_eq!((ready.status, ready.reason), (ConditionStatus::False, Reason::SecretMismatch));

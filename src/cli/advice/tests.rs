@@ -16,7 +16,7 @@ fn proofs() -> [(&'static str, Option<ChallengeType>); 3] {
 }
 
 /// Everything that is said of a kind, however the name was to be proven.
-fn told(kind: &str) -> String {
+fn texts(kind: &str) -> String {
     let mut text = String::new();
     let mut before = None;
     for (word, proof) in proofs() {
@@ -37,7 +37,7 @@ fn told(kind: &str) -> String {
 fn each_kind_of_refusal_has_its_cause_and_what_to_do() {
     let mut kinds: Vec<&str> = ROWS.iter().map(|row| row.kind).collect();
     kinds.dedup();
-    let text: String = kinds.iter().map(|kind| told(kind)).collect();
+    let text: String = kinds.iter().map(|kind| texts(kind)).collect();
     golden("advice/causes.txt", &text);
 }
 

@@ -59,7 +59,7 @@ pub struct RevokeArgs {
     #[arg(value_name = "NAME|FILE")]
     pub target: OsString,
     /// Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
-    /// another of RFC 5280 that the CA takes.
+    /// another of RFC 5280 that the CA accepts.
     #[arg(long, value_name = "REASON", default_value = "unspecified")]
     pub reason: RevocationReason,
     /// Revoke before the new certificate is there: until then servers present a revoked one.

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 /// `certctl check`.
 #[derive(Debug, Subcommand)]
 pub enum CheckVerb {
-    /// Check the CA of an issuer, and whether the Issuer fits it.
+    /// Check the CA of an issuer, and whether the Issuer matches it.
     ///
     /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
     /// account. Creates no account. Without a name: all issuers.
@@ -17,8 +17,8 @@ pub enum CheckVerb {
     Dns(CheckDnsArgs),
     /// Check that a CA could reach this host for NAME over HTTP.
     ///
-    /// Shows the addresses of NAME, who holds the port, and what answers. If the port is free,
-    /// certctl serves a test token for the moment.
+    /// Shows the addresses of NAME, what listens on the port, and the responses. If the port is
+    /// free, certctl serves a test token during the check.
     Http(CheckHttpArgs),
 }
 

@@ -93,7 +93,7 @@ pub struct GlobalArgs {
           value_delimiter = ',', global = true, hide_short_help = true,
           value_parser = values::listen_address)]
     pub http01_listen: Vec<SocketAddr>,
-    /// Port the HTTP-01 self-check asks
+    /// Port that the HTTP-01 self-check connects to
     #[arg(long, value_name = "PORT", default_value_t = 80, global = true, hide_short_help = true,
           value_parser = clap::value_parser!(u16).range(1..))]
     pub http01_check_port: u16,
@@ -137,7 +137,7 @@ pub struct GlobalArgs {
 }
 
 impl GlobalArgs {
-    /// The one namespace that is asked for; `None` for all.
+    /// The selected namespace; `None` for all.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref().filter(|_| !self.all_namespaces)
     }
@@ -151,11 +151,11 @@ impl GlobalArgs {
 /// `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people; what there is without -o.
+    /// Text for people; the default.
     #[default]
     #[value(skip)]
     Text,
-    /// For people, with everything.
+    /// Text with more columns.
     Wide,
     /// One JSON object.
     Json,
@@ -167,8 +167,8 @@ pub enum Format {
     Prometheus,
 }
 
-/// Where the HTTP-01 listener listens when neither a flag nor a manifest says.
+/// The default address of the HTTP-01 listener.
 pub const HTTP01_LISTEN: &str = "[::]:80";
 
-/// Which DNS servers are asked when no flag says.
+/// The default of the DNS servers.
 pub const RESOLVERS: &str = "those of resolv.conf";

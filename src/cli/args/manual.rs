@@ -1,4 +1,4 @@
-//! Arguments of the verbs that tell of certctl itself.
+//! Arguments of the verbs that describe certctl itself.
 
 use std::path::PathBuf;
 

@@ -47,7 +47,6 @@ impl FromStr for HostPort {
 /// `NAME=ADDR`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolve {
-    /// The name.
     pub name: DnsName,
     /// Where it points to.
     pub address: IpAddr,
@@ -100,7 +99,7 @@ pub(super) fn user(text: &str) -> Result<String, ValueError> {
     if is_name { Ok(text.to_owned()) } else { Err(ValueError::User) }
 }
 
-/// Why a value is refused. clap says which flag it was for.
+/// Why a value is invalid. clap names the flag.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ValueError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! The account at an issuer's CA: what is stored, and what the CA says. None is ever made here.
+//! The account at an issuer's CA: the stored key and the CA's answer. Read-only: registers nothing.
 
 use crate::acme::{AccountKey, AccountStatus, Client};
 use crate::engine::inputs::account_id;
@@ -8,7 +8,7 @@ use crate::store::Records;
 
 use super::known::Known;
 
-/// What there is to say of it, in one line.
+/// A one-line summary.
 pub(super) async fn account(known: &Known, issuer: &Issuer, client: &Client) -> String {
     let identity = AccountIdentity {
         directory_url: issuer.acme.server.clone(),
@@ -22,7 +22,7 @@ pub(super) async fn account(known: &Known, issuer: &Issuer, client: &Client) -> 
         Ok(None) => match referenced_key(known, issuer) {
             Ok(pem) => (pem, "the key of privateKeySecretRef"),
             Err(SecretError::Missing { .. }) if issuer.acme.disable_account_key_generation => {
-                return "no key, and disableAccountKeyGeneration forbids to make one".to_owned();
+                return "no key, and disableAccountKeyGeneration forbids generating one".to_owned();
             }
             Err(SecretError::Missing { .. }) => {
                 return "no key yet; the first issuance makes one and registers it".to_owned();

@@ -1,4 +1,4 @@
-//! `certctl check acme`: what an issuer's CA says of itself, and whether the Issuer fits.
+//! `certctl check acme`: the directory of an issuer's CA, and whether the Issuer matches it.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ use crate::workspace::target::NameTarget;
 pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let format = format_of(shell, "check acme")?;
     let refused = |name: &String| {
-        CliError::new(ExitCode::Usage, format_args!("`{name}` is no name of an issuer"))
+        CliError::new(ExitCode::Usage, format_args!("`{name}` is not a valid issuer name"))
     };
     let name = args.issuer.as_ref();
     let target = name.map(|name| NameTarget::parse(name).ok_or_else(|| refused(name)));
@@ -38,11 +38,11 @@ pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode,
         let pages: Vec<String> = findings.iter().map(|found| lines(&found.lines())).collect();
         let items: Vec<AcmeItem> = findings.iter().map(Findings::item).collect();
         shell.output.data(&written(format, pages.join("\n"), &Items { items: &items })?)?;
-        Ok(code_of(findings.iter().flat_map(Findings::troubles).collect()))
+        Ok(code_of(findings.iter().flat_map(Findings::failures).collect()))
     })
 }
 
-/// The issuers that are meant: all, or those of the name, in whatever namespace.
+/// The selected issuers: all, or those with the name, in any namespace.
 fn chosen<'a>(
     known: &'a Known,
     target: Option<&NameTarget>,
@@ -77,7 +77,7 @@ struct Findings {
     issuer: Issuer,
     directory: Result<Directory, String>,
     is_distrusted: bool,
-    /// The CA's time and ours.
+    /// The CA's time and this host's.
     clock: Option<(Timestamp, Timestamp)>,
     binding: Option<Result<usize, String>>,
     account: Option<String>,
@@ -99,7 +99,7 @@ impl Findings {
             binding,
             account: None,
         };
-        // Somebody waits for the answer, and asks again if it is none.
+        // The user is waiting and can run the check again.
         let limits = Limits { retry_waits: Vec::new(), ..Limits::default() };
         let client = match access.client(USER_AGENT, limits) {
             Ok(client) => client,
@@ -150,25 +150,25 @@ impl Findings {
         lines
     }
 
-    /// What would keep an issuance from this CA.
-    fn troubles(&self) -> Vec<FailureClass> {
-        let mut troubles = Vec::new();
+    /// The failures that an issuance from this CA would have.
+    fn failures(&self) -> Vec<FailureClass> {
+        let mut failures = Vec::new();
         let wanted = &self.issuer.acme.profile;
         match &self.directory {
-            Err(_) => troubles.push(FailureClass::Unreachable),
+            Err(_) => failures.push(FailureClass::Unreachable),
             Ok(directory) => {
                 let profiles = directory.profiles.as_ref();
                 let is_offered = profiles.is_some_and(|profiles| profiles.contains_key(wanted));
                 let is_unbound = directory.external_account_required && self.binding.is_none();
                 if is_unbound || (!wanted.is_empty() && !is_offered) {
-                    troubles.push(FailureClass::Ca);
+                    failures.push(FailureClass::Ca);
                 }
             }
         }
         if matches!(self.binding, Some(Err(_))) {
-            troubles.push(FailureClass::Precondition);
+            failures.push(FailureClass::Precondition);
         }
-        troubles
+        failures
     }
 
     fn trust(&self) -> &'static str {
@@ -180,8 +180,8 @@ impl Findings {
             (Err(_), ..) if self.is_distrusted => {
                 "not trusted by this system's roots; spec.acme.caBundle names others"
             }
-            (Err(_), ..) => "not known",
-            (Ok(_), true, _) => "not verified, as spec.acme.skipTLSVerify asks",
+            (Err(_), ..) => "not tested",
+            (Ok(_), true, _) => "not verified, because spec.acme.skipTLSVerify is set",
             (Ok(_), false, Some(_)) => "trusted by the certificates of spec.acme.caBundle",
             (Ok(_), false, None) => "trusted by this system's roots",
         }
@@ -238,7 +238,7 @@ impl Findings {
     }
 }
 
-/// What the CA of an issuer says of itself.
+/// The directory of an issuer's CA, and whether the Issuer matches it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct AcmeItem {
@@ -252,7 +252,7 @@ pub(in crate::cli) struct AcmeItem {
     /// How far the CA's clock is ahead of this host's.
     clock_skew_seconds: Option<i64>,
     external_account_binding: Option<Binding>,
-    /// The profile that the Issuer asks for, and whether the CA offers it.
+    /// The profile that the Issuer requests, and whether the CA offers it.
     profile: Option<String>,
     /// The account, in one line.
     account: Option<String>,
@@ -271,7 +271,7 @@ struct CheckedIssuer {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum Binding {
-    /// How long it is.
+    /// Its length.
     Bytes(usize),
     /// Why it cannot be used.
     Error(String),
@@ -284,18 +284,18 @@ fn skew(theirs: Timestamp, ours: Timestamp) -> i64 {
 
 fn clock_line(theirs: Timestamp, ours: Timestamp) -> String {
     match skew(theirs, ours) {
-        -2..=2 => "as the CA's".to_owned(),
+        -2..=2 => "in sync with the CA".to_owned(),
         skew => {
             let length = time::length(jiff::SignedDuration::from_secs(skew));
             let word = if skew > 0 { "behind" } else { "ahead of" };
-            format!("{length} {word} the CA's, which says {}", time::rfc3339(theirs))
+            format!("{length} {word} the CA's clock ({})", time::rfc3339(theirs))
         }
     }
 }
 
 fn identities_line(directory: &Directory) -> String {
     match directory.caa_identities.as_slice() {
-        [] => "the CA names no identities".to_owned(),
+        [] => "the CA publishes no CAA identities".to_owned(),
         identities => format!("records must allow {}", identities.join(" or ")),
     }
 }

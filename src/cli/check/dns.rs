@@ -1,5 +1,5 @@
-//! `certctl check dns`: where the TXT record of a DNS-01 challenge belongs, what each name server
-//! has there now, and which CAs the domain allows.
+//! `certctl check dns`: the name of a DNS-01 challenge's TXT record, its current values on each
+//! name server, and the CAs that the domain's CAA records allow.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
         let mut findings = Findings::gather(&resolver, &name).await;
         findings.issuers = judge(shell, &known, &resolver, &name, findings.caa.as_ref().ok()).await;
         shell.output.data(&written(format, findings.page(), &findings.document())?)?;
-        Ok(code_of(findings.troubles()))
+        Ok(code_of(findings.failures()))
     })
 }
 
@@ -45,7 +45,7 @@ struct Findings {
 
 impl Findings {
     async fn gather(resolver: &Resolver, name: &DnsName) -> Self {
-        // No value is expected, so that the report tells what there is.
+        // No value is expected: the report lists the existing values.
         let request = Dns01Request::new(name.base(), "");
         let asked =
             futures_util::future::join(check_dns01(resolver, &request), caa(resolver, name.base()));
@@ -53,19 +53,18 @@ impl Findings {
         Self { report, caa, issuers: Vec::new() }
     }
 
-    /// Why no name server was asked.
+    /// Why no name server was queried.
     fn error(&self) -> Option<&str> {
         self.report.reason().filter(|_| self.report.servers.is_empty())
     }
 
-    /// What would keep the name from being proven by DNS-01: no place for the record, a name server
-    /// that is listed and does not speak for it, a CAA record against the CA, or a provider that
-    /// cannot be used.
-    fn troubles(&self) -> Vec<FailureClass> {
-        let is_in_the_way = self.error().is_some()
+    /// What would make DNS-01 validation fail: no zone for the record, a listed name server that is
+    /// not authoritative, a CAA record that excludes the CA, or a provider that does not work.
+    fn failures(&self) -> Vec<FailureClass> {
+        let is_blocking = self.error().is_some()
             || self.report.servers.iter().any(is_broken)
-            || self.issuers.iter().any(Judged::is_in_the_way);
-        is_in_the_way.then_some(FailureClass::Validation).into_iter().collect()
+            || self.issuers.iter().any(Judged::is_blocking);
+        is_blocking.then_some(FailureClass::Validation).into_iter().collect()
     }
 
     fn page(&self) -> String {
@@ -98,7 +97,7 @@ impl Findings {
                 let records: Vec<String> = records.iter().map(record).collect();
                 format!("{} (of {name})", records.join("; "))
             }
-            Err(error) => format!("unknown: {error}"),
+            Err(error) => format!("lookup failed: {error}"),
         }
     }
 
@@ -121,7 +120,7 @@ impl Findings {
     }
 }
 
-/// Where the TXT record of a DNS-01 challenge belongs, and what stands in its way.
+/// Where the TXT record of a DNS-01 challenge belongs, and what prevents validation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct DnsDocument<'a> {
@@ -133,7 +132,7 @@ pub(in crate::cli) struct DnsDocument<'a> {
     zone: Option<&'a str>,
     servers: &'a [NameServerReport],
     warnings: Vec<String>,
-    /// Why no name server was asked.
+    /// Why no name server was queried.
     error: Option<&'a str>,
     caa: FoundCaa<'a>,
     issuers: &'a [Judged],
@@ -147,8 +146,8 @@ enum FoundCaa<'a> {
     Unknown { error: String },
 }
 
-/// Whether a name server could never give the answer: none of its addresses speaks for the name. One
-/// that this host cannot reach by family says nothing.
+/// Whether no address of a name server is authoritative for the name. Addresses of a family that
+/// this host has no route to do not count.
 fn is_broken(server: &NameServerReport) -> bool {
     let speaks = |said: &ServerAnswer| match said {
         ServerAnswer::Records { is_authoritative, .. } => *is_authoritative,
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_shows_the_way_to_the_record_and_who_has_what() {
+    async fn the_page_shows_the_cname_chain_and_the_values_per_server() {
         let more =
             ["_acme-challenge.example.com CNAME target.example.com", "target.example.com TXT old"];
         let (found, lab) = findings("*.example.com", &more).await;
@@ -216,7 +215,7 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
   ns2.example.net  127.0.0.12:12345  -       -    not authoritative
 ";
         assert_eq!(page, expected);
-        assert_eq!(found.troubles(), [FailureClass::Validation], "ns2 is lame");
+        assert_eq!(found.failures(), [FailureClass::Validation], "ns2 is lame");
         let value = serde_json::to_value(found.document()).unwrap();
         let answer = json!([{
             "address": format!("127.0.0.11:{}", lab.port),
@@ -235,7 +234,7 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
     }
 
     #[tokio::test]
-    async fn what_is_off_is_shown_and_would_fail_a_proof() {
+    async fn errors_are_shown_and_would_fail_validation() {
         let more = ["_acme-challenge.example.com CNAME _acme-challenge.example.com"];
         let (found, _lab) = findings("example.com", &more).await;
         let name = "_acme-challenge.example.com";
@@ -244,11 +243,11 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
 domain:     example.com
 challenge:  {name}
 CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com)
-error:    Found recursive CNAME record to \"{name}\" when looking up \"{name}\"
+error:      Found recursive CNAME record to \"{name}\" when looking up \"{name}\"
 "
         );
         assert_eq!(found.page(), expected);
-        assert_eq!(found.troubles(), [FailureClass::Validation]);
+        assert_eq!(found.failures(), [FailureClass::Validation]);
         let (found, _lab) = findings("example.invalid", &[]).await;
         let expected = "\
 domain:     example.invalid
@@ -257,6 +256,6 @@ CAA:        none, so every CA may issue
 error:    could not find the start of authority for \"_acme-challenge.example.invalid\"
 ";
         assert_eq!(found.page(), expected);
-        assert_eq!(found.troubles(), [FailureClass::Validation]);
+        assert_eq!(found.failures(), [FailureClass::Validation]);
     }
 }

@@ -1,5 +1,5 @@
-//! What DNS means for the issuers of the Certificates that are for a name: whether the CAA records
-//! let their CAs issue, and whether their DNS providers' credentials can read the zone.
+//! The issuers of the Certificates for a name: whether the CAA records allow their CAs, and whether
+//! their DNS providers' credentials can read the zone.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,25 +16,25 @@ use crate::engine::{ProviderAccess, dns_api};
 use crate::probe::{Caa, Resolver, locate};
 use crate::resource::{Dns01, DnsName, SolverKind};
 
-/// An issuer, and how it stands with the name.
+/// Whether an issuer can issue for the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct Judged {
     /// Kind and name.
     issuer: String,
-    /// Whether its wildcard is wanted.
+    /// Whether the Certificate requests the wildcard.
     wildcard: bool,
-    /// Whether the CAA records let the CA issue; `None` when that is not known.
+    /// Whether the CAA records let the CA issue; `None` when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed: Option<bool>,
-    /// The same in words.
+    /// `allowed` as text.
     caa: String,
     /// `dns-01` solvers: the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<Provider>,
 }
 
-/// A provider, and what came of asking it.
+/// A DNS provider, and the result of reading the zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Provider {
@@ -44,8 +44,8 @@ struct Provider {
 }
 
 impl Judged {
-    /// Whether it could not issue, as things are.
-    pub(super) fn is_in_the_way(&self) -> bool {
+    /// Whether it cannot issue now.
+    pub(super) fn is_blocking(&self) -> bool {
         let is_unreadable = self.provider.as_ref().is_some_and(|provider| !provider.readable);
         self.allowed == Some(false) || is_unreadable
     }
@@ -53,10 +53,10 @@ impl Judged {
 
 impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wildcard = if self.wildcard { " for *." } else { "" };
+        let wildcard = if self.wildcard { " (wildcard)" } else { "" };
         write!(f, "{}{wildcard}: {}", self.issuer, self.caa)?;
         if let Some(Provider { name, readable, said }) = &self.provider {
-            let what = if *readable { "answers" } else { "is of no use" };
+            let what = if *readable { "answers" } else { "does not work" };
             write!(f, "\nprovider {name} {what}: {said}")?;
         }
         Ok(())
@@ -105,7 +105,7 @@ async fn judge_caa(
     caa: Option<&Caa>,
 ) -> (Option<bool>, String) {
     let Some(caa) = caa else {
-        return (None, "the CAA records are not known".to_owned());
+        return (None, "CAA lookup failed".to_owned());
     };
     let limits = Limits { retry_waits: Vec::new(), ..Limits::default() };
     let client = known.access(wanting.issuer).client(USER_AGENT, limits);
@@ -115,17 +115,17 @@ async fn judge_caa(
     };
     let identities = match directory {
         Ok(directory) => directory.caa_identities.clone(),
-        Err(error) => return (None, format!("its CAA identities are not known: {error}")),
+        Err(error) => return (None, format!("cannot read the CA's CAA identities: {error}")),
     };
     if identities.is_empty() && !caa.records.is_empty() {
-        return (None, "the CA names no CAA identities to judge by".to_owned());
+        return (None, "the CA publishes no CAA identities to compare with".to_owned());
     }
     let names = identities.join(", ");
     let allows = caa.allows(&identities, wanting.is_wildcard);
     let words = match (allows, names.as_str()) {
-        (true, "") => "CAA lets its CA issue".to_owned(),
-        (true, names) => format!("CAA lets its CA ({names}) issue"),
-        (false, names) => format!("CAA forbids its CA ({names}) to issue"),
+        (true, "") => "CAA allows its CA".to_owned(),
+        (true, names) => format!("CAA allows its CA ({names})"),
+        (false, names) => format!("CAA does not allow its CA ({names})"),
     };
     (Some(allows), words)
 }

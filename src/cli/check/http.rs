@@ -1,7 +1,7 @@
-//! `certctl check http`: where a name leads, whether the listener could listen, and what answers
-//! where a CA looks for an HTTP-01 answer (RFC 8555 section 8.3).
+//! `certctl check http`: the addresses of a name, whether the listener can bind, and the response
+//! at the HTTP-01 challenge URL (RFC 8555 section 8.3).
 //!
-//! When the port can be had, a token of no meaning is served for the moment of the check.
+//! If the port is free, the check serves a test token for its duration.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -42,11 +42,11 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
         let resolver = known.workspace.settings().resolver(BTreeMap::new()).await?;
         let findings = Findings::gather(shell, &resolver, &name, &settings).await?;
         shell.output.data(&written(format, findings.page(), &findings.document())?)?;
-        Ok(code_of(findings.troubles()))
+        Ok(code_of(findings.failures()))
     })
 }
 
-/// Those of the first Certificate that is for the name.
+/// The settings of the first Certificate for the name.
 fn settings_of(known: &Known, name: &DnsName) -> Settings {
     let wanting = wanting(&known.loaded, name);
     let first = wanting.iter().find(|wanting| !wanting.is_wildcard);
@@ -58,7 +58,7 @@ fn settings_of(known: &Known, name: &DnsName) -> Settings {
 struct Findings {
     name: String,
     addresses: Result<Vec<String>, String>,
-    /// What the listener would listen on, or why it cannot.
+    /// The bound addresses, or why binding failed.
     listener: Result<Vec<SocketAddr>, String>,
     /// The webroot, and whether tokens can be written there.
     webroot: Option<(String, Result<(), String>)>,
@@ -133,31 +133,31 @@ impl Findings {
         }
         page.push(("verdict", self.verdict()));
         if !self.report.addresses.is_empty() {
-            page.push(("asked", self.report.to_string()));
+            page.push(("queried", self.report.to_string()));
         }
         lines(&page)
     }
 
-    /// What would keep the name from being proven by HTTP-01. What answers where the token could not
-    /// be served is not judged, as long as something does.
-    fn troubles(&self) -> Vec<FailureClass> {
+    /// What would make HTTP-01 validation fail. If the token could not be served, any response
+    /// passes.
+    fn failures(&self) -> Vec<FailureClass> {
         let is_answered = self.report.addresses.iter().any(|report| match report.outcome {
             AddressAnswer::Correct | AddressAnswer::Wrong { .. } => true,
             AddressAnswer::Broken { .. } | AddressAnswer::Unreachable { .. } => false,
         });
-        let mut troubles = Vec::new();
+        let mut failures = Vec::new();
         let is_unusable = match &self.webroot {
             Some((_, usable)) => usable.is_err(),
             None => self.listener.is_err(),
         };
         if is_unusable {
-            troubles.push(FailureClass::Precondition);
+            failures.push(FailureClass::Precondition);
         }
         let may_be_well = self.report.has_passed() || (!self.serves && is_answered);
         if !may_be_well && !is_unusable {
-            troubles.push(FailureClass::Validation);
+            failures.push(FailureClass::Validation);
         }
-        troubles
+        failures
     }
 
     fn verdict(&self) -> String {
@@ -165,7 +165,8 @@ impl Findings {
             (_, true) => "a CA would find the answer".to_owned(),
             (true, false) => "a CA would not find the answer".to_owned(),
             (false, false) => {
-                "not known: the answer could not be served; below is who answers now".to_owned()
+                "unknown: certctl could not serve the test token; current responses below"
+                    .to_owned()
             }
         }
     }
@@ -195,14 +196,14 @@ impl Findings {
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct HttpDocument<'a> {
     name: &'a str,
-    /// Those of the name.
+    /// The addresses of the name.
     addresses: Option<&'a [String]>,
     /// Why the name has no addresses.
     error: Option<&'a String>,
     listener: ListenerItem<'a>,
     /// The folder of `certctl.io/http01-webroot`.
     webroot: Option<WebrootItem<'a>>,
-    /// Whether an answer was served while the name was asked.
+    /// Whether certctl served a test token during the check.
     served: bool,
     passed: bool,
     report: &'a Http01Report,
@@ -210,9 +211,9 @@ pub(in crate::cli) struct HttpDocument<'a> {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct ListenerItem<'a> {
-    /// What it would listen on.
+    /// The addresses that it can bind.
     addresses: Option<&'a [SocketAddr]>,
-    /// Why it could not.
+    /// Why it cannot bind.
     error: Option<&'a String>,
 }
 
@@ -223,13 +224,14 @@ struct WebrootItem<'a> {
     error: Option<&'a String>,
 }
 
-/// Where the listener would listen, as for a run.
+/// The addresses that the listener binds in a run.
 fn addresses_of(shell: &Shell, settings: &Settings) -> Result<Vec<SocketAddr>, String> {
     let mut addresses = Vec::new();
     for text in &settings.http01_listen {
         let address = text.parse();
-        addresses
-            .push(address.map_err(|_| format!("certctl.io/http01-listen: {text} is no address"))?);
+        addresses.push(
+            address.map_err(|_| format!("certctl.io/http01-listen: {text} is not an address"))?,
+        );
     }
     if addresses.is_empty() {
         addresses.clone_from(&shell.global.http01_listen);
@@ -240,10 +242,10 @@ fn addresses_of(shell: &Shell, settings: &Settings) -> Result<Vec<SocketAddr>, S
     Ok(addresses)
 }
 
-/// A token that no CA gave, and what is answered for it.
+/// A test token and its response.
 fn probe_token() -> Result<(Token, String), String> {
     let mut bytes = [0; 16];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| "no random bytes to be had".to_owned())?;
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| "no random bytes available".to_owned())?;
     let text = crate::engine::inputs::digest_of(&bytes);
     let token: Token =
         format!("certctl-check-{text}").parse().map_err(|error| format!("{error}"))?;
@@ -251,5 +253,5 @@ fn probe_token() -> Result<(Token, String), String> {
     Ok((token, answer))
 }
 
-const WAYS_OUT: &str = "let who has the port serve a folder that certctl.io/http01-webroot names, or \
+const WAYS_OUT: &str = "have that server serve the folder named by certctl.io/http01-webroot, or \
                         proxy /.well-known/acme-challenge/ to --http01-listen";

@@ -1,4 +1,4 @@
-//! What the manifests say, for checks that need none of it.
+//! The manifests and the state, for checks that also work without them.
 
 use std::path::PathBuf;
 
@@ -12,19 +12,17 @@ use crate::store::StateDirectory;
 pub(super) use crate::workspace::run::USER_AGENT;
 use crate::workspace::{Settings, Targets, Workspace};
 
-/// Everything that is known here.
+/// Manifests, secrets and state.
 pub(super) struct Known {
     pub(super) workspace: Workspace,
-    /// What was read.
     pub(super) loaded: Loaded,
-    /// Where secrets come from.
     pub(super) secrets: SecretSource,
     has_state: bool,
 }
 
 impl Known {
-    /// Reads the manifests; what is wrong with them is told only when `tells`.
-    pub(super) async fn read(shell: &mut Shell, tells: bool) -> Result<Self, CliError> {
+    /// Reads the manifests; reports their errors only when `reports`.
+    pub(super) async fn read(shell: &mut Shell, reports: bool) -> Result<Self, CliError> {
         let path = shell.environment.state_dir(shell.global.state_dir.as_deref());
         let path = path.map(|found| found.path).unwrap_or_default();
         let settings = shell.settings_at(path)?;
@@ -37,7 +35,7 @@ impl Known {
             Workspace::open(Settings { state_dir: nowhere, ..settings }).await?
         };
         let Targets { loaded, secrets, .. } = workspace.everything();
-        if tells {
+        if reports {
             show(shell, &loaded);
         }
         Ok(Self { workspace, loaded, secrets, has_state })
@@ -48,12 +46,12 @@ impl Known {
         self.has_state.then(|| self.workspace.state())
     }
 
-    /// The operator's programs.
+    /// The folder of exec solvers.
     pub(super) fn solvers_dir(&self) -> PathBuf {
         self.workspace.settings().below_config("solvers.d")
     }
 
-    /// The way to what an issuer refers to.
+    /// Access to an issuer's secrets.
     pub(super) fn access<'a>(&'a self, issuer: &'a Issuer) -> IssuerAccess<'a> {
         IssuerAccess {
             issuer,

@@ -1,8 +1,8 @@
-//! `certctl check`: diagnosis of what issuing needs from the network.
+//! `certctl check`: diagnoses DNS, HTTP and the CA.
 //!
-//! Contract: nothing is changed and nothing decided. What is off is shown on stdout, and the exit
-//! code is that which an issuance would end with, as things are: 4 when the name could not be
-//! proven, 5 when the CA could not be used, 3 when something here must be fixed first.
+//! Contract: read-only. Errors are printed on stdout; the exit code is that of an issuance now: 4
+//! when validation would fail, 5 when the CA cannot be used, 3 when something on this host must be
+//! fixed first.
 
 mod account;
 mod acme;

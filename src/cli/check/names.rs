@@ -1,23 +1,20 @@
-//! Which Certificates of the manifests are for a name, and how it is proven.
+//! The Certificates in the manifests that contain a name, and their solvers.
 
 use crate::engine::inputs::{names_of, solver_for};
 use crate::manifest::Loaded;
 use crate::resource::{Certificate, DnsName, Identifier, Issuer, Solver};
 use crate::workspace::issuer_of;
 
-/// A Certificate that is for the name, or for its wildcard.
+/// A Certificate that contains the name or its wildcard.
 pub(super) struct Wanting<'a> {
-    /// The Certificate.
     pub(super) certificate: &'a Certificate,
-    /// Who issues it.
     pub(super) issuer: &'a Issuer,
-    /// How the name is proven.
     pub(super) solver: Option<&'a Solver>,
     /// Whether the name of the Certificate begins with `*.`.
     pub(super) is_wildcard: bool,
 }
 
-/// All that are for `name`, in the order of the manifests.
+/// All Certificates that contain `name`, in the order of the manifests.
 pub(super) fn wanting<'a>(loaded: &'a Loaded, name: &DnsName) -> Vec<Wanting<'a>> {
     let mut found = Vec::new();
     for certificate in &loaded.certificates {

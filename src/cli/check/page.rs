@@ -1,4 +1,4 @@
-//! What the checks share: the formats, the page for people, and the exit code.
+//! Shared by the checks: formats, the text page and the exit code.
 
 use crate::cli::args::Format;
 use crate::cli::document::{self, Document};
@@ -8,7 +8,7 @@ use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::FailureClass;
 
-/// The format, when it is one that `verb` has.
+/// The output format, if `verb` supports it.
 pub(super) fn format_of(shell: &Shell, verb: &str) -> Result<Format, CliError> {
     match shell.global.format() {
         Format::Name | Format::Prometheus => {
@@ -19,7 +19,7 @@ pub(super) fn format_of(shell: &Shell, verb: &str) -> Result<Format, CliError> {
     }
 }
 
-/// What is printed: a page for people, a document for programs.
+/// The output: the text page, or a document.
 pub(super) fn written<T: Document>(
     format: Format,
     page: String,
@@ -31,12 +31,12 @@ pub(super) fn written<T: Document>(
     }
 }
 
-/// The exit code for what was found to be off.
-pub(super) fn code_of(troubles: Vec<FailureClass>) -> ExitCode {
-    exit::of_run(troubles.into_iter().map(exit::Ending::Failed), false)
+/// The exit code for the failures found.
+pub(super) fn code_of(failures: Vec<FailureClass>) -> ExitCode {
+    exit::of_run(failures.into_iter().map(exit::Ending::Failed), false)
 }
 
-/// A line for each label; further lines of a value stand below it.
+/// One line per label; further lines of a value are indented below it.
 pub(super) fn lines(lines: &[(&str, String)]) -> String {
     let mut text = String::new();
     for (label, value) in lines {

@@ -19,14 +19,14 @@ use crate::cli::explain::{ANNOTATIONS, all, below};
 use crate::cli::status::Noun;
 use crate::resource::{NamespacedName, RevocationReason};
 
-/// The most candidates whose state is looked up: nobody reads more.
+/// The most candidates that get a state: longer lists are not readable.
 const MOST_DESCRIBED: usize = 100;
 
 /// A line, and what it can be about.
 pub(super) struct Scene {
     pub(super) line: Line,
     pub(super) known: Known,
-    /// When the shell shows what stands beside a word: the time of asking.
+    /// The current time, if the shell shows descriptions.
     pub(super) described: Option<Timestamp>,
 }
 
@@ -170,7 +170,7 @@ impl Scene {
         offers
     }
 
-    /// Requests, orders and challenges, whose names go on from their certificate's.
+    /// Requests, orders and challenges, whose names start with their certificate's.
     fn numbered(&self, noun: Noun, current: &str, words: &[OsString]) -> Vec<Offer> {
         let start = current.rsplit('/').next().unwrap_or_default();
         let mut names = self.known.certificate_names();
@@ -302,7 +302,7 @@ fn is_meant(word: &str, name: &NamespacedName) -> bool {
     word == name.name || word.split_once('/') == Some((&name.namespace, &name.name))
 }
 
-/// Whether `status` takes a word for a kind.
+/// Whether `status` accepts a word as a kind.
 fn is_noun(word: &str) -> bool {
     Noun::split(&[word.into()]).1.is_empty()
 }
@@ -339,6 +339,6 @@ const KINDS: &[(&str, &str)] = &[
     ("certificate", "certificates, as without a kind"),
     ("issuer", "the CAs and their accounts"),
     ("order", "orders at the CA"),
-    ("challenge", "how names are proven"),
-    ("request", "what was asked for, by revision"),
+    ("challenge", "challenges of the orders"),
+    ("request", "requests, by revision"),
 ];

@@ -1,6 +1,6 @@
-//! What there is: the objects in the manifests, and the names in the state.
+//! The objects in the manifests, and the names in the state.
 //!
-//! Contract: reads only, and only as much as it is asked for. What cannot be read is not there.
+//! Contract: read-only and lazy. Unreadable files count as absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -39,15 +39,13 @@ pub(super) struct Known {
 pub(super) struct Seen {
     /// `Certificate`, `Issuer` or `ClusterIssuer`.
     pub(super) kind: String,
-    /// Its namespace; empty for a ClusterIssuer.
+    /// Empty for a ClusterIssuer.
     pub(super) namespace: String,
-    /// Its name.
     pub(super) name: String,
-    /// Its labels.
     pub(super) labels: BTreeMap<String, String>,
-    /// Its `spec.dnsNames`.
+    /// `spec.dnsNames`.
     pub(super) dns_names: Vec<String>,
-    /// Its `spec.secretName`.
+    /// `spec.secretName`.
     pub(super) secret: String,
 }
 
@@ -68,7 +66,7 @@ pub(super) struct Place {
 }
 
 impl Known {
-    /// What this line, this environment and this working directory lead to.
+    /// Manifests and state for this line, environment and working directory.
     pub(super) fn new(line: &Line, environment: &Environment, folder: &Path) -> Self {
         let home = environment.value("HOME").map(PathBuf::from);
         let mut known = Self {
@@ -83,8 +81,9 @@ impl Known {
         let config = config.map(|config| known.folder.join(config.path));
         let file = config.as_deref().map(|path| Config::read(path, environment.is_root()));
         let entry = |key: &str| file.as_ref().and_then(|file| file.entry(key));
-        let told = entry("state-dir").and_then(|entry| Some((entry.words.first()?, entry.line)));
-        let environment = match told {
+        let configured =
+            entry("state-dir").and_then(|entry| Some((entry.words.first()?, entry.line)));
+        let environment = match configured {
             Some((path, line)) => environment.clone().with_configured_state(path.into(), line),
             None => environment.clone(),
         };
@@ -95,8 +94,8 @@ impl Known {
             files = environment.files().iter().map(|path| known.folder.join(path)).collect();
         }
         if files.is_empty() {
-            let told = entry("filename").map(|entry| entry.words.clone()).unwrap_or_default();
-            files = told.iter().map(|path| known.folder.join(path)).collect();
+            let configured = entry("filename").map(|entry| entry.words.clone()).unwrap_or_default();
+            files = configured.iter().map(|path| known.folder.join(path)).collect();
         }
         let words = line.words.iter().filter_map(|word| match Target::read(word, &|_| false) {
             Ok(Target::Path(path)) => Some(known.path(&path.to_string_lossy())),
@@ -104,8 +103,8 @@ impl Known {
         });
         files.extend(words);
         let variable = environment.value("CERTCTL_NAMESPACE").and_then(|value| value.to_str());
-        let told = entry("namespace").and_then(|entry| entry.words.first()?.to_str());
-        let namespace = line.value("namespace").or(variable).or(told).map(str::to_owned);
+        let configured = entry("namespace").and_then(|entry| entry.words.first()?.to_str());
+        let namespace = line.value("namespace").or(variable).or(configured).map(str::to_owned);
         known.namespace = namespace.filter(|_| !line.has("all_namespaces"));
         files.extend(config);
         known.sources = files;
@@ -122,7 +121,7 @@ impl Known {
         }
     }
 
-    /// Whether an object of this namespace is asked for; those without one always are.
+    /// Whether the namespace filter selects an object; cluster-scoped objects always match.
     pub(super) fn is_here(&self, namespace: &str) -> bool {
         namespace.is_empty() || self.namespace.as_deref().is_none_or(|asked| asked == namespace)
     }
@@ -315,7 +314,7 @@ impl Reader {
     }
 }
 
-/// What a label's key or value has in it (and `-l` can ask for).
+/// Characters of a label's key or value (as `-l` accepts them).
 fn is_label(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }

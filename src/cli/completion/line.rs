@@ -1,7 +1,7 @@
-//! What stands on the line already: the verb, its words, and the values of flags.
+//! The words already on the line: the verb, its arguments, and the values of flags.
 //!
-//! Contract: nothing is refused. What cannot be understood is passed over, so that a mistake at
-//! one place of the line spoils no other.
+//! Contract: never fails. It skips what it cannot parse, so that an error in one word does not
+//! affect the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -140,9 +140,9 @@ mod tests {
                 "{line}"
             );
             let names = ["namespace", "filename", "state_dir"];
-            let told: Vec<(&str, &str)> =
+            let found_flags: Vec<(&str, &str)> =
                 names.iter().filter_map(|name| Some((*name, found.value(name)?))).collect();
-            assert_eq!(told, flags, "{line}");
+            assert_eq!(found_flags, flags, "{line}");
         }
         let line = ["certctl", "renew", "--all", "-v"].map(OsString::from);
         let found = Line::read(&tree, &line, 4);

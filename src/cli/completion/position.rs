@@ -1,9 +1,9 @@
-//! Which argument wants what: the places on the line that are asked for.
+//! Which values each argument takes.
 //!
 //! Contract: every argument that takes a value is in this table, has its words in its own type, or
 //! is one of the free texts that the test below lists; a new verb cannot forget it.
 
-/// What may stand at a place.
+/// The kind of values at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
     /// Certificates.
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::cli::args::Arguments;
 
-    /// Numbers, durations, addresses and names that nobody knows beforehand.
+    /// Free text: numbers, durations, addresses and names that cannot be listed.
     const FREE: &[&str] = &[
         "--dns01-authoritative-port",
         "--hook-timeout",

@@ -114,7 +114,7 @@ impl Place {
         Environment::from_pairs(&pairs)
     }
 
-    /// What fish is told, by lines; `@` marks the word at the cursor, which ends there.
+    /// The output for fish, by lines; `@` marks the word at the cursor, which ends there.
     fn ask_with(&self, line: &str, more: &[(&str, &str)]) -> Vec<String> {
         let words: Vec<&str> = line.split(' ').collect();
         let cursor = words.iter().position(|word| word.contains('@')).unwrap().to_string();
@@ -129,7 +129,7 @@ impl Place {
     }
 
     /// The words alone.
-    fn ask(&self, line: &str) -> Vec<String> {
+    fn complete(&self, line: &str) -> Vec<String> {
         let lines = self.ask_with(line, &[]).into_iter();
         lines.map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     }
@@ -164,12 +164,12 @@ fn condition(kind: &str) -> serde_json::Value {
     })
 }
 
-/// Asks for each line, and compares.
+/// Completes each line, and compares.
 fn check(table: &[(&str, &[&str])]) {
     let place = Place::new();
     let state = place.state();
     for (line, wanted) in table {
-        let mut found = place.ask(line);
+        let mut found = place.complete(line);
         // Without names there are the flags; the first one stands for them.
         if found.first().is_some_and(|first| first.starts_with("--filename")) {
             found.truncate(1);
@@ -322,11 +322,11 @@ fn variables_count_as_they_do_for_the_verbs() {
 fn the_file_of_settings_counts_as_it_does_for_the_verbs() {
     let place = Place::new();
     place.write("config/config.toml", "namespace = \"shop\"\n");
-    assert_eq!(place.ask("renew @"), ["fresh", "web"]);
-    assert_eq!(place.ask("renew @ -n default"), ["mail", "old", "web"]);
+    assert_eq!(place.complete("renew @"), ["fresh", "web"]);
+    assert_eq!(place.complete("renew @ -n default"), ["mail", "old", "web"]);
     let more = place.path("work/more.yaml").display().to_string();
     place.write("config/config.toml", &format!("filename = [{more:?}]\n"));
-    assert_eq!(place.ask("renew m@"), ["mail", "more"]);
+    assert_eq!(place.complete("renew m@"), ["mail", "more"]);
     let state = place.path("state").display().to_string();
     place.write("config/config.toml", &format!("state-dir = {state:?}\n"));
     let found = place.ask_with("deploy w@", &[("CERTCTL_STATE_DIR", "")]);
@@ -345,7 +345,7 @@ fn what_cannot_be_read_is_passed_over() {
     let key = Key::Certificate(NamespacedName::new("default", "torn"));
     on_one_thread(async { Ok(state.create(&key, b"{").await?) }).unwrap();
     let before = place.state();
-    assert_eq!(place.ask("deploy @"), ["mail", "old", "torn", "web"]);
+    assert_eq!(place.complete("deploy @"), ["mail", "old", "torn", "web"]);
     let about = place.ask_with("deploy t@", &[]);
     assert_eq!(about, ["torn\tnot issued yet"]);
     assert_eq!(place.state(), before, "nothing is set aside");
@@ -362,7 +362,7 @@ fn what_is_over_the_budget_is_not_parsed_and_the_state_is_known_all_the_same() {
     let place = Place::new();
     let long = format!("{}# {}\n", manifests(), "x".repeat(512 << 10));
     place.write("config/all.yaml", &long);
-    assert_eq!(place.ask("renew @"), ["mail", "old", "web"]);
+    assert_eq!(place.complete("renew @"), ["mail", "old", "web"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The file itself: read once, as long as it is trusted, and not longer than a person writes one.
+//! Reads the file once, with checks of owner, mode and size.
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;

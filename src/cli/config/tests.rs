@@ -57,7 +57,7 @@ fn a_mistake_says_where_it_is_and_what_would_be_right() {
     assert_eq!(
         mistakes(text),
         [
-            "error[E0302]: parallel: a string does not fit\n  \
+            "error[E0302]: parallel: expected a number, got a string\n  \
              --> /etc/certctl/config.toml:1:12\n   \
              |\n 1 | parallel = \"64\"\n   \
              |            ^^^^\n   \
@@ -78,25 +78,29 @@ fn a_mistake_says_where_it_is_and_what_would_be_right() {
 #[test]
 fn nothing_is_passed_over() {
     for (text, headline, more) in [
-        ("exit-code = 'yes'", "exit-code: a string does not fit", "true or false"),
-        ("exit-code = [true]", "exit-code: an array does not fit", "true or false"),
-        ("timeout = 10", "timeout: an integer does not fit", "\"10m\""),
-        ("timeout = 2026-11-21", "timeout: a datetime does not fit", "\"10m\""),
-        ("timeout = ''", "timeout: it is empty", "\"10m\""),
+        ("exit-code = 'yes'", "exit-code: expected a boolean, got a string", "true or false"),
+        ("exit-code = [true]", "exit-code: expected a boolean, got an array", "true or false"),
+        ("timeout = 10", "timeout: expected a string, got an integer", "\"10m\""),
+        ("timeout = 2026-11-21", "timeout: expected a string, got a datetime", "\"10m\""),
+        ("timeout = ''", "timeout: must not be empty", "\"10m\""),
         ("timeout = '0s'", "timeout: `0s`: must be more than zero", "\"10m\""),
         ("parallel = 0", "parallel: `0`: number would be zero", "above 0"),
         ("parallel = -1", "parallel: `-1`: invalid digit", "above 0"),
-        ("parallel = 1.5", "parallel: a float does not fit", "above 0"),
-        ("verbose = 300", "verbose: `300` is no count", "a number"),
+        ("parallel = 1.5", "parallel: expected a number, got a float", "above 0"),
+        ("verbose = 300", "verbose: `300` is not a number from 0 to 255", "a number"),
         ("http01-check-port = 70000", "http01-check-port: `70000`: 70000 is not in", "1 to 65535"),
-        ("http01-listen = ['[::]:80', 80]", "http01-listen: an array does not fit", "[ ]"),
+        (
+            "http01-listen = ['[::]:80', 80]",
+            "http01-listen: expected a string or a list of strings, got an array",
+            "[ ]",
+        ),
         ("http01-listen = 'here'", "http01-listen: `here`: write ADDRESS:PORT", "\"[::]:80\""),
-        ("color = 'blue'", "color: `blue` is no value of it", "\"auto\", \"always\", \"never\""),
+        ("color = 'blue'", "color: `blue` is not a valid value", "\"auto\", \"always\", \"never\""),
         ("namespace = 'Not_A_Label'", "namespace: `Not_A_Label`: a namespace has", "default"),
-        ("filename = '-'", "filename: standard input cannot be named here", "a path"),
+        ("filename = '-'", "filename: standard input is not allowed here", "a path"),
         (
             "config-dir = '/x'",
-            "config-dir: cannot stand here: config.toml is found in",
+            "config-dir: not allowed here: config.toml is read from",
             "CERTCTL_CONFIG_DIR",
         ),
         ("http01_listen = ':80'", "http01_listen: unknown key", "did you mean `http01-listen`?"),
@@ -107,7 +111,7 @@ fn nothing_is_passed_over() {
         ("timeout = '1m'\ntimeout = '2m'", "not TOML: duplicate key", ":2:1"),
         ("timeout = 10m", "not TOML: ", ":1:11"),
         ("timeout", "not TOML: ", ":1:8"),
-        ("verbose = 1\nquiet = 1", "quiet: `verbose` stands here, too", ":2:1"),
+        ("verbose = 1\nquiet = 1", "quiet: `verbose` is set, too", ":2:1"),
     ] {
         let config = config(text);
         let [mistake] = mistakes(text).try_into().unwrap_or_else(|all| panic!("{text}: {all:?}"));
@@ -163,7 +167,7 @@ fn settings(text: &str, line: &str, variables: &[(&str, &str)]) -> Vec<Setting> 
 }
 
 #[test]
-fn a_flag_beats_a_variable_beats_the_file_beats_the_default() {
+fn a_flag_overrides_a_variable_overrides_the_file_overrides_the_default() {
     use Origin::{Config, Default, Flag, Variable};
     let variable = |name: &str| Variable(name.to_owned());
     let flag = |name: &str| Flag(name.to_owned());

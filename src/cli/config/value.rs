@@ -1,4 +1,4 @@
-//! From TOML to the words of flags, with every mistake in its place.
+//! Converts TOML to flag values; every error has its position.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -14,7 +14,7 @@ use super::key::{CONFIG_DIR, Entry, FILE, globals, is_switch};
 use crate::cli::args::Arguments;
 use crate::manifest::Diagnostic;
 
-/// The entries of a text, and what is wrong with it.
+/// The entries of a text, and its errors.
 pub(super) fn entries(path: &Path, text: &str) -> (BTreeMap<String, Entry>, Vec<Diagnostic>) {
     let reader = Reader { path, text, command: globals() };
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -25,7 +25,7 @@ pub(super) fn entries(path: &Path, text: &str) -> (BTreeMap<String, Entry>, Vec<
             reader.mistake("E0304", span, "", format!("not TOML: {}", error.message()))
         })
         .collect();
-    // Behind a mistake of syntax nothing means what it seems to.
+    // After a syntax error, later keys are unreliable.
     if !mistakes.is_empty() {
         return (BTreeMap::new(), mistakes);
     }
@@ -39,7 +39,7 @@ pub(super) fn entries(path: &Path, text: &str) -> (BTreeMap<String, Entry>, Vec<
     }
     if let (Some(_), Some(quiet)) = (entries.get("verbose"), entries.get("quiet")) {
         let start = text.lines().take(quiet.line - 1).map(|line| line.len() + 1).sum();
-        let message = "`verbose` stands here, too: there can be one of them".to_owned();
+        let message = "`verbose` is set, too: only one of them is allowed".to_owned();
         mistakes.push(reader.mistake("E0303", start..start + 5, "quiet", message));
     }
     mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
@@ -64,7 +64,7 @@ impl Reader<'_> {
         span: &Range<usize>,
     ) -> Words {
         if key == CONFIG_DIR {
-            let message = format!("cannot stand here: {FILE} is found in that directory");
+            let message = format!("not allowed here: {FILE} is read from that directory");
             let help = Some("--config-dir or CERTCTL_CONFIG_DIR".to_owned());
             return Err(Box::new(Diagnostic { help, ..self.mistake("E0301", at, key, message) }));
         }
@@ -78,7 +78,8 @@ impl Reader<'_> {
         let wrong_type = || {
             let article =
                 if matches!(value, DeValue::Integer(_) | DeValue::Array(_)) { "an" } else { "a" };
-            wrong("E0302", format!("{article} {} does not fit", value.type_str()))
+            let expected = expected(arg);
+            wrong("E0302", format!("expected {expected}, got {article} {}", value.type_str()))
         };
         let word = |value: &DeValue<'_>| match (value, shape(arg)) {
             (DeValue::Boolean(is), Shape::Switch) => Some(is.to_string()),
@@ -105,15 +106,15 @@ impl Reader<'_> {
         Ok(words)
     }
 
-    /// A path is meant from the folder of the file.
+    /// Makes a path absolute, relative to the file's folder.
     fn absolute(&self, arg: &Arg, word: String) -> Result<OsString, String> {
         let is_path = matches!(
             arg.get_value_hint(),
             ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
         );
         match word.as_str() {
-            "" => Err("it is empty".to_owned()),
-            "-" if is_path => Err("standard input cannot be named here".to_owned()),
+            "" => Err("must not be empty".to_owned()),
+            "-" if is_path => Err("standard input is not allowed here".to_owned()),
             _ if is_path => {
                 let folder = self.path.parent().unwrap_or(Path::new(""));
                 Ok(folder.join(word).into_os_string())
@@ -122,14 +123,16 @@ impl Reader<'_> {
         }
     }
 
-    /// Asks the flag itself.
+    /// Validates with the flag's own parser.
     fn try_word(&self, arg: &Arg, word: &OsString) -> Result<(), String> {
         if is_switch(arg.get_action()) {
             return Ok(());
         }
         if matches!(arg.get_action(), ArgAction::Count) {
             let number = word.to_str().and_then(|word| word.parse::<u8>().ok());
-            return number.map(drop).ok_or_else(|| format!("`{}` is no count", word.display()));
+            return number
+                .map(drop)
+                .ok_or_else(|| format!("`{}` is not a number from 0 to 255", word.display()));
         }
         let mut flag = OsString::from(format!("--{}=", arg.get_long().unwrap_or_default()));
         flag.push(word);
@@ -138,7 +141,7 @@ impl Reader<'_> {
             let word = word.display();
             match error.source() {
                 Some(source) => format!("`{word}`: {source}"),
-                None => format!("`{word}` is no value of it"),
+                None => format!("`{word}` is not a valid value"),
             }
         })
     }
@@ -199,7 +202,7 @@ impl Reader<'_> {
     }
 }
 
-/// Which of TOML's types a flag takes.
+/// The TOML type of a flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Switch,
@@ -219,6 +222,16 @@ fn shape(arg: &Arg) -> Shape {
     }
 }
 
+fn expected(arg: &Arg) -> &'static str {
+    match (shape(arg), is_list(arg)) {
+        (Shape::Switch, _) => "a boolean",
+        (Shape::Number, false) => "a number",
+        (Shape::Number, true) => "a number or a list of numbers",
+        (Shape::Text, false) => "a string",
+        (Shape::Text, true) => "a string or a list of strings",
+    }
+}
+
 fn is_list(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Append)
 }
@@ -230,7 +243,7 @@ fn value_name(arg: &Arg) -> String {
         .unwrap_or_default()
 }
 
-/// What may stand behind the key, for people.
+/// The accepted values, as text.
 fn accepted(arg: &Arg) -> String {
     let key = arg.get_long().unwrap_or_default();
     let words: Vec<String> =
@@ -246,7 +259,7 @@ fn accepted(arg: &Arg) -> String {
         (Shape::Text, "HOST:PORT") => "a server, such as \"192.0.2.53:53\"".to_owned(),
         (Shape::Text, "NAMESPACE") => "a namespace, such as \"default\"".to_owned(),
         (Shape::Text, "DIR" | "FILE" | "FILE|DIR") => "a path in quotes".to_owned(),
-        (Shape::Text, _) => format!("a text, as behind --{key}"),
+        (Shape::Text, _) => format!("a string, as for --{key}"),
     };
     if is_list(arg) { format!("{one}; or a list of them in [ ]") } else { one }
 }

@@ -21,7 +21,7 @@ use crate::report::{Ending, Report};
 use crate::resource::{Certificate, NamespacedName};
 use crate::workspace::{Job, Workspace, one_off};
 
-/// Asks the Issuer, and writes key and chain.
+/// Orders the certificate, and writes key and chain.
 pub(super) async fn fetch(
     args: &CreateRequestArgs,
     files: &Files,
@@ -37,7 +37,7 @@ pub(super) async fn fetch(
     let name = one_off.metadata.key();
     let Some(task) = workspace.one_off_task(&one_off, &targets).await? else {
         let issuer = &one_off.spec.issuer_ref;
-        let message = format!("{} {} is in no manifest", issuer.kind, issuer.name);
+        let message = format!("{} {} is not in any manifest", issuer.kind, issuer.name);
         return Err(CliError::new(ExitCode::Manifest, message).hinted("-f MANIFEST"));
     };
     workspace.make_writable()?;
@@ -64,7 +64,7 @@ pub(super) async fn fetch(
     if !is_owed(&workspace, &name, shell).await? {
         workspace.forget(&name, Some(&one_off.secret_key())).await?;
     }
-    // There is no later for what is asked for once.
+    // A one-off order is never retried later.
     Ok(if ending == Ending::Pending { ExitCode::Validation } else { code })
 }
 
@@ -87,11 +87,12 @@ async fn deliver(
     files.write_both(key, chain).map_err(|error| {
         let folder = state.secret_path(&secret).unwrap_or_default();
         let message = format!(
-            "issued but not written: {}; it stays in {} until it is",
+            "issued but not written: {}; kept in {} until then",
             error.message,
             folder.display()
         );
-        CliError::new(ExitCode::Output, message).hinted("the same command, which orders nothing")
+        CliError::new(ExitCode::Output, message)
+            .hinted("run the same command again; it creates no new order")
     })?;
     shell.output.talk(Level::Info, &format!(
         "{}: serial {}, valid until {}\n  private key written to {}\n  certificate written to {}",
@@ -110,7 +111,7 @@ fn tell(args: &CreateRequestArgs, reports: &[Report], shell: &mut Shell) {
     }
 }
 
-/// Whether something may still be out in the world; says what.
+/// Whether challenge responses may still be published; prints them.
 async fn is_owed(
     workspace: &Workspace,
     name: &NamespacedName,
@@ -124,8 +125,8 @@ async fn is_owed(
         shell.output.talk(
             Level::Warn,
             &format!(
-                "left behind: {}\n  the same command takes it back; certctl forget {name} \
-             lets it be",
+                "not cleaned up: {}\n  run the same command again to remove it, or keep \
+                 it: certctl forget {name}",
                 escape(&left.join("; "))
             ),
         );

@@ -21,7 +21,7 @@ impl Files {
         let key = or_named(&args.output_key_file, "key");
         let certificate = or_named(&args.output_certificate_file, "crt");
         if args.fetch_certificate && key == certificate {
-            let message = "key and certificate cannot go to the same file";
+            let message = "key and certificate need different files";
             return Err(CliError::new(ExitCode::Usage, message));
         }
         let certificate_too = Some(&certificate).filter(|_| args.fetch_certificate);
@@ -47,7 +47,7 @@ impl Files {
     /// Removes the key that was written just now.
     pub(super) fn remove_key(&self) {
         if let Err(error) = std::fs::remove_file(&self.key) {
-            tracing::warn!("{} is of no use and not removed: {error}", self.key.display());
+            tracing::warn!("cannot remove the unused key {}: {error}", self.key.display());
         }
     }
 }
@@ -61,7 +61,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), CliError> {
 }
 
 fn is_there(path: &Path) -> CliError {
-    let message = format!("{} is there already, and is not overwritten", path.display());
+    let message = format!("{} is there already; certctl does not overwrite it", path.display());
     CliError::new(ExitCode::Manifest, message)
         .hinted("--output-key-file, --output-certificate-file")
 }

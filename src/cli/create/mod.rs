@@ -1,7 +1,7 @@
 //! `certctl create certificaterequest`: a key and a request, once, for what certctl does not
 //! manage.
 //!
-//! Contract: a file that is there is never written to. Of a key that does not help nothing stays.
+//! Contract: never overwrites a file. Removes the key when the request fails.
 
 mod fetch;
 mod files;
@@ -65,16 +65,12 @@ fn certificate(
         [one] => Ok((one.clone(), loaded)),
         several => Err(CliError::new(
             ExitCode::Manifest,
-            format_args!(
-                "{} has {} Certificates, and one is to be asked for",
-                path.display(),
-                several.len()
-            ),
+            format_args!("{} has {} Certificates, expected one", path.display(), several.len()),
         )),
     }
 }
 
-/// Writes the key and prints the request, for others to grant.
+/// Writes the key and prints the request, for another CA to sign.
 fn request(
     args: &CreateRequestArgs,
     files: &Files,
@@ -107,13 +103,13 @@ fn request(
         failure_time: None,
     };
     let object = request_manifest(&request);
-    // A manifest is YAML unless JSON is asked for.
+    // A manifest is YAML unless -o json is given.
     let format = if format == Format::Json { format } else { Format::Yaml };
     let text = document::text(&object, format)?;
     let encoding = spec.private_key.as_ref().and_then(|key| key.encoding).unwrap_or_default();
     let pem: Zeroizing<String> = key.to_pem(encoding);
     files.write_key(pem.as_bytes())?;
-    // A request that nobody got makes its key useless.
+    // Without its request, the key is useless.
     shell.output.data(&text).inspect_err(|_| files.remove_key())?;
     shell.output.talk(Level::Info, &format!("private key written to {}", files.key.display()));
     Ok(ExitCode::Done)

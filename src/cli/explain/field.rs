@@ -1,4 +1,4 @@
-//! What there is to say of one field of a manifest.
+//! The description of one field of a manifest.
 
 pub use crate::resource::{FieldType as Type, Used, Words};
 
@@ -7,13 +7,11 @@ pub use crate::resource::{FieldType as Type, Used, Words};
 pub struct Field {
     /// From the object's root, lists without brackets: `spec.acme.solvers.dns01`.
     pub path: &'static str,
-    /// What may stand there.
     pub kind: Type,
-    /// Who uses it.
     pub used: Used,
-    /// What holds when it is absent; empty when nothing does, `required` when it must be there.
+    /// The value when absent; empty when there is none, `required` for a mandatory field.
     pub default: &'static str,
-    /// What it means, and what may be written.
+    /// Meaning and accepted values.
     pub rule: &'static str,
     /// A value, as YAML; empty for what has fields of its own.
     pub example: &'static str,

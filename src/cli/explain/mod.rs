@@ -1,6 +1,6 @@
 //! `certctl explain`: what a field of a manifest means.
 //!
-//! Contract: one table says it all, here, in `certctl schema` and in certctl.yaml(5): `fields.txt`;
+//! Contract: one table is the source for this, `certctl schema` and certctl.yaml(5): `fields.txt`;
 //! a test holds it against what the manifest layer accepts.
 
 pub mod field;
@@ -19,9 +19,10 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     let (word, path) = args.field.split_once('.').unwrap_or((&args.field, ""));
     let Some(kind) = Kind::parse(word) else {
         let kinds = Kind::ALL.map(Kind::name).join(", ");
-        let error = CliError::new(ExitCode::Usage, format_args!("`{word}` is no kind of manifest"));
+        let error =
+            CliError::new(ExitCode::Usage, format_args!("`{word}` is not a kind of manifest"));
         return Err(
-            error.hinted(format_args!("there are {kinds}: certctl explain certificate.spec"))
+            error.hinted(format_args!("kinds: {kinds}; example: certctl explain certificate.spec"))
         );
     };
     let text = page(kind, path.trim_end_matches('.')).ok_or_else(|| unknown(kind, path))?;
@@ -57,7 +58,7 @@ pub fn below(kind: Kind, path: &str) -> Vec<Field> {
     all(kind).into_iter().filter(is_child).collect()
 }
 
-/// What there is to say of a field, or of a kind when the path is empty.
+/// The description of a field, or of a kind when the path is empty.
 fn page(kind: Kind, path: &str) -> Option<String> {
     let mut text = format!("KIND:      {}\nVERSION:   {}\n", kind.name(), kind.api_version());
     let children = below(kind, path);

@@ -1,8 +1,7 @@
 //! The fields of every kind: out of `fields.txt`, which says how it is to be read, and out of the
 //! tables in `resource` of a Certificate's spec and of the DNS providers' settings.
 //!
-//! Contract: what cannot be read in there is found by the tests; a program that was built shows
-//! what it can.
+//! Contract: the tests report unreadable rows; a built program shows the readable ones.
 
 use std::sync::LazyLock;
 
@@ -107,17 +106,17 @@ fn read(source: &'static str) -> Vec<(&'static str, Vec<Field>)> {
 fn field(first: &'static str, rest: &'static str) -> Option<Field> {
     let (path, what) = first.rsplit_once(": ")?;
     let (word, used) = what.split_once(", ")?;
-    let told = |key: &str| {
+    let value_of = |key: &str| {
         let line = rest.lines().find_map(|line| line.strip_prefix("  ")?.strip_prefix(key));
         line.map(str::trim_start).unwrap_or_default()
     };
     Some(Field {
         path,
-        kind: type_of(word, Words(told("words:")))?,
+        kind: type_of(word, Words(value_of("words:")))?,
         used: used_of(used)?,
-        default: told("default:"),
+        default: value_of("default:"),
         rule: rest.lines().next()?.trim_start(),
-        example: told("example:"),
+        example: value_of("example:"),
     })
 }
 

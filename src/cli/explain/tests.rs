@@ -16,7 +16,7 @@ fn said(kind: Kind, path: &str, value: &str) -> Vec<Diagnostic> {
             format!("{}: {yaml}", parts[end])
         };
         if end > 0 && parts[end - 1] == "azureDNS" {
-            // Without these, nobody looks any further.
+            // Without these, the manifest layer checks no further fields.
             yaml = format!("{{subscriptionID: a, resourceGroupName: b, {yaml}}}");
         } else if end > 0 {
             yaml = format!("{{{yaml}}}");
@@ -28,14 +28,13 @@ fn said(kind: Kind, path: &str, value: &str) -> Vec<Diagnostic> {
     loaded.diagnostics
 }
 
-/// The fields that the manifest layer knows below a path, as it tells them to somebody who writes
-/// one that is like none of them.
+/// The fields below a path, as the manifest layer lists them in its error for an unknown field.
 fn known_below(kind: Kind, path: &str) -> BTreeSet<String> {
     let value = if path.is_empty() { "qqqqqqqq: 1" } else { "{qqqqqqqq: 1}" };
     let all = said(kind, path, value);
     let found = all.iter().find(|found| found.code == "E0102");
     let help = found.and_then(|found| found.help.as_deref()).unwrap_or_default();
-    let names = help.strip_prefix("its fields: ").unwrap_or("nobody looks there");
+    let names = help.strip_prefix("its fields: ").unwrap_or("unchecked");
     names.split(", ").map(str::to_owned).collect()
 }
 
@@ -96,7 +95,7 @@ fn a_page_says_what_a_field_is() {
 KIND:      Certificate
 VERSION:   cert-manager.io/v1
 FIELD:     renewBefore <string>
-MEANING:   How long before its end it is renewed, at least 5m and less than its lifetime; excludes renewBeforePercentage.
+MEANING:   How long before expiry it is renewed, at least 5m and less than its lifetime; excludes renewBeforePercentage.
 VALUES:    hours, minutes and seconds, such as 2160h or 1h30m; no days
 DEFAULT:   a third of the lifetime
 USED BY:   cert-manager and certctl
@@ -131,7 +130,7 @@ fn every_annotation_is_told_and_no_other() {
         .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-')))
         .filter(|word| word.starts_with("certctl.io/") && *word != "certctl.io/zzz")
         .collect();
-    let told: BTreeSet<&str> =
+    let listed: BTreeSet<&str> =
         table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
-    assert_eq!(told, known);
+    assert_eq!(listed, known);
 }

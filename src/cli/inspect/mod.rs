@@ -1,9 +1,9 @@
 //! `certctl inspect`: one certificate in cmctl's layout, repaired.
 //!
-//! Contract: what is looked at comes from the state, a file, standard input or a TLS server; the
-//! rest is shown beside it: does the key fit, is the chain in order, does it lead to a trusted
-//! root, has the CA revoked it, is it what the Certificate asks for. A check that cannot be made
-//! is "unknown", never "good". Nothing is written.
+//! Contract: read-only. The certificate comes from the state, a file, standard input or a TLS
+//! server. The checks: does the key match, is the chain in order, does it end at a trusted root, has the CA
+//! revoked it, does it match the Certificate. A check that cannot be made is "unknown", never
+//! "good".
 
 mod network;
 mod report;
@@ -43,7 +43,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
     if args.offline
         && let Source::Server { host, port } = &source
     {
-        let message = format!("--offline, and {host}:{port} is on the network");
+        let message = format!("--offline excludes the server {host}:{port}");
         return Err(CliError::new(ExitCode::Usage, message));
     }
     on_one_thread(async {
@@ -64,8 +64,8 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
     })
 }
 
-/// Reads state and manifests. Unless the state is what is asked for, one that cannot be read is
-/// one that knows nothing.
+/// Reads state and manifests. An unreadable state counts as empty, unless the certificate comes
+/// from it.
 async fn owners(shell: &mut Shell, is_needed: bool) -> Result<Owners, CliError> {
     let found = async {
         let mut workspace = open(shell).await?;

@@ -1,5 +1,4 @@
-//! The three things that `inspect` asks the network for: a server's certificates, a CRL, an OCSP
-//! answer.
+//! What `inspect` fetches over the network: a server's certificates, a CRL, an OCSP response.
 //!
 //! Contract: 10 seconds for each, no redirects, at most 1 MiB, names looked up with the one
 //! resolver. What comes back is data that the caller verifies.
@@ -17,18 +16,18 @@ use tokio_rustls::TlsConnector;
 use crate::pki;
 use crate::probe::Resolver;
 
-/// The way out.
+/// The network access.
 pub(super) struct Network {
     resolver: Resolver,
     patience: Duration,
 }
 
-/// Why nothing came back.
+/// Why a fetch failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum NetworkError {
     #[error("no answer within {seconds} s")]
     Timeout { seconds: u64 },
-    #[error("cannot look it up: {reason}")]
+    #[error("name lookup failed: {reason}")]
     Lookup { reason: String },
     #[error("cannot be reached: {reason}")]
     Unreachable { reason: String },
@@ -38,17 +37,17 @@ pub(super) enum NetworkError {
     Status { status: u16 },
     #[error("the answer is longer than {max} bytes")]
     TooLarge { max: usize },
-    #[error("not an address that can be asked: {reason}")]
+    #[error("not a usable URL: {reason}")]
     Url { reason: String },
 }
 
 impl Network {
-    /// With the patience of the contract.
+    /// With the time limit of the contract.
     pub(super) fn new(resolver: Resolver) -> Self {
         Self { resolver, patience: PATIENCE }
     }
 
-    /// With less of it.
+    /// With a shorter time limit.
     #[cfg(test)]
     pub(super) fn hurried(resolver: Resolver, patience: Duration) -> Self {
         Self { resolver, patience }
@@ -116,7 +115,7 @@ impl Network {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<SocketAddr> =
             self.addresses(bare).await?.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-        // A CRL and an OCSP answer carry their own signature: who serves them does not matter.
+        // CRLs and OCSP responses are signed: the server does not matter.
         let tls = pki::unverified_client()
             .map_err(|error| NetworkError::Tls { reason: error.to_string() })?;
         let client = reqwest::Client::builder()
@@ -152,7 +151,7 @@ impl Network {
         if let Ok(address) = host.parse() {
             return Ok(vec![address]);
         }
-        // RFC 6761 section 6.3: no name server is asked for this one.
+        // RFC 6761 section 6.3: localhost is not looked up in DNS.
         if host.eq_ignore_ascii_case("localhost") {
             return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
         }

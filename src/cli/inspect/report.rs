@@ -1,4 +1,4 @@
-//! Everything that is said of one certificate, as a value: what `-o json` prints.
+//! The report on one certificate, as `-o json` prints it.
 
 use jiff::Timestamp;
 use rustls::RootCertStore;
@@ -28,7 +28,7 @@ pub(in crate::cli) struct Report {
     pub(super) private_key: KeyMatch,
     /// The Certificate it belongs to, when one is known.
     pub(super) certificate: Option<String>,
-    /// Whether it is what that Certificate asks for.
+    /// Whether it matches that Certificate.
     pub(super) spec: Option<SpecMatch>,
     /// How what a server shows compares with the state.
     pub(super) served: Option<Served>,
@@ -75,9 +75,9 @@ pub(in crate::cli) struct Trust {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) enum Check {
-    /// The certificate names nobody to ask.
+    /// The certificate has no URL.
     NoUrl,
-    /// It names nobody who can be asked over HTTP.
+    /// It has no HTTP URL.
     NoUsableUrl,
     /// `--offline`.
     NotChecked,
@@ -87,7 +87,7 @@ pub(in crate::cli) enum Check {
     Unknown { reasons: Vec<String> },
 }
 
-/// Whom to trust, and who may have signed what.
+/// Trust anchors and possible issuers.
 pub(super) struct Roots {
     pub(super) system: RootCertStore,
     pub(super) bundle: Option<RootCertStore>,
@@ -96,7 +96,7 @@ pub(super) struct Roots {
 }
 
 impl Report {
-    /// Looks at everything; without a network nothing is asked.
+    /// Runs all checks; without a network, revocation is not checked.
     pub(super) async fn make(
         subject: &Subject,
         roots: &Roots,
@@ -140,7 +140,7 @@ impl Report {
         })
     }
 
-    /// Whether `--exit-code` ends in 8: expired, revoked, or something does not fit.
+    /// Whether `--exit-code` ends in 8: expired, revoked, or a check failed.
     pub(super) fn needs_attention(&self) -> bool {
         let key_is_wrong = match self.private_key {
             KeyMatch::DoesNotMatch | KeyMatch::Unreadable(_) => true,
@@ -171,7 +171,7 @@ impl Check {
     }
 }
 
-/// What a question about revocation needs.
+/// Input of a revocation check.
 struct Asking<'a> {
     leaf: &'a [u8],
     issuer: Option<&'a [u8]>,
@@ -180,7 +180,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Asks one after another until there is a valid answer.
+    /// Queries one URL after another until there is a valid response.
     async fn all(&self, urls: &[String], is_ocsp: bool) -> Check {
         if urls.is_empty() {
             return Check::NoUrl;
@@ -195,7 +195,7 @@ impl Asking<'_> {
         }
         let Some(network) = self.network else { return Check::NotChecked };
         let Some(issuer) = self.issuer else {
-            let reason = "the issuer's certificate is not at hand";
+            let reason = "the issuer's certificate is missing";
             return Check::Unknown { reasons: vec![reason.to_owned()] };
         };
         let mut reasons = Vec::new();
@@ -230,5 +230,5 @@ impl Asking<'_> {
 }
 
 const DAY: i64 = 24 * 3600;
-/// Nobody has more; each may take its 10 seconds.
+/// Certificates have fewer in practice; each may take 10 seconds.
 const MAX_URLS: usize = 4;

@@ -1,4 +1,4 @@
-//! What is looked at: a Secret of the state, a file, standard input, or a server.
+//! Where the certificate comes from: a Secret in the state, a file, standard input, or a server.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
@@ -39,11 +39,11 @@ pub(super) struct Subject {
     pub(super) above: Vec<Vec<u8>>,
     /// The Certificate it belongs to.
     pub(super) certificate: Option<NamespacedName>,
-    /// What that Certificate asks for.
+    /// The spec of that Certificate.
     pub(super) spec: Option<CertificateSpec>,
     /// The caBundle of its Issuer.
     pub(super) ca_bundle: Option<String>,
-    /// The serial number in the state, when a server was asked.
+    /// The serial number in the state, when the source is a server.
     pub(super) state_serial: Option<String>,
 }
 
@@ -54,14 +54,17 @@ impl Source {
             [word] => (false, word),
             [kind, word] if kind == "secret" => (true, word),
             _ => {
-                return Err(CliError::new(ExitCode::Usage, "inspect takes one thing to look at")
+                return Err(CliError::new(ExitCode::Usage, "inspect takes one argument")
                     .hinted("certctl inspect secret NAME"));
             }
         };
         if is_secret {
             let text = word.to_string_lossy();
             let name = NameTarget::parse(&text).ok_or_else(|| {
-                CliError::new(ExitCode::Usage, format_args!("`{}` is no name", escape(&text)))
+                CliError::new(
+                    ExitCode::Usage,
+                    format_args!("`{}` is not a valid name", escape(&text)),
+                )
             })?;
             return Ok(Self::Name { name, is_secret });
         }
@@ -200,7 +203,7 @@ fn read(source: impl std::io::Read) -> std::io::Result<Vec<u8>> {
 }
 
 /// Reads PEM, DER, or the manifest of a Secret. In a manifest PEM is indented or in base64, so
-/// that a line which begins a block tells one from the other.
+/// a line that begins a PEM block distinguishes them.
 fn of_bytes(label: &str, bytes: &[u8], is_manifest: bool) -> Result<Subject, CliError> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         let bundle = Bundle::from_der(vec![bytes.to_vec()]);
@@ -219,7 +222,7 @@ fn of_bytes(label: &str, bytes: &[u8], is_manifest: bool) -> Result<Subject, Cli
         [one] => of_files(label.to_owned(), &SecretFiles(one.data.clone())),
         [] => Err(unread(label, &"neither PEM nor the manifest of a Secret with `tls.crt`")),
         several => {
-            let message = format!("{} Secrets with `tls.crt`, where one is wanted", several.len());
+            let message = format!("{} Secrets with `tls.crt`, expected one", several.len());
             Err(unread(label, &message))
         }
     }

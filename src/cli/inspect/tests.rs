@@ -24,7 +24,7 @@ use crate::pki::{Bundle, KeyMatch, PrivateKey, Revocation};
 use crate::probe::{Resolver, ResolverOptions};
 use crate::resource::{CertificateSpec, KeyAlgorithm, LeafFacts};
 
-/// A web server on a loopback port that has one answer, whatever it is asked.
+/// A web server on a loopback port that has one response to every request.
 struct Server {
     address: SocketAddr,
     _task: JoinSet<()>,
@@ -157,7 +157,7 @@ impl Scene {
     }
 }
 
-/// Makes a server that has a CRL for those who get and an OCSP answer for those who post.
+/// A server that returns a CRL on GET and an OCSP response on POST.
 fn two(crl: Vec<u8>, ocsp: Vec<u8>) -> Answer {
     std::sync::Arc::new(move |asked| {
         Some((200, if asked.is_empty() { crl.clone() } else { ocsp.clone() }))
@@ -257,7 +257,7 @@ async fn an_unreachable_server_and_a_missing_issuer_are_unknown() {
         scene.chain.split_inclusive(end).next().unwrap().to_owned()
     };
     let found = report(alone).await;
-    let reasons = vec!["the issuer's certificate is not at hand".to_owned()];
+    let reasons = vec!["the issuer's certificate is missing".to_owned()];
     assert_eq!((found.crl.clone(), found.ocsp), (Check::Unknown { reasons }, found.crl));
 }
 

@@ -1,4 +1,4 @@
-//! The fields of certctl.yaml(5): those of `certctl explain`, for people who read on.
+//! The fields of certctl.yaml(5): those of `certctl explain`, as a manual page.
 
 use crate::cli::explain::field::{Field, REQUIRED, Type, Used};
 use crate::cli::explain::{ANNOTATIONS, table};

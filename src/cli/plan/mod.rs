@@ -1,6 +1,6 @@
 //! `certctl plan`: what `issue` would do now, and why.
 //!
-//! Contract: nothing is written, locked or asked over the network, and nothing is decided here.
+//! Contract: writes nothing, takes no lock, uses no network, and decides nothing.
 
 mod render;
 #[cfg(test)]
@@ -18,10 +18,10 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::FailureClass;
 use crate::workspace::Request;
 
-/// Says what `issue` would do with the same words.
+/// Prints what `issue` would do with the same arguments.
 pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     if shell.global.format() == Format::Prometheus {
-        let error = CliError::new(ExitCode::Usage, "plan has no such format");
+        let error = CliError::new(ExitCode::Usage, "plan does not support this format");
         return Err(error.hinted("-o json"));
     }
     let request = Request::read(&args.targets)?;

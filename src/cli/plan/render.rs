@@ -9,7 +9,7 @@ use crate::cli::time;
 use crate::resource::Reason;
 use crate::workspace::plan::{Action, Item, Wait};
 
-/// Those to which something would be done, as `-o name`.
+/// The certificates with an action, as `-o name`.
 pub(super) fn names(items: &[Item]) -> String {
     let changing = items.iter().filter(|item| item.changes());
     let lines: Vec<String> = changing.map(|item| format!("certificate/{}\n", item.name)).collect();
@@ -97,13 +97,13 @@ fn block(item: &Item, now: Timestamp) -> String {
         }
     }
     match &item.order {
-        Some(order) => line("cost", &format!("no new order: {order} is gone on with")),
+        Some(order) => line("cost", &format!("continues the pending order {order}")),
         None if orders => line("cost", &format!("{} new order", item.orders)),
         None => {}
     }
     match item.clean_ups {
         0 => {}
-        count => line("clean-up", &format!("{count} challenge answers of earlier runs")),
+        count => line("clean-up", &format!("{count} challenge responses of earlier runs")),
     }
     text
 }
@@ -116,7 +116,7 @@ fn until(wait: &Wait, now: Timestamp) -> String {
     }
 }
 
-/// The names that are proven in the same way, in the order of the first of them.
+/// The names by solver, in order of their first name.
 fn by_solver(item: &Item) -> Vec<(String, Vec<&str>)> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for name in &item.names {

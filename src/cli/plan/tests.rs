@@ -106,8 +106,8 @@ prod/late: renew
   issuer    Issuer le, https://ca.test/directory
   proof     http-01: a.example, b.example
   proof     dns-01 cloudflare: *.a.example
-  cost      no new order: late-2-1 is gone on with
-  clean-up  2 challenge answers of earlier runs
+  cost      continues the pending order late-2-1
+  clean-up  2 challenge responses of earlier runs
 
 1 to renew, 1 to issue, 1 to deploy, 1 waiting, 1 unchanged
 ";

@@ -1,4 +1,4 @@
-//! A terminal that nobody has: `--progress always` into a pipe or a file.
+//! A terminal emulation: `--progress always` into a pipe or a file.
 
 use std::io::{self, Write as _};
 

@@ -9,7 +9,7 @@ use crate::resource::{Cause, Doing, Failure, FailureClass};
 
 const COLUMNS: u16 = 60;
 
-/// What a terminal shows, and where its cursor is; a full line goes on in the next.
+/// What a terminal shows, and where its cursor is; a full line wraps into the next.
 #[derive(Clone, Debug, Default)]
 struct Screen(Arc<Mutex<Shown>>);
 
@@ -162,7 +162,7 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
     let first: Vec<String> = (0..8).map(|number| format!("n{number}   - order")).collect();
     let text = format!("{}\n- 0 of 200 done, 92 more under way", first.join("\n"));
     assert_eq!(shown(&progress, &screen), text);
-    // Whoever is done makes controller for the next that is heard of.
+    // A finished certificate gives its line to the next one.
     progress.ended(&failed("n3"));
     progress.ended(&unchanged("n50"));
     progress.ended(&unchanged("n150"));

@@ -1,5 +1,5 @@
-//! What is told of one certificate that is not as it should be: a title, labelled rows, commands
-//! that show more, and what comes next.
+//! The report on one certificate that failed or waits: a title, labelled rows, commands for
+//! details, and the next step.
 //!
 //! Contract: plain data until the last moment. Line ends in foreign text are escaped before it gets
 //! here, all else that could steer a terminal when the block becomes text.
@@ -22,13 +22,13 @@ pub(crate) struct Block {
     /// The class of the failure, and which attempt it was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tags: Vec<String>,
-    /// What was asked, what answered, what that means.
+    /// The query, the response, and the cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) rows: Vec<Row>,
-    /// Commands that show more.
+    /// Commands for details.
     #[serde(rename = "try", skip_serializing_if = "Vec::is_empty")]
     pub(crate) commands: Vec<String>,
-    /// What comes next.
+    /// The next step.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) next: String,
 }
@@ -38,12 +38,12 @@ pub(crate) struct Block {
 pub(crate) struct Row {
     /// One word.
     pub(crate) label: &'static str,
-    /// What there is to say; further lines stand below the first.
+    /// The value; further lines are indented below the first.
     pub(crate) text: String,
 }
 
 impl Row {
-    /// A row; `None` when there is nothing to say.
+    /// A row; `None` for an empty value.
     pub(crate) fn new(label: &'static str, text: impl Into<String>) -> Option<Self> {
         let text = text.into();
         (!text.trim().is_empty()).then_some(Self { label, text })
@@ -51,8 +51,8 @@ impl Row {
 }
 
 impl Block {
-    /// As it is said: in the log's levels only an error is one.
-    pub(crate) fn remark(&self, utf8: bool) -> Message {
+    /// As a message; only `error` has the level ERROR.
+    pub(crate) fn to_message(&self, utf8: bool) -> Message {
         let level = if self.word == "error" { Level::Error } else { Level::Warn };
         let text = self.text(utf8);
         let message = text.strip_prefix(self.word).unwrap_or(&text);

@@ -1,7 +1,7 @@
-//! The root cause of a failure or of a wait: what all that went wrong has in common, told once.
+//! The root cause of a failure or of a wait: what all failures have in common, reported once.
 //!
 //! Contract: pure. Challenges that were refused, or that wait, for the same reason make one group;
-//! the largest is told in full with a few of its names, the others in a line each.
+//! the largest is printed in full with a few of its names, the others in a line each.
 
 use std::mem::discriminant;
 
@@ -19,9 +19,9 @@ use crate::resource::{
 pub(crate) struct Findings {
     /// In one line.
     pub(crate) title: String,
-    /// What was asked, what answered, what that means.
+    /// The query, the response, and the cause.
     pub(crate) rows: Vec<Row>,
-    /// Commands that show more.
+    /// Commands for details.
     pub(crate) commands: Vec<String>,
 }
 
@@ -110,13 +110,13 @@ fn of_challenges(
         None if refused == 1 => failure.to_string(),
         None => format!("{refused} names were not proven by {word}: {}", first.reason),
         Some(problem) => {
-            let whom = if refused == 1 {
+            let subject = if refused == 1 {
                 format!("{} was", name_of(first))
             } else {
                 format!("{refused} names were")
             };
             let how = if others.is_empty() { format!(" by {word}") } else { String::new() };
-            format!("{whom} not proven{how}: {}", problem.short_kind())
+            format!("{subject} not proven{how}: {}", problem.short_kind())
         }
     };
     let mut found = Findings { title, ..Findings::default() };
@@ -165,7 +165,7 @@ fn of_problem(
         (doing, kind) => format!("{doing}: {kind}"),
     };
     let mut found = Findings { title, ..Findings::default() };
-    found.rows.extend(Row::new("asked", url));
+    found.rows.extend(Row::new("url", url));
     found.problem(problem, &[], style);
     let named = problem.subproblems.iter().find(|sub| !sub.identifier.is_empty());
     let identifier = evidence.order.iter().flat_map(|order| &order.spec.identifiers).next();
@@ -208,22 +208,21 @@ impl Findings {
         self.commands.extend(command);
     }
 
-    /// What was asked for the challenge from here, and what answered.
-    /// The verdict is left out where the title says it.
+    /// The query of the self-check and its result, without the verdict if the title has it.
     fn seen(&mut self, challenge: &Challenge, is_in_title: bool) {
         let Some(report) = challenge.check.as_deref() else {
-            self.rows.extend(Row::new("asked", place_of(challenge)));
+            self.rows.extend(Row::new("queried", place_of(challenge)));
             return;
         };
-        self.rows.extend(Row::new("asked", report.asked()));
+        self.rows.extend(Row::new("queried", report.asked()));
         let verdict = report.reason().unwrap_or("passed").to_owned();
         let verdict = (!is_in_title).then_some(verdict);
         let lines = verdict.into_iter().chain(report.details()).take(MOST_LINES);
-        self.rows.extend(Row::new("our look", lines.collect::<Vec<_>>().join("\n")));
+        self.rows.extend(Row::new("check", lines.collect::<Vec<_>>().join("\n")));
     }
 }
 
-/// Where the answer of a challenge is looked for.
+/// Where the response to a challenge is queried.
 fn place_of(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
     match &spec.kind {
@@ -267,11 +266,11 @@ fn by_wait(challenge: &Challenge) -> String {
     let problem = challenge.problem.as_ref().map_or("", Problem::short_kind);
     let answers = match challenge.check.as_deref() {
         Some(CheckReport::Http01(report)) => {
-            let all = report.addresses.iter().map(|asked| match asked.outcome {
-                AddressAnswer::Wrong { status, .. } => (discriminant(&asked.outcome), status),
+            let all = report.addresses.iter().map(|address| match address.outcome {
+                AddressAnswer::Wrong { status, .. } => (discriminant(&address.outcome), status),
                 AddressAnswer::Correct
                 | AddressAnswer::Broken { .. }
-                | AddressAnswer::Unreachable { .. } => (discriminant(&asked.outcome), 0),
+                | AddressAnswer::Unreachable { .. } => (discriminant(&address.outcome), 0),
             });
             format!("{:?} {}", all.collect::<Vec<_>>(), report.dns.is_some())
         }
@@ -305,8 +304,8 @@ fn details(group: &[&Challenge]) -> Vec<String> {
     all
 }
 
-/// What a CA says of a challenge, without what is this challenge's alone, so that a hundred names
-/// with one detail are told once. The CA's text is compared and never understood.
+/// The CA's detail without this challenge's own values, so that a hundred names with one detail are
+/// reported once. The CA's text is compared, never parsed.
 fn without_its_own(challenge: &Challenge, detail: &str) -> String {
     let spec = &challenge.spec;
     let own = [spec.key.clone(), spec.token.clone(), spec.identifier.to_string()];
@@ -324,7 +323,7 @@ fn few(group: &[&Challenge]) -> String {
     }
 }
 
-/// What was being done when the CA refused, and the URL that was asked.
+/// The request that the CA refused, and its URL.
 fn request_of(failure: &Failure) -> (String, &str) {
     let doing = failure.doing.to_string();
     let join = |what: &str| match (doing.as_str(), what) {
@@ -366,12 +365,12 @@ fn bare_name_of(challenge: &Challenge) -> String {
     challenge.spec.identifier.to_string()
 }
 
-/// A text of somebody else's, on one line of ours.
+/// Foreign text, on one line.
 fn one_line(text: &str) -> String {
     escape(text.trim()).into_owned()
 }
 
-/// How many names, or different answers, are told.
+/// How many names, or different answers, are printed.
 const FEW: usize = 3;
 const MOST_OTHERS: usize = 5;
 const MOST_SUBPROBLEMS: usize = 20;

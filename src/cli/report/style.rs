@@ -1,4 +1,4 @@
-//! Who reads what a run says, and when.
+//! The reader of a run's messages, and the current time.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -6,10 +6,10 @@ use jiff::tz::TimeZone;
 use crate::cli::shell::Shell;
 use crate::cli::time;
 
-/// Who reads, and when.
+/// The reader, and the current time.
 #[derive(Clone, Debug)]
 pub(crate) struct Style {
-    /// The time of telling.
+    /// The current time.
     pub(crate) now: Timestamp,
     /// The reader's zone; `None` for a log.
     pub(crate) zone: Option<TimeZone>,

@@ -125,7 +125,7 @@ fn of_the_first(evidence: &Evidence) -> Failure {
 }
 
 /// The failure of an order that was refused, and the order.
-fn order_failed(failure: Failure) -> (Failure, Evidence) {
+fn order_failed(failure: &Failure) -> (Failure, Evidence) {
     let reason = failure.to_string();
     let rest = json!({
         "state": "errored", "reason": reason,
@@ -198,7 +198,7 @@ fn rate_limited() -> Ended {
     });
     let url = "https://ca.test/new-order";
     let refused = at_the_ca(Doing::CreateOrder, CaFault::Refused, url, Some(problem), "");
-    let (failure, evidence) = order_failed(refused);
+    let (failure, evidence) = order_failed(&refused);
     failed(failure, Some(3), evidence)
 }
 
@@ -214,7 +214,7 @@ fn rejected_names() -> Ended {
     });
     let url = "https://ca.test/new-order";
     let refused = at_the_ca(Doing::CreateOrder, CaFault::Refused, url, Some(problem), "");
-    let (failure, evidence) = order_failed(refused);
+    let (failure, evidence) = order_failed(&refused);
     failed(failure, Some(1), evidence)
 }
 
@@ -342,8 +342,8 @@ fn unchanged() -> Ended {
     ended(Ending::Unchanged { not_after, renewal_time }, Evidence::default())
 }
 
-/// What is told, on both streams together.
-fn told(end: &Ended, style: &Style) -> String {
+/// The report, on both streams together.
+fn reported(end: &Ended, style: &Style) -> String {
     let sink = tempfile::NamedTempFile::new().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
@@ -356,7 +356,7 @@ fn told(end: &Ended, style: &Style) -> String {
 }
 
 #[test]
-fn what_is_not_as_it_should_be_is_told_with_where_why_and_what_comes_next() {
+fn failures_and_waits_are_reported_with_place_cause_and_next_step() {
     let urn = "urn:ietf:params:acme:error:badCSR";
     let csr = json!({ "status": 403, "type": urn, "detail": "RSA key too small" });
     let url = "https://ca.test/f";
@@ -383,11 +383,11 @@ fn what_is_not_as_it_should_be_is_told_with_where_why_and_what_comes_next() {
         ("locked", ended(Ending::Locked { holder: "pid 7\u{7}".into() }, Evidence::default())),
         ("undeployed", undeployed()),
         ("interrupted", ended(Ending::Interrupted { signal: 15 }, Evidence::default())),
-        ("unchanged, nobody watches", unchanged()),
+        ("unchanged, no terminal", unchanged()),
     ];
     let mut text = String::new();
     for (what, end) in cases {
-        text = format!("{text}== {what}\n{}", told(&end, &log()));
+        text = format!("{text}== {what}\n{}", reported(&end, &log()));
     }
     for (what, end) in [
         ("one name refused", one_name()),
@@ -395,7 +395,7 @@ fn what_is_not_as_it_should_be_is_told_with_where_why_and_what_comes_next() {
         ("issued", issued()),
         ("unchanged", unchanged()),
     ] {
-        text = format!("{text}== {what}, for a person\n{}", told(&end, &person()));
+        text = format!("{text}== {what}, for a person\n{}", reported(&end, &person()));
     }
     golden("report/blocks.txt", &text);
 }
@@ -403,9 +403,9 @@ fn what_is_not_as_it_should_be_is_told_with_where_why_and_what_comes_next() {
 #[test]
 fn what_was_told_within_the_day_is_not_told_again() {
     for end in [one_name(), dns_table(), deferred(None), issued(), unchanged()] {
-        assert_eq!(told(&Ended { is_new: false, ..end }, &log()), "");
+        assert_eq!(reported(&Ended { is_new: false, ..end }, &log()), "");
     }
     let mut end = undeployed();
     end.undeployed.as_mut().unwrap().is_new = false;
-    assert_eq!(told(&end, &log()), "");
+    assert_eq!(reported(&end, &log()), "");
 }

@@ -1,6 +1,6 @@
 //! `certctl status NAME`: one certificate in cmctl's layout, repaired: the verdict first, fixed
-//! indentation, names of every kind, the last request when none is running, and always what it
-//! waits for and when it is tried next.
+//! indentation, names of every kind, the last request when none is running, and always the next
+//! step and its time.
 
 use super::issuance;
 use super::objects::REGISTERED;
@@ -37,7 +37,7 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
         page.list("Revocations", &revocations);
     }
     if !view.strays.is_empty() {
-        page.list("Files in the state that are none of its own, passed over", &view.strays);
+        page.list("Unknown files in the state, ignored", &view.strays);
     }
     page.text
 }
@@ -71,15 +71,15 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
     page.conditions(0, record.map_or(&[], |record| record.status.conditions.as_slice()));
 }
 
-/// A line for each certificate that somebody asked to revoke.
+/// A line for each requested revocation.
 fn revocations(view: &CertificateView, scene: &Scene) -> Vec<String> {
     let all = view.record.iter().flat_map(|record| &record.revocations);
-    all.map(|asked| {
-        let Revocation { serial, reason, asked_at, .. } = asked;
-        let state = match (asked.revoked_at, &asked.refusal) {
+    all.map(|revocation| {
+        let Revocation { serial, reason, asked_at, .. } = revocation;
+        let state = match (revocation.revoked_at, &revocation.refusal) {
             (Some(at), _) => format!("revoked at {}", scene.time(at)),
             (None, Some(why)) => format!("refused by the CA: {why}"),
-            (None, None) => format!("owed since {}", scene.time(*asked_at)),
+            (None, None) => format!("pending since {}", scene.time(*asked_at)),
         };
         format!("serial {serial}, {reason}: {state}")
     })
@@ -118,11 +118,11 @@ fn issuer(page: &mut Page, view: &CertificateView, color: bool) {
     page.line(1, "Name", &reference.name);
     page.line(1, "Kind", reference.kind.to_string());
     let Some(issuer) = &view.issuer else {
-        return page.line(1, "Error", "no manifest has this issuer");
+        return page.line(1, "Error", "no manifest defines this issuer");
     };
     page.line(1, "Server", escape(&issuer.acme.server));
     if issuer.acme.skip_tls_verify {
-        let warning = "NOT VERIFIED (skipTLSVerify is on: anybody on the way can pose as this CA)";
+        let warning = "NOT VERIFIED (skipTLSVerify is set: an attacker can impersonate this CA)";
         page.line(1, "TLS", Paint::Bad.on(warning, color));
     }
     let account = view.account.as_ref().and_then(|account| account.url.as_ref());

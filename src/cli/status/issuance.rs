@@ -143,7 +143,7 @@ pub(super) fn challenge_name(order: &Order, index: usize) -> String {
     format!("{}-{}", order.name, index.saturating_add(1))
 }
 
-/// The state of an order, with a word for the one that has none yet.
+/// The state of an order; `new` before the CA has given one.
 pub(super) fn state(order: &Order) -> String {
     match order.state.as_str() {
         "" => "new".to_owned(),
@@ -151,8 +151,8 @@ pub(super) fn state(order: &Order) -> String {
     }
 }
 
-/// Why a challenge is in its state, as it came: our own sentence, else what the CA says. That the
-/// CA was told to look holds only as long as it may.
+/// Why a challenge is in its state: certctl's reason, else the CA's problem. The reason `ACCEPTED`
+/// is replaced once it is outdated.
 pub(super) fn plain_reason(challenge: &Challenge) -> String {
     let undecided = matches!(
         challenge.state,
@@ -160,11 +160,11 @@ pub(super) fn plain_reason(challenge: &Challenge) -> String {
     );
     match (&challenge.problem, challenge.reason.as_str()) {
         (Some(problem), "") => problem.to_string(),
-        (_, TOLD) if challenge.phase == Phase::Final && undecided => {
-            "The order ended before the CA had a verdict".to_owned()
+        (_, ACCEPTED) if challenge.phase == Phase::Final && undecided => {
+            "The order ended before the CA validated the name".to_owned()
         }
-        (_, TOLD) if challenge.phase == Phase::Accepted => {
-            "The CA was told to look; its verdict is awaited".to_owned()
+        (_, ACCEPTED) if challenge.phase == Phase::Accepted => {
+            "Accepted; waiting for the CA's validation result".to_owned()
         }
         (Some(_) | None, reason) => reason.to_owned(),
     }
@@ -175,7 +175,7 @@ pub(super) fn reason(challenge: &Challenge) -> String {
     escape(&plain_reason(challenge)).into_owned()
 }
 
-/// What a challenge says when the CA has just been told to look.
-const TOLD: &str = "Waiting for the CA to look";
+/// The reason of a challenge that certctl has just accepted at the CA.
+const ACCEPTED: &str = "Waiting for the CA to look";
 /// How many events are shown without -o wide.
 const SHOWN: usize = 20;

@@ -1,4 +1,4 @@
-//! `certctl status`: what is known, as a table, as a page, or as cert-manager's objects.
+//! `certctl status`: a table, a page, or cert-manager's objects.
 //!
 //! Contract: rendering only. The views are gathered by the verb, from manifests and state; the
 //! time, the zone and whether to colour come in a [`Scene`]. Foreign text is escaped wherever
@@ -33,7 +33,7 @@ pub use scene::Scene;
 pub use table::Width;
 pub use verdict::Verdict;
 
-/// The status of certificates. `names` tells whether they were asked for by name: then people get
+/// The status of certificates. `names`: whether they were requested by name: then people get
 /// a page for each, else the table.
 pub fn certificates(
     views: &[CertificateView],

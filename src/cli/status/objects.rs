@@ -1,9 +1,9 @@
-//! cert-manager's objects from ours, for `-o json` and `-o yaml`.
+//! Converts objects to cert-manager's, for `-o json` and `-o yaml`.
 //!
-//! Contract: each object validates against cert-manager's v1 schemas. What certctl knows beyond
-//! them stands in annotations under `status.certctl.io/`. A state that the schema has no word for
-//! is written as `errored`, and its own word goes into the reason. Their schemas are made from these
-//! types; those of specs and of metadata from the table of the manifests' fields.
+//! Contract: each object validates against cert-manager's v1 schemas. Additional data
+//! of certctl is in annotations under `status.certctl.io/`. A state that the schema does not have is
+//! written as `errored`, with the original state in the reason. The schemas are made from these
+//! types; those of specs and metadata from the table of the manifests' fields.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -28,16 +28,16 @@ use crate::workspace::view::{CertificateView, IssuerView};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 struct Notes {
-    /// What it comes to, in a word or two, such as READY or PENDING DEPLOY.
+    /// The verdict in one or two words, such as READY or PENDING DEPLOY.
     verdict: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_attempt: Option<Rfc3339>,
     /// The folder that servers read.
     secret_path: String,
-    /// What is wrong with the links by which servers reach the files.
+    /// The error in the links that servers read.
     #[serde(skip_serializing_if = "Option::is_none")]
     links: Option<String>,
-    /// "true" while a certificate of certctl's own stands in.
+    /// "true" while a temporary, self-signed certificate is in place.
     #[serde(skip_serializing_if = "Option::is_none")]
     temporary: Option<&'static str>,
     /// Lower-case hexadecimal.

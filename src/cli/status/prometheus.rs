@@ -1,5 +1,5 @@
 //! `certctl status -o prometheus`: the certificates in the Prometheus text format 0.0.4, under
-//! cert-manager's metric names, so that its dashboards and alerts go on working.
+//! cert-manager's metric names, so that its dashboards and alerts keep working.
 //!
 //! Contract: each family once, HELP and TYPE before its samples; label values escaped; a time that
 //! is not known is 0, as cert-manager writes it, so that an alert on expiry fires.
@@ -263,7 +263,7 @@ mod tests {
         let sum = |family: &str| -> f64 {
             samples.iter().filter(|(name, _, _)| name == family).map(|(_, _, value)| value).sum()
         };
-        // Three certificates are as they are in one way only, and so are two challenges.
+        // Each of three certificates has one condition, and each of two challenges one state.
         assert!((sum("certmanager_certificate_ready_status") - 3.0).abs() < 0.5);
         assert!((sum("certmanager_certificate_challenge_status") - 2.0).abs() < 0.5);
     }

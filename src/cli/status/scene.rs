@@ -1,4 +1,4 @@
-//! When, where and how a status is looked at.
+//! Time, zone, format and terminal of a status.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -7,18 +7,16 @@ use super::table::Width;
 use crate::cli::args::Format;
 use crate::cli::time;
 
-/// When, where and how it is looked at.
+/// Time, zone, format and terminal.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// The time.
     pub now: Timestamp,
     /// The zone of dates for people.
     pub zone: TimeZone,
     /// Whether words are coloured.
     pub color: bool,
-    /// The format.
     pub format: Format,
-    /// The controller on the terminal, when it is one.
+    /// The size of the terminal, if stdout is one.
     pub width: Option<Width>,
 }
 

@@ -33,7 +33,7 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
-/// The controller that a table has on a terminal, in columns.
+/// The width that a table has on a terminal, in columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Width {
     /// How many.
@@ -55,7 +55,7 @@ pub(crate) fn render(heading: &[&str], rows: &[Vec<Cell>], color: bool) -> Strin
     render_in(heading, rows, color, None)
 }
 
-/// The same; where there is not the controller for all, the widest columns are cut. The first column,
+/// The same; where not all fit, the widest columns are cut. The first column,
 /// names, dates and coloured words never are.
 pub(crate) fn render_in(
     heading: &[&str],
@@ -86,7 +86,7 @@ pub(crate) fn render_in(
     text
 }
 
-/// Takes controller from the widest of the columns that may be cut, until all fit or none has any left.
+/// Takes width from the widest of the columns that may be cut, until all fit or none has any left.
 fn fit(widths: &mut [usize], heading: &[&str], rows: &[Vec<Cell>], columns: usize) {
     let least = |column: usize| {
         let word = heading.get(column).copied().unwrap_or_default();
@@ -120,7 +120,7 @@ fn line(cells: &[Cell], widths: &[usize], color: bool) -> String {
 
 /// Between two columns.
 const GAP: usize = 3;
-/// Names, dates and counts are of no use in part.
+/// Names, dates and counts are never cut.
 const WHOLE: &[&str] = &["NAME", "EXPIRES", "RENEWS", "AGE", "REVISION", "STATE", "COST"];
 /// What a column that is cut keeps.
 const NARROWEST: usize = 8;

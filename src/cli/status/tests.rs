@@ -22,7 +22,7 @@ fn berlin() -> TimeZone {
     TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()
 }
 
-/// Its manifest is there, and cannot be used.
+/// Its manifest exists and is invalid.
 fn broken() -> CertificateView {
     let mistake = Mistake {
         message: "spec.dnsNames[0]: \u{1b}bad".into(),
@@ -71,7 +71,7 @@ fn refused() -> CertificateView {
     view
 }
 
-/// An issuance that the CA asked to wait with.
+/// An issuance that the CA deferred with Retry-After.
 fn deferred() -> CertificateView {
     CertificateView { next_attempt: Some(at("2026-11-21T04:00:00Z")), ..issuing() }
 }

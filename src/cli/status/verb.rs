@@ -24,8 +24,8 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
     for word in words {
         let text = word.to_string_lossy();
         names.push(NameTarget::parse(&text).ok_or_else(|| {
-            CliError::new(ExitCode::Usage, format_args!("`{text}` is no name"))
-                .hinted("certctl status -f FILE shows what a file is about")
+            CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
+                .hinted("certctl status -f FILE shows the objects of a file")
         })?);
     }
     on_one_thread(async {
@@ -84,7 +84,7 @@ pub(crate) async fn write_metrics(
     })
 }
 
-/// Whoever collects metrics is another user.
+/// Readable by the metrics collector, which is another user.
 const METRICS_MODE: u32 = 0o644;
 
 fn chosen(

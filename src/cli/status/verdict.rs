@@ -9,7 +9,7 @@
 //! | EXPIRED | the certificate in place is past its end |
 //! | REVOKED | the CA has revoked the certificate in place |
 //! | LINKS MISSING | the files are in place, and the links by which servers reach them are not |
-//! | DEFERRED | an issuance is under way, and waits because the CA asked for it |
+//! | DEFERRED | an issuance is under way, and waits as the CA's Retry-After says |
 //! | ISSUING, RENEWING | an issuance is under way, without or with a certificate that works |
 //! | FAILED | the last attempt failed |
 //! | PENDING DEPLOY | it is issued, and an output or a hook failed |
@@ -44,7 +44,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Judges one certificate.
+    /// The verdict on one certificate.
     pub fn of(view: &CertificateView, now: Timestamp) -> Self {
         let leaf = view.readable_leaf();
         if view.mistake.is_some() {
@@ -129,7 +129,7 @@ impl Verdict {
         let leaf = view.readable_leaf();
         let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
         match self {
-            Self::BrokenManifest => view.mistake.as_ref().map(mended).unwrap_or_default(),
+            Self::BrokenManifest => view.mistake.as_ref().map(fix_for).unwrap_or_default(),
             Self::Revoked => revoked(view, scene),
             Self::LinksMissing => {
                 let what = view.links.as_ref().map_or("", |repair| repair.what.as_str());
@@ -138,10 +138,9 @@ impl Verdict {
             Self::Deferred => deferred(view, scene),
             Self::NoManifest => {
                 let path = view.record.as_ref().and_then(|record| record.manifest.as_ref());
-                let gone =
-                    path.map(|path| format!("{} does not have it any more; ", path.display()));
+                let gone = path.map(|path| format!("{} no longer has it; ", path.display()));
                 format!(
-                    "{}nothing is renewed and nothing deleted; to end it: certctl forget {}",
+                    "{}nothing is renewed or deleted; to stop managing it: certctl forget {}",
                     gone.unwrap_or_default(),
                     view.key
                 )
@@ -182,13 +181,13 @@ impl Verdict {
     }
 }
 
-/// What is to be fixed, and where.
-fn mended(mistake: &Mistake) -> String {
+/// The error to fix, and its place.
+fn fix_for(mistake: &Mistake) -> String {
     let Mistake { message, path, line } = mistake;
     let path = escape(&path.to_string_lossy()).into_owned();
     let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
     let message = escape(message);
-    format!("{place}: {message}; nothing is renewed until it is mended: certctl validate {path}")
+    format!("{place}: {message}; nothing is renewed until it is fixed: certctl validate {path}")
 }
 
 fn revoked(view: &CertificateView, scene: &Scene) -> String {
@@ -214,16 +213,12 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
     format!("an issuance waits until {until}{why}{live}")
 }
 
-/// That a server can start, and that clients will not trust it yet.
+/// Notes a temporary certificate: servers can start, clients do not trust it.
 fn stand_in(view: &CertificateView) -> &'static str {
-    if view.is_temporary() {
-        "; a temporary certificate stands in, which nobody trusts"
-    } else {
-        ""
-    }
+    if view.is_temporary() { "; a temporary, untrusted certificate is in place" } else { "" }
 }
 
-/// That somebody went back to this one by hand.
+/// Notes a rollback to this certificate.
 fn went_back(view: &CertificateView) -> String {
     let back = view.went_back();
     back.map_or_else(String::new, |back| format!("; rolled back from revision {}", back.from))

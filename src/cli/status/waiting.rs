@@ -1,4 +1,4 @@
-//! What a certificate waits for, when it is tried next, and what is still owed to the world.
+//! What a certificate waits for, its next attempt, and pending clean-up.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -14,10 +14,10 @@ use crate::resource::{
 };
 use crate::workspace::view::CertificateView;
 
-/// What must happen before this certificate moves on, one line each; never empty.
+/// What this certificate waits for, one line each; never empty.
 pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Vec<String> {
     if verdict == Verdict::BrokenManifest {
-        return vec!["a manifest without mistakes".to_owned()];
+        return vec!["a valid manifest".to_owned()];
     }
     if verdict == Verdict::NoManifest {
         return vec!["a manifest".to_owned()];
@@ -57,7 +57,7 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     }
 }
 
-/// When it is tried next, and which attempt that will be.
+/// The time and the number of the next attempt.
 pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
     let is_due = verdict == Verdict::Ready || view.went_back().is_some();
     let idle = is_due && !view.is_issuing();
@@ -83,11 +83,11 @@ fn order_waits_for(order: &Order) -> Vec<String> {
                 order.challenges.iter().filter_map(challenge_waits_for).collect();
             return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
         }
-        OrderPhase::Creating => "the CA: the order is to be made",
-        OrderPhase::Authorizing(_) => "the CA: its authorizations are to be read",
-        OrderPhase::Finalizing(_) => "the CA: the request is to be sent",
-        OrderPhase::Awaiting(_) => "the CA: it is issuing",
-        OrderPhase::Downloading { .. } => "the CA: the certificate is to be fetched",
+        OrderPhase::Creating => "the CA: creating the order",
+        OrderPhase::Authorizing(_) => "the CA: reading the authorizations",
+        OrderPhase::Finalizing(_) => "the CA: sending the CSR",
+        OrderPhase::Awaiting(_) => "the CA: issuing",
+        OrderPhase::Downloading { .. } => "the CA: downloading the certificate",
         OrderPhase::Issued { .. } | OrderPhase::Replaced { .. } | OrderPhase::Failed(_) => NEXT_RUN,
     };
     vec![at_ca.to_owned()]
@@ -95,24 +95,24 @@ fn order_waits_for(order: &Order) -> Vec<String> {
 
 fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
     let action = match challenge.phase {
-        Phase::Queued if challenge.is_presented() => "another turn (presented)",
-        Phase::Queued => "a turn",
-        Phase::Requeued => "another turn (presented)",
-        Phase::Presenting => "being presented",
+        Phase::Queued if challenge.is_presented() => "a free slot (presented)",
+        Phase::Queued => "a free slot",
+        Phase::Requeued => "a free slot (presented)",
+        Phase::Presenting => "presenting",
         Phase::SelfChecking => "the self-check",
-        Phase::Accepting => "being accepted",
-        Phase::Accepted => "the verdict of the CA",
+        Phase::Accepting => "accepting",
+        Phase::Accepted => "validation by the CA",
         Phase::Final => return None,
     };
     let reason = match (challenge.phase, challenge.reason.as_str()) {
-        // What the CA was told is said by the effect.
+        // `action` says it already.
         (_, "") | (Phase::Accepted, _) => String::new(),
         (_, reason) => format!(": {}", escape(reason)),
     };
     Some(format!("{} for {}: {action}{reason}", type_word(challenge), identifier(challenge)))
 }
 
-/// Everything that may still be out in the world, named so that a person can remove it.
+/// Every challenge response that may still be published, named so that a person can remove it.
 pub(super) fn owed(view: &CertificateView) -> Vec<String> {
     let owing = |order: &Order| -> Vec<String> {
         let challenges = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
@@ -149,7 +149,7 @@ fn written_at(dns01: &Dns01) -> String {
     };
     match dns01.cname_strategy {
         Some(CnameStrategy::Follow) => {
-            format!(" at {}, or where its CNAME leads", escape(provider))
+            format!(" at {}, or at the CNAME's target", escape(provider))
         }
         Some(CnameStrategy::None) | None => format!(" at {}", escape(provider)),
     }
@@ -167,4 +167,4 @@ pub(super) fn identifier(challenge: &Challenge) -> String {
 }
 
 const NEXT_RUN: &str = "the next run of certctl issue";
-const READY_AT_CA: &str = "the CA: the order is to be read";
+const READY_AT_CA: &str = "the CA: reading the order";

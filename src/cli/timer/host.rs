@@ -1,4 +1,4 @@
-//! What tells one host from another, so that not all of them do something at the same time.
+//! Host-specific values, so that not all hosts run at the same time.
 
 use std::fs;
 use std::time::Duration;
@@ -22,7 +22,7 @@ impl Host {
     }
 
     fn of(id: &[u8]) -> Self {
-        // A machine-id is not for others to see, and what is derived from it must not lead back.
+        // A machine-id is not for others to see, and what is derived from it must not reveal it.
         let digest = digest(&SHA256, &[b"certctl timer\0", id].concat());
         let first = digest.as_ref().iter().take(8);
         Self(first.fold(0, |number, byte| number << 8 | u64::from(*byte)))

@@ -1,7 +1,7 @@
-//! `certctl timer print`: what makes a scheduler of the system run `certctl issue`.
+//! `certctl timer print`: files that make a system scheduler run `certctl issue`.
 //!
-//! Contract: every line that is printed runs `issue`, which does what is due; never `renew`, which
-//! forces. Nothing is installed.
+//! Contract: the printed files run `issue`, which does what is due; never `renew`, which forces.
+//! Installs nothing.
 
 mod host;
 
@@ -20,12 +20,12 @@ pub(crate) use host::Host;
 pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let TimerVerb::Print(args) = verb;
     let program = std::env::current_exe().map_err(|error| {
-        CliError::new(ExitCode::Failed, format_args!("where certctl is cannot be found: {error}"))
+        CliError::new(ExitCode::Failed, format_args!("cannot find the path of certctl: {error}"))
     })?;
     let program = program.to_str().filter(|path| !path.contains(|c: char| UNFIT.contains(c)));
     let program = program.ok_or_else(|| {
-        let message = "the path of certctl has characters that a scheduler reads in its own way";
-        CliError::new(ExitCode::Failed, message).hinted("put certctl into /usr/local/bin")
+        let message = "the path of certctl has characters that a scheduler interprets";
+        CliError::new(ExitCode::Failed, message).hinted("install certctl in /usr/local/bin")
     })?;
     let files = files(args, program, Host::here());
     match &args.dir {

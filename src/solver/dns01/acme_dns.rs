@@ -17,7 +17,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::{Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use super::{
+    Api, Call, Context, DnsProvider, Opened, ProviderError, ProviderFuture, Reply, TxtRecord,
+};
 use crate::resource::dns01::AcmeDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -89,7 +91,7 @@ fn zeroizing<'de, D: Deserializer<'de>>(from: D) -> Result<Zeroizing<String>, D:
 }
 
 impl DnsProvider for AcmeDns {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(async move {
             let account = self.account(&record.domain)?;
             let body = json!({"subdomain": account.subdomain, "txt": record.value});
@@ -112,7 +114,7 @@ impl DnsProvider for AcmeDns {
     }
 
     /// The server drops a value when newer ones come.
-    fn clean_up<'a>(&'a self, _record: &'a TxtRecord) -> Deed<'a> {
+    fn clean_up<'a>(&'a self, _record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -120,7 +122,7 @@ impl DnsProvider for AcmeDns {
         false
     }
 
-    fn check<'a>(&'a self, name: &'a str, _zone: &'a str) -> Deed<'a, String> {
+    fn check<'a>(&'a self, name: &'a str, _zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(async move {
             let domain = name.strip_prefix("_acme-challenge.").unwrap_or(name);
             let target = |account: &Account| account.fulldomain.trim_end_matches('.').to_owned();

@@ -102,7 +102,7 @@ use tokio::sync::Mutex;
 use self::error::Hidden;
 use self::table::ROWS;
 pub(super) use self::table::Row;
-use super::{Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
+use super::{Context, DnsProvider, Opened, ProviderError, ProviderFuture, TxtRecord};
 
 /// The names of all, in order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -174,7 +174,7 @@ impl More {
 }
 
 impl DnsProvider for More {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(async move {
             let (name, zone) = (record.name.as_str(), record.zone.as_str());
             let values = vec![DnsRecord::TXT(record.value.clone())];
@@ -183,7 +183,7 @@ impl DnsProvider for More {
         })
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(async move {
             let (name, zone) = (record.name.as_str(), record.zone.as_str());
             let values = vec![DnsRecord::TXT(record.value.clone())];
@@ -192,7 +192,7 @@ impl DnsProvider for More {
         })
     }
 
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
+    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(async move {
             let listing = self.client.list_rrset(name, DnsRecordType::TXT, zone);
             let found = self.within(listing).await?.map_err(|error| self.failed(&error))?;

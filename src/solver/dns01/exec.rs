@@ -29,7 +29,7 @@ use std::path::Path;
 use super::config::decoded;
 use super::error::shown;
 use super::payload::{Action, Payload, rooted};
-use super::{Context, Deed, DnsProvider, Opened, ProviderError, TxtRecord};
+use super::{Context, DnsProvider, Opened, ProviderError, ProviderFuture, TxtRecord};
 use crate::program::{INHERITED, Limits, Program, ProgramError, Run, is_component};
 
 #[derive(Deserialize)]
@@ -119,16 +119,16 @@ impl Exec {
 }
 
 impl DnsProvider for Exec {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(self.run(Action::Present, record))
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(self.run(Action::CleanUp, record))
     }
 
     /// No read-only operation exists, so the check does not run the program.
-    fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> Deed<'a, String> {
+    fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(async move {
             self.program.check().map_err(fault)?;
             let name = &self.program;

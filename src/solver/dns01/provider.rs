@@ -18,7 +18,7 @@ pub struct TxtRecord {
 }
 
 /// The future result of a provider's operation.
-pub type Deed<'a, T = ()> = LocalBoxFuture<'a, Result<T, ProviderError>>;
+pub type ProviderFuture<'a, T = ()> = LocalBoxFuture<'a, Result<T, ProviderError>>;
 
 /// A provider that is ready, or the reason why it is not.
 pub type Opened = Result<Box<dyn DnsProvider>, ProviderError>;
@@ -26,11 +26,11 @@ pub type Opened = Result<Box<dyn DnsProvider>, ProviderError>;
 /// A client that writes into one provider's zones with the credentials of one solver.
 pub trait DnsProvider {
     /// Adds the value to those at the name. Idempotent.
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a>;
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a>;
 
     /// Removes the value from those at the name; the others stay. Succeeds when the value is
     /// already absent.
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a>;
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a>;
 
     /// Whether the zone must be looked up in the DNS before a value is written.
     fn needs_zone(&self) -> bool {
@@ -39,5 +39,5 @@ pub trait DnsProvider {
 
     /// Checks that the credentials can read the zone that would hold `name`; returns a one-line
     /// report. Changes nothing.
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String>;
+    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> ProviderFuture<'a, String>;
 }

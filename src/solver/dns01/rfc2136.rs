@@ -29,7 +29,7 @@ use self::message::{Answer, Change, Request};
 use self::server::{Host, Server};
 use self::tsig::{Algorithm, Key};
 use self::verdict::Place;
-use super::{Context, Deed, DnsProvider, Lookup, Opened, ProviderError, TxtRecord};
+use super::{Context, DnsProvider, Lookup, Opened, ProviderError, ProviderFuture, TxtRecord};
 use crate::resource::dns01::Rfc2136;
 
 pub(super) fn open(settings: &Rfc2136, context: &Context<'_>) -> Opened {
@@ -153,15 +153,15 @@ impl Updates {
 }
 
 impl DnsProvider for Updates {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         self.add(record).boxed_local()
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         self.change(Change::Remove, record).boxed_local()
     }
 
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
+    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> ProviderFuture<'a, String> {
         self.check(name, zone).boxed_local()
     }
 }

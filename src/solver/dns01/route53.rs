@@ -18,7 +18,7 @@ use jiff::Timestamp;
 
 use super::aws::{Credentials, Element, Failure, Keys, Region, Signer, escaped};
 use super::error::shown;
-use super::{Api, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord};
+use super::{Api, Context, DnsProvider, Opened, ProviderError, ProviderFuture, Reply, TxtRecord};
 use crate::resource::dns01::Route53 as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -199,11 +199,11 @@ impl Route53 {
 }
 
 impl DnsProvider for Route53 {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(self.add(record))
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(self.remove(record))
     }
 
@@ -211,7 +211,7 @@ impl DnsProvider for Route53 {
         false
     }
 
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
+    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(self.can_read(name, zone))
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::error::shown;
-use super::{Deed, DnsProvider, ProviderError, TxtRecord};
+use super::{DnsProvider, ProviderError, ProviderFuture, TxtRecord};
 
 /// The client of a service whose values are read before they are changed.
 pub(super) trait TxtSets {
@@ -76,11 +76,11 @@ pub(super) enum Written {
 }
 
 impl<S: TxtSets> DnsProvider for S {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(settle(self, record, true))
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(settle(self, record, false))
     }
 
@@ -88,7 +88,7 @@ impl<S: TxtSets> DnsProvider for S {
         S::NEEDS_ZONE
     }
 
-    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> Deed<'a, String> {
+    fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(self.read(name, zone))
     }
 }

@@ -21,7 +21,7 @@ use crate::resource::{GoDuration, SecretKeySelector};
 use crate::solver::dns01::config::decoded;
 use crate::solver::dns01::payload::{Action, Payload};
 use crate::solver::dns01::{
-    Api, Call, Context, Deed, DnsProvider, Opened, ProviderError, Reply, TxtRecord,
+    Api, Call, Context, DnsProvider, Opened, ProviderError, ProviderFuture, Reply, TxtRecord,
 };
 
 #[derive(Deserialize)]
@@ -91,16 +91,16 @@ impl fmt::Debug for Http {
 }
 
 impl DnsProvider for Http {
-    fn present<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(self.ask(Action::Present, record))
     }
 
-    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> Deed<'a> {
+    fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(self.ask(Action::CleanUp, record))
     }
 
     /// The protocol has no read-only operation; the check only shows that a server answers.
-    fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> Deed<'a, String> {
+    fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(async move {
             let reply = self.send(Call::new(Method::GET, self.url.clone())).await?;
             match reply.status {
