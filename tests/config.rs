@@ -100,8 +100,8 @@ fn a_mistake_leaves_those_alone_that_tell_of_certctl_itself() {
     for (words, start) in [
         (&["completion", "bash"][..], "# Completion for bash"),
         (&["man"], ".TH certctl 1"),
-        (&["--help"], "cert-manager for people"),
-        (&["issue", "--help"], "Make these"),
+        (&["--help"], "cert-manager without a cluster"),
+        (&["issue", "--help"], "Issue or renew"),
         (&["--version"], "certctl "),
         (&["schema"], "{"),
         (&["explain", "certificate"], "KIND:"),

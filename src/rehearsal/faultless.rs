@@ -20,6 +20,7 @@ pub(super) type Answer = http_body_util::Full<Bytes>;
 #[derive(Clone, Debug, Default)]
 pub struct Faults;
 
+#[expect(clippy::unused_self, reason = "the signatures of `faults`")]
 impl Faults {
     pub(super) fn before(
         &self,

@@ -153,7 +153,7 @@ fn another_encoding_and_further_formats_are_written_without_an_order() {
 
     let formats = "  additionalOutputFormats: [{type: DER}, {type: CombinedPEM}]\n";
     world.write("config/web.yaml", &(pkcs8.clone() + formats));
-    let what = "key.der is not as";
+    let what = "key.der does not match";
     let reason = Reason::AdditionalOutputFormatsMismatch;
     issued.is_written_again(reason, what);
     assert_eq!(published(world, "key.der").unwrap(), **before.der(KeyEncoding::Pkcs8));
@@ -161,7 +161,7 @@ fn another_encoding_and_further_formats_are_written_without_an_order() {
     let live = world.state().path("secrets/default/web-tls/..data");
     let spoiled = live.join("tls-combined.pem");
     fs::remove_file(&spoiled).unwrap();
-    issued.is_written_again(reason, "tls-combined.pem is not as");
+    issued.is_written_again(reason, "tls-combined.pem does not match");
     world.write("config/web.yaml", &pkcs8);
     issued.is_written_again(reason, what);
     assert_eq!((published(world, "key.der"), published(world, "tls-combined.pem")), (None, None));
@@ -220,7 +220,7 @@ fn a_run_that_only_wrote_other_forms_has_changed_something() {
     let world = &issued.world;
     world.run(&["issue", "--exit-code"]).says_nothing();
     world.write("config/web.yaml", &plain.clone().field("additionalOutputFormats: [{type: DER}]"));
-    let message = "Secret written again without an order: key.der is not as";
+    let message = "Secret written again without an order: key.der does not match";
     world.run(&["issue", "--exit-code"]).ends_in(10).says(message);
     assert!(published(world, "key.der").is_some());
     issued.is_left_alone();

@@ -253,7 +253,7 @@ error:      Found recursive CNAME record to \"{name}\" when looking up \"{name}\
 domain:     example.invalid
 challenge:  _acme-challenge.example.invalid
 CAA:        none, so every CA may issue
-error:    could not find the start of authority for \"_acme-challenge.example.invalid\"
+error:      could not find the start of authority for \"_acme-challenge.example.invalid\"
 ";
         assert_eq!(found.page(), expected);
         assert_eq!(found.failures(), [FailureClass::Validation]);
