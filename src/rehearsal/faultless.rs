@@ -18,7 +18,7 @@ pub(super) type Answer = http_body_util::Full<Bytes>;
 
 /// An empty set of fault rules.
 #[derive(Clone, Debug, Default)]
-pub struct Faults;
+pub struct Faults {}
 
 #[expect(clippy::unused_self, reason = "the signatures of `faults`")]
 impl Faults {
