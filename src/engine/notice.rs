@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ending;
 use super::inputs::digest_of;
+use crate::controller::Deferral;
 use crate::resource::{CertificateRecord, Failure, Notice};
 
 /// How long the same message is suppressed.
@@ -71,7 +72,14 @@ fn is_recent(said: &Notice, now: Timestamp) -> bool {
 /// The digest ignores what a reader would not count as a difference: times and URLs.
 fn digest(ending: &Ending) -> Option<String> {
     let text = match ending {
-        Ending::Deferred { why, urgent, .. } => format!("deferred {urgent:?}: {why:?}"),
+        Ending::Deferred { why, urgent, .. } => {
+            let why = match why {
+                Deferral::Backoff { .. } => "backoff",
+                Deferral::RetryAfter => "Retry-After",
+                Deferral::Progress(what) => what,
+            };
+            format!("deferred {urgent:?}: {why}")
+        }
         Ending::Pending { why, overdue, .. } => format!("pending {overdue}: {why}"),
         Ending::Failed { failure, .. } => return Some(of_failure(failure)),
         Ending::Unchanged { .. }
@@ -85,7 +93,6 @@ fn digest(ending: &Ending) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::Deferral;
     use crate::resource::{Cause, CertificateStatus, Doing, FailureClass};
 
     fn at(hours: i64) -> Timestamp {
