@@ -45,8 +45,9 @@ pub(crate) fn refused(loaded: &Loaded) -> CliError {
         found = format!("{found}, {}", count(warnings, "warning"));
     }
     let place = match loaded.files.as_slice() {
-        [file] => escape(&file.to_string_lossy()).into_owned(),
-        files => count(files.len(), "file"),
+        [] => String::new(),
+        [file] => format!(" in {}", escape(&file.to_string_lossy())),
+        files => format!(" in {}", count(files.len(), "file")),
     };
-    CliError::new(ExitCode::Manifest, format_args!("{found} in {place}"))
+    CliError::new(ExitCode::Manifest, format_args!("{found}{place}"))
 }

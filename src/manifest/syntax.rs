@@ -53,13 +53,18 @@ impl<'t> Scene<'t> {
         })
     }
 
+    /// A tab that indents this line or the next: the parser takes a line that begins with a tab for
+    /// more of the value above it, and stops there.
     fn tab(&self, at: Span) -> Option<Fault> {
-        let line = self.line(at.line);
-        let blank = line.chars().take_while(|c| matches!(c, ' ' | '\t')).count();
-        let first = line.chars().take(blank).position(|c| c == '\t')?;
-        let span = Span { column: first + 1, end_line: at.line, end_column: blank + 1, ..at };
-        let message = "a tab: YAML is indented with spaces only".to_owned();
-        Some(Fault { span, message, help: None })
+        [at.line, at.line + 1].into_iter().find_map(|number| {
+            let line = self.line(number);
+            let blank = line.chars().take_while(|c| matches!(c, ' ' | '\t')).count();
+            let first = line.chars().take(blank).position(|c| c == '\t')?;
+            let (column, end_column) = (first + 1, blank + 1);
+            let span = Span { line: number, column, end_line: number, end_column };
+            let message = "a tab: YAML is indented with spaces only".to_owned();
+            Some(Fault { span, message, help: None })
+        })
     }
 
     /// A quote, or a bracket of an earlier line, that is still open where the parser stopped.
@@ -282,6 +287,8 @@ mod tests {
         let cases = [
             ("a:\n\tb: 1", format!("2:1-2 {tab}")),
             ("a:\n  b:\n\t\t- c\n", format!("3:1-3 {tab}")),
+            ("a:\n  b: c\n\td: 1\n", format!("3:1-2 {tab}")),
+            ("a:\n  b: c\n  \td: 1\n", format!("3:3-4 {tab}")),
             (
                 "a:\n- *.b.c\n",
                 format!("2:3-8 a value that begins with `*` {quoted} (write \"*.example.com\")"),

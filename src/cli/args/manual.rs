@@ -7,7 +7,7 @@ use clap::Args;
 /// `certctl explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A kind, and a path below it with dots, as in `kubectl explain`.
+    /// A kind and a path below it with dots, as in `kubectl explain`, or an annotation of certctl.
     #[arg(value_name = "FIELD")]
     pub field: String,
 }

@@ -16,7 +16,11 @@ use field::{Field, Kind, REQUIRED, Type};
 
 /// `certctl explain`.
 pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let (word, path) = args.field.split_once('.').unwrap_or((&args.field, ""));
+    // As it stands in a manifest; the same on a Certificate and on an Issuer.
+    let annotation = format!("certificate.{ANNOTATIONS}{}", args.field);
+    let is_ours = args.field.starts_with("certctl.io/");
+    let field = if is_ours { &annotation } else { &args.field };
+    let (word, path) = field.split_once('.').unwrap_or((field, ""));
     let Some(kind) = Kind::parse(word) else {
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         let error =

@@ -10,9 +10,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{TimerPrintArgs, TimerVerb};
+use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::message::{Level, Message};
+use super::parse::{Origin, settings};
 use super::shell::Shell;
+use crate::manifest::check_trust;
+use crate::resource::escape;
 
 pub(crate) use host::Host;
 
@@ -27,12 +32,61 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
         let message = "the path of certctl has characters that a scheduler interprets";
         CliError::new(ExitCode::Failed, message).hinted("install certctl in /usr/local/bin")
     })?;
+    for (warning, advice) in warnings(args, program, &chosen_here(shell)) {
+        let text = format!("warning: {warning}\n  try: {advice}");
+        shell.output.tell(&Message::new(Level::Warn, text, &warning).with("hint", advice));
+    }
     let files = files(args, program, Host::here());
     match &args.dir {
         Some(folder) => write(folder, &files)?,
         None => shell.output.data(&printed(&files))?,
     }
     Ok(ExitCode::Done)
+}
+
+/// What makes the scheduled runs differ from what this user sees now, each with advice.
+fn warnings(
+    args: &TimerPrintArgs,
+    program: &str,
+    chosen: &[String],
+) -> Vec<(String, &'static str)> {
+    let mut warnings = Vec::new();
+    // Another user may own the program that runs as that user; root and certctl hold the keys.
+    let holds_keys = args.user.as_deref().is_none_or(|user| user == "root");
+    if let Some(error) = check_trust(Path::new(program), true).err().filter(|_| holds_keys) {
+        let warning = format!(
+            "{}: who can change it gets the rights and keys of every scheduled run",
+            escape(&error.to_string())
+        );
+        warnings.push((warning, "install certctl as root, in /usr/local/bin, and print again"));
+    }
+    if !chosen.is_empty() {
+        let warning = format!("the scheduled runs will not have {}", chosen.join(", "));
+        warnings.push((warning, "set it in config.toml or in the printed files"));
+    }
+    warnings
+}
+
+/// The flags and variables that change what `issue` does, and that a scheduler does not pass on.
+fn chosen_here(shell: &Shell) -> Vec<String> {
+    const LOOKS: &[&str] = &["color", "progress", "output", "quiet", "verbose", "log-format"];
+    let Shell { global, environment, .. } = shell;
+    let directories = [
+        environment.config_dir(global.config_dir.as_deref()),
+        environment.state_dir(global.state_dir.as_deref()),
+    ];
+    let directories = directories.into_iter().flatten().filter_map(|found| match found.source {
+        Source::Flag(name) | Source::Variable(name) => Some(name.to_owned()),
+        Source::Systemd(_) | Source::Config { .. } | Source::Root | Source::User => None,
+    });
+    let settings = settings(&shell.matches, environment, &shell.config).into_iter();
+    let settings = settings.filter(|setting| !LOOKS.contains(&setting.name.as_str()));
+    let settings = settings.filter_map(|setting| match setting.origin {
+        Origin::Flag(name) => Some(format!("--{name}")),
+        Origin::Variable(name) => Some(name),
+        Origin::Config(_) | Origin::Default => None,
+    });
+    directories.chain(settings).collect()
 }
 
 /// Where a file belongs, and what is in it.
@@ -154,6 +208,37 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }
+    }
+
+    #[test]
+    fn a_program_that_others_can_change_and_settings_of_this_shell_are_warned_of() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scratch = tempfile::tempdir().unwrap();
+        let program = scratch.path().join("certctl");
+        let open = std::fs::Permissions::from_mode(0o777);
+        File::create(&program).unwrap().set_permissions(open).unwrap();
+        let of = |line: &[&str], program: &Path, chosen: &[String]| {
+            let line = [&["certctl", "timer", "print"], line].concat();
+            let Verb::Timer(TimerVerb::Print(args)) = Arguments::try_parse_from(line).unwrap().verb
+            else {
+                panic!()
+            };
+            let found = warnings(&args, program.to_str().unwrap(), chosen);
+            found.into_iter().map(|(warning, _)| warning).collect::<Vec<_>>()
+        };
+        for (line, wanted) in [
+            (&["--cron"][..], true),
+            (&["--systemd"], true),
+            (&["--cron", "--user", "root"], true),
+            (&["--cron", "--user", "acme"], false),
+        ] {
+            let found = of(line, &program, &[]);
+            assert_eq!(found.iter().any(|text| text.contains("keys")), wanted, "{line:?} {found:?}");
+        }
+        let chosen = ["--state-dir", "CERTCTL_RESOLVERS"].map(str::to_owned);
+        let wanted = "the scheduled runs will not have --state-dir, CERTCTL_RESOLVERS";
+        assert_eq!(of(&["--cron"], Path::new("/"), &chosen), [wanted]);
+        assert_eq!(of(&["--cron"], Path::new("/"), &[]), [] as [&str; 0]);
     }
 
     #[test]
