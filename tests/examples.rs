@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use certctl::manifest::{Diagnostic, Loaded, Options, Source, check_references, load};
-use certctl::resource::{Dns01Provider, IssuerKind, SolverKind};
+use certctl::pki::{PrivateKey, build_csr};
+use certctl::resource::{CertificateSpec, Dns01Provider, IssuerKind, KeyAlgorithm, SolverKind};
 use crds::{Crds, objects};
 use serde_json::Value;
 
@@ -164,4 +165,60 @@ fn the_mail_about_a_failure_says_what_and_until_when() {
         assert!(told.into_iter().chain(ends).all(|part| body.contains(part)), "{body}");
         assert!(body.contains("valid until      nothing is issued yet\n"), "{body}");
     }
+}
+
+/// What goes to the CA beside the signing request, what no ACME CA is asked for, and mappings that
+/// stay on this machine.
+const NOT_IN_THE_REQUEST: &[&str] = &[
+    "duration",
+    "issuerRef",
+    "isCA",
+    "nameConstraints",
+    "privateKey",
+    "renewal",
+    "secretTemplate",
+    "keystores",
+    "additionalOutputFormats",
+];
+
+#[test]
+fn each_field_that_goes_to_the_ca_is_in_the_signing_request() {
+    let key = PrivateKey::generate(KeyAlgorithm::Rsa, 2048).unwrap();
+    let of = |line: &str| {
+        let text = format!(
+            "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {{name: a}}\nspec:\n  \
+             secretName: a\n  issuerRef: {{name: a}}\n  {line}\n"
+        );
+        let mut loaded = load(&[Source::Stdin(text.into_bytes())], &Options::default());
+        let findings: Vec<String> = loaded.diagnostics.iter().map(Diagnostic::render).collect();
+        assert_eq!(loaded.certificates.len(), 1, "{line}: {findings:?}");
+        let spec = loaded.certificates.remove(0).spec;
+        // Signatures of RSA PKCS #1 are the same each time, so that equal requests are equal.
+        (spec.requested(), build_csr(&spec, &key).unwrap().der)
+    };
+    let names = "dnsNames: [a.example]";
+    let (base, same_request) = of(names);
+    let mut missing = Vec::new();
+    for field in CertificateSpec::FIELDS {
+        let (name, example) = (field.name, field.example);
+        if ["secretName", "dnsNames"].contains(&name) || NOT_IN_THE_REQUEST.contains(&name) {
+            continue;
+        }
+        let line = match name {
+            "commonName" => format!("{name}: {example}\n  dnsNames: [a.example, {example}]"),
+            // The default is what the example shows.
+            "encodeUsagesInRequest" => format!("{names}\n  {name}: false"),
+            "subject" => format!("{names}\n  {name}: {{organizations: [a]}}"),
+            "otherNames" => {
+                format!("{names}\n  {name}: [{{oid: 1.3.6.1.4.1.311.20.2.3, utf8Value: a@b}}]")
+            }
+            "signatureAlgorithm" => format!("{names}\n  {name}: SHA512WithRSA"),
+            _ => format!("{names}\n  {name}: {example}"),
+        };
+        let (requested, request) = of(&line);
+        if requested != base && request == same_request {
+            missing.push(name);
+        }
+    }
+    assert_eq!(missing, [] as [&str; 0]);
 }
