@@ -1,8 +1,8 @@
 //! The output of a verb for programs: an object with `apiVersion` and `kind`, as JSON or YAML.
 //!
 //! Contract: nothing else is printed as JSON or YAML with -o. A type is a [`Document`] by its row in
-//! the list of `schema::output`, which makes the schema from the type: what is printed and what
-//! `certctl schema output` says cannot differ.
+//! the list of `cli`, and its schema is made from the type: what is printed and what `certctl schema
+//! output` says cannot differ.
 
 use std::borrow::Cow;
 

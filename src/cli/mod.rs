@@ -55,8 +55,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::rc::Rc;
 
+use account::AccountDocument;
 use args::{Arguments, Verb};
+use check::{AcmeItem, DnsDocument, HttpDocument};
 use count::count;
+use document::{Items, Object};
 use environment::Environment;
 use error::CliError;
 use exit::ExitCode;
@@ -65,9 +68,40 @@ use output::{LogFormat, Output, When};
 use parse::{Parsed, parse};
 use result::Results;
 use shell::Shell;
+use status::objects::{
+    CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
+    OrderObject, RequestObject,
+};
 
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::manifest::Diagnostic;
 use crate::solver::http01;
+use crate::workspace::plan::Item;
+
+// What the verbs print with -o json.
+schema::output::documents! {
+    OURS "Version", "`version`.": version::VersionDocument;
+    OURS "Validation", "`validate`: what is wrong in the manifests.": Items<'_, Diagnostic>;
+    OURS "Plan", "`plan`: what `issue` would do to each certificate.": Items<'_, Item>;
+    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`: what was done.": Results;
+    OURS "Account", "`account show ISSUER`.": AccountDocument<'_>;
+    OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument<'_>>>;
+    OURS "Inspection", "`inspect`: one certificate.": inspect::Report;
+    OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
+    OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
+    OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
+    OURS "CertificateList", "`status`.": Items<'_, Object<CertificateObject>>;
+    OURS "IssuerList", "`status issuer`.": Items<'_, IssuerKinds>;
+    OURS "CertificateRequestList", "`status request`.": Items<'_, Object<RequestObject>>;
+    OURS "OrderList", "`status order`.": Items<'_, Object<OrderObject>>;
+    OURS "ChallengeList", "`status challenge`.": Items<'_, Object<ChallengeObject>>;
+    CERT_MANAGER "Certificate", "`status NAME`.": CertificateObject;
+    CERT_MANAGER "Issuer", "`status issuer NAME`.": IssuerObject;
+    CERT_MANAGER "ClusterIssuer", "`status issuer NAME`.": ClusterIssuerObject;
+    CERT_MANAGER "CertificateRequest", "`status request NAME`.": RequestObject;
+    ACME "Order", "`status order NAME`.": OrderObject;
+    ACME "Challenge", "`status challenge NAME`.": ChallengeObject;
+}
 
 /// Runs the program with these arguments, the first being its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environment) -> ExitCode {
@@ -164,7 +198,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
         Verb::Explain(args) => return explain::explain(&args, shell),
-        Verb::Schema(args) => return schema::schema(&args, shell),
+        Verb::Schema(args) => return schema::schema(&args, DOCUMENTS, shell),
         Verb::Create(verb) => return create::create(&verb, shell),
         Verb::Account(verb) => return account::account(&verb, shell),
         Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),

@@ -13,7 +13,11 @@ use super::explain::field::Kind;
 use super::shell::Shell;
 
 /// `certctl schema`.
-pub(crate) fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn schema(
+    args: &SchemaArgs,
+    documents: &output::Documents,
+    shell: &mut Shell,
+) -> Result<ExitCode, CliError> {
     let refused = |word: &String| {
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         let message = format!("`{word}` is not a kind of manifest");
@@ -22,7 +26,7 @@ pub(crate) fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, C
     };
     let schema = match &args.kind {
         None => manifest::any(),
-        Some(word) if word == OUTPUT => output::any(),
+        Some(word) if word == OUTPUT => output::any(documents),
         Some(word) => manifest::of(Kind::parse(word).ok_or_else(|| refused(word))?),
     };
     shell.output.data(&format!("{schema:#}\n"))?;

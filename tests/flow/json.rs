@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use certctl::cli::DOCUMENTS;
 use certctl::cli::args::Arguments;
 use certctl::cli::schema::{manifest, output};
 use certctl::rehearsal::{Fault, ProblemType, Rule};
@@ -28,7 +29,7 @@ fn fault_of(schema: &Value, document: &Value) -> Option<String> {
 /// How a document breaks the schema of its kind.
 fn fault(document: &Value) -> Option<String> {
     let kind = document["kind"].as_str().unwrap();
-    let schema = output::of(kind).unwrap_or_else(|| panic!("no schema of {kind}"));
+    let schema = output::of(DOCUMENTS, kind).unwrap_or_else(|| panic!("no schema of {kind}"));
     fault_of(&schema, document)
 }
 
@@ -154,7 +155,7 @@ fn what_is_printed_is_what_the_schema_says() {
     print(&["version"]);
     world.write("config/config.toml", "timeout = 1\n");
     assert_eq!(print(&["version"])["configFile"]["errors"][0]["line"], 1);
-    let kinds: BTreeSet<String> = output::kinds().map(str::to_owned).collect();
+    let kinds: BTreeSet<String> = DOCUMENTS.iter().map(|(kind, _)| (*kind).to_owned()).collect();
     let unseen: Vec<&String> = kinds.difference(&seen).collect();
     assert_eq!(unseen, ["ClusterIssuer"], "an output that no verb printed here");
     fs::remove_file(world.path("config/broken.yaml")).unwrap();
@@ -174,7 +175,7 @@ fn the_schema_itself_is_printed_and_has_no_gap() {
     let world = World::start();
     let printed = world.run(&["schema", "output"]).ends_in(0).stdout;
     let printed: Value = serde_json::from_str(&printed).unwrap();
-    assert_eq!(printed, output::any());
+    assert_eq!(printed, output::any(DOCUMENTS));
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let plan = world.run(&["plan", "-o", "json"]).ends_in(0).stdout;
     let plan: Value = serde_json::from_str(&plan).unwrap();

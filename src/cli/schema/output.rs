@@ -6,64 +6,35 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
-use schemars::{JsonSchema as _, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::manifest::DRAFT;
-use crate::cli::account::AccountDocument;
-use crate::cli::check::{AcmeItem, DnsDocument, HttpDocument};
-use crate::cli::document::{Document, Items, Object};
-use crate::cli::inspect::Report;
-use crate::cli::result::Results;
-use crate::cli::status::objects::{
-    CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
-    OrderObject, RequestObject,
-};
-use crate::cli::version::VersionDocument;
-use crate::manifest::Diagnostic;
-use crate::workspace::plan;
 
-/// Makes documents of types and lists them: a type that is not here cannot be printed.
+/// Makes documents of types and lists them: a type that is not listed cannot be printed.
 macro_rules! documents {
     ($($version:ident $kind:literal, $about:literal: $document:ty;)*) => {
-        $(impl Document for $document {
+        $(impl $crate::cli::document::Document for $document {
             const KIND: &'static str = $kind;
-            const API_VERSION: &'static str = $version;
+            const API_VERSION: &'static str = $crate::cli::schema::output::$version;
             const ABOUT: &'static str = $about;
         })*
 
-        const DOCUMENTS: &[(&str, fn(&mut SchemaGenerator) -> Schema)] =
-            &[$(($kind, Object::<$document>::json_schema)),*];
+        /// Every kind of output with its schema, made from the type.
+        pub const DOCUMENTS: &$crate::cli::schema::output::Documents = &[$((
+            $kind,
+            <$crate::cli::document::Object::<$document> as schemars::JsonSchema>::json_schema,
+        )),*];
     };
 }
+pub(crate) use documents;
 
-documents! {
-    OURS "Version", "`version`.": VersionDocument;
-    OURS "Validation", "`validate`: what is wrong in the manifests.": Items<'_, Diagnostic>;
-    OURS "Plan", "`plan`: what `issue` would do to each certificate.": Items<'_, plan::Item>;
-    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`: what was done.": Results;
-    OURS "Account", "`account show ISSUER`.": AccountDocument<'_>;
-    OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument<'_>>>;
-    OURS "Inspection", "`inspect`: one certificate.": Report;
-    OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
-    OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
-    OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
-    OURS "CertificateList", "`status`.": Items<'_, Object<CertificateObject>>;
-    OURS "IssuerList", "`status issuer`.": Items<'_, IssuerKinds>;
-    OURS "CertificateRequestList", "`status request`.": Items<'_, Object<RequestObject>>;
-    OURS "OrderList", "`status order`.": Items<'_, Object<OrderObject>>;
-    OURS "ChallengeList", "`status challenge`.": Items<'_, Object<ChallengeObject>>;
-    CERT_MANAGER "Certificate", "`status NAME`.": CertificateObject;
-    CERT_MANAGER "Issuer", "`status issuer NAME`.": IssuerObject;
-    CERT_MANAGER "ClusterIssuer", "`status issuer NAME`.": ClusterIssuerObject;
-    CERT_MANAGER "CertificateRequest", "`status request NAME`.": RequestObject;
-    ACME "Order", "`status order NAME`.": OrderObject;
-    ACME "Challenge", "`status challenge NAME`.": ChallengeObject;
-}
+/// The name and the schema of each kind of output.
+pub type Documents = [(&'static str, fn(&mut SchemaGenerator) -> Schema)];
 
 /// The schema of any output.
-pub fn any() -> Value {
-    let (schemas, definitions) = schemas(|_| true);
+pub fn any(documents: &Documents) -> Value {
+    let (schemas, definitions) = schemas(documents, |_| true);
     let kinds: Vec<Value> = schemas.into_iter().map(Value::from).collect();
     json!({
         "$schema": DRAFT,
@@ -74,25 +45,23 @@ pub fn any() -> Value {
 }
 
 /// The schema of the output of one kind, such as `Plan`.
-pub fn of(kind: &str) -> Option<Value> {
-    let (schemas, definitions) = schemas(|known| known == kind);
+pub fn of(documents: &Documents, kind: &str) -> Option<Value> {
+    let (schemas, definitions) = schemas(documents, |known| known == kind);
     let mut schema = schemas.into_iter().next()?;
     schema.insert("$schema".to_owned(), DRAFT.into());
     schema.insert("definitions".to_owned(), definitions.into());
     Some(schema.into())
 }
 
-/// Every kind of output.
-pub fn kinds() -> impl Iterator<Item = &'static str> {
-    DOCUMENTS.iter().map(|(kind, _)| *kind)
-}
-
 /// The schemas of some kinds, and of the types in them that hold themselves.
-fn schemas(is_wanted: impl Fn(&str) -> bool) -> (Vec<Schema>, Map<String, Value>) {
+fn schemas(
+    documents: &Documents,
+    is_wanted: impl Fn(&str) -> bool,
+) -> (Vec<Schema>, Map<String, Value>) {
     let settings = SchemaSettings::draft07().for_serialize();
     let mut generator =
         settings.with(|settings| settings.inline_subschemas = true).into_generator();
-    let wanted = DOCUMENTS.iter().filter(|(kind, _)| is_wanted(kind));
+    let wanted = documents.iter().filter(|(kind, _)| is_wanted(kind));
     let mut schemas: Vec<Schema> = wanted.map(|(_, schema)| schema(&mut generator)).collect();
     let mut definitions = generator.take_definitions(false);
     let kept = definitions.values_mut().filter_map(|schema| schema.try_into().ok());
@@ -139,6 +108,6 @@ fn never_null(schema: &mut Value) {
 }
 
 /// Where each kind is versioned.
-const OURS: &str = "certctl.io/v1";
-const CERT_MANAGER: &str = "cert-manager.io/v1";
-const ACME: &str = "acme.cert-manager.io/v1";
+pub(crate) const OURS: &str = "certctl.io/v1";
+pub(crate) const CERT_MANAGER: &str = "cert-manager.io/v1";
+pub(crate) const ACME: &str = "acme.cert-manager.io/v1";

@@ -233,7 +233,11 @@ mod tests {
             (&["--cron", "--user", "acme"], false),
         ] {
             let found = of(line, &program, &[]);
-            assert_eq!(found.iter().any(|text| text.contains("keys")), wanted, "{line:?} {found:?}");
+            assert_eq!(
+                found.iter().any(|text| text.contains("keys")),
+                wanted,
+                "{line:?} {found:?}"
+            );
         }
         let chosen = ["--state-dir", "CERTCTL_RESOLVERS"].map(str::to_owned);
         let wanted = "the scheduled runs will not have --state-dir, CERTCTL_RESOLVERS";
