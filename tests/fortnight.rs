@@ -77,9 +77,9 @@ fn is_issued(ended: &Ended) -> bool {
 /// As the binary counts it.
 fn code(ended: &[Ended]) -> ExitCode {
     let code_of = |ended: &Ended| match &ended.ending {
-        ending if ending.failure_class().is_some() => {
-            exit::Ending::Failed(ending.failure_class().unwrap())
-        }
+        Ending::Failed { failure, .. } => exit::Ending::Failed(failure.class),
+        Ending::Pending { overdue: true, .. } => exit::Ending::Failed(FailureClass::Validation),
+        Ending::Deferred { urgent: Some(class), .. } => exit::Ending::Failed(*class),
         Ending::Unchanged { .. } => exit::Ending::Unchanged,
         Ending::Issued(_) => exit::Ending::Changed,
         _ => exit::Ending::Deferred,

@@ -141,17 +141,14 @@ impl AccountKey {
 
 /// Why a key cannot be an account key: an unsupported kind, or no key at all.
 fn refused(error: &KeyError) -> AcmeError {
-    let key = match error {
-        KeyError::Size { algorithm, bits } => format!("{algorithm} {bits}"),
-        KeyError::Curve { oid } => format!("ECDSA on the curve {oid}"),
-        KeyError::Algorithm { oid } => format!("of the algorithm {oid}"),
-        KeyError::Generation { .. }
-        | KeyError::TooLong { .. }
-        | KeyError::NotFound
-        | KeyError::Pem(_)
-        | KeyError::Encrypted
-        | KeyError::Label { .. }
-        | KeyError::Damaged { .. } => return AcmeError::AccountKey { why: error.to_string() },
+    let key = if let KeyError::Size { algorithm, bits } = error {
+        format!("{algorithm} {bits}")
+    } else if let KeyError::Curve { oid } = error {
+        format!("ECDSA on the curve {oid}")
+    } else if let KeyError::Algorithm { oid } = error {
+        format!("of the algorithm {oid}")
+    } else {
+        return AcmeError::AccountKey { why: error.to_string() };
     };
     AcmeError::UnsupportedAccountKey { key }
 }

@@ -29,11 +29,6 @@ impl Session {
         Self { client, key, url: url.into() }
     }
 
-    /// The account's URL.
-    pub fn account_url(&self) -> &str {
-        &self.url
-    }
-
     /// Creates an order (RFC 8555 section 7.4). Never repeated here: when the answer is lost, an
     /// order may exist.
     pub async fn new_order(&self, new: &NewOrder) -> Result<OrderView, AcmeError> {

@@ -37,11 +37,9 @@ pub(crate) fn of_problem(kind: &str, subject: &Subject<'_>) -> Option<Advice> {
 /// Advice on a failure without a problem document.
 pub(crate) fn of_class(class: FailureClass, subject: &Subject<'_>) -> Option<Advice> {
     let (cause, remedy, check) = match class {
-        FailureClass::Unreachable => (
-            "the CA, the network in between, or name resolution on this host",
-            "not counted as a failure; the next run retries",
-            Check::Acme,
-        ),
+        FailureClass::Unreachable => {
+            ("the CA, the network in between, or name resolution on this host", "", Check::Acme)
+        }
         FailureClass::State => (
             "the state directory: a full disk, permissions, or a damaged file",
             "fix the error above; certctl version -v shows the directory in use",

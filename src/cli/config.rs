@@ -56,11 +56,6 @@ impl Config {
         self.entries.get(key)
     }
 
-    /// Whether it has no entries.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// The keys in effect: those that no flag, variable or conflicting flag overrides.
     pub fn in_force(
         &self,

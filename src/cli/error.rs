@@ -80,32 +80,15 @@ impl From<TargetError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        let hint = match &error {
-            StoreError::ForeignOwner { owner, .. } => Some(format!("sudo -u '#{owner}' certctl …")),
-            StoreError::TooOpen { path, .. } => Some(format!("chmod go-rwx {path}")),
-            StoreError::Version { .. } => Some("a newer certctl".to_owned()),
-            StoreError::Io { .. }
-            | StoreError::Corrupt { .. }
-            | StoreError::Name { .. }
-            | StoreError::NotPlain { .. }
-            | StoreError::TooLarge { .. }
-            | StoreError::Conflict { .. }
-            | StoreError::Immutable { .. }
-            | StoreError::Locked { .. } => None,
+        let hint = if let StoreError::ForeignOwner { owner, .. } = &error {
+            Some(format!("sudo -u '#{owner}' certctl …"))
+        } else if let StoreError::TooOpen { path, .. } = &error {
+            Some(format!("chmod go-rwx {path}"))
+        } else {
+            matches!(error, StoreError::Version { .. }).then(|| "a newer certctl".to_owned())
         };
-        let code = match &error {
-            StoreError::Locked { .. } => ExitCode::Deferred,
-            StoreError::Io { .. }
-            | StoreError::Corrupt { .. }
-            | StoreError::Version { .. }
-            | StoreError::Name { .. }
-            | StoreError::NotPlain { .. }
-            | StoreError::TooLarge { .. }
-            | StoreError::TooOpen { .. }
-            | StoreError::ForeignOwner { .. }
-            | StoreError::Conflict { .. }
-            | StoreError::Immutable { .. } => ExitCode::State,
-        };
+        let is_locked = matches!(error, StoreError::Locked { .. });
+        let code = if is_locked { ExitCode::Deferred } else { ExitCode::State };
         Self { code, message: error.to_string(), hint }
     }
 }

@@ -66,15 +66,6 @@ impl Evidence {
     }
 }
 
-impl Evidence {
-    /// The last self-check of each challenge, a line per server queried.
-    pub fn checks(&self) -> String {
-        let challenges = self.order.iter().flat_map(|order| &order.challenges);
-        let checks = challenges.filter_map(|challenge| challenge.check.as_deref());
-        checks.map(ToString::to_string).collect::<Vec<_>>().join("\n")
-    }
-}
-
 /// A pair that is issued but not deployed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undeployed {
@@ -145,20 +136,4 @@ pub struct Issued {
     /// When its renewal is due.
     pub renewal_time: Option<Timestamp>,
     pub secret_name: String,
-}
-
-impl Ending {
-    /// The failure class that determines the exit code, if this is a failure.
-    pub fn failure_class(&self) -> Option<FailureClass> {
-        match self {
-            Self::Failed { failure, .. } => Some(failure.class),
-            Self::Pending { overdue: true, .. } => Some(FailureClass::Validation),
-            Self::Deferred { urgent, .. } => *urgent,
-            Self::Unchanged { .. }
-            | Self::Issued(_)
-            | Self::Locked { .. }
-            | Self::Pending { .. }
-            | Self::Interrupted { .. } => None,
-        }
-    }
 }

@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-use crate::resource::SELF_CHECK_HEADER;
+use crate::resource::{RECEIVED_HOST_HEADER, SELF_CHECK_HEADER};
 
 /// An HTTP answer.
 pub(super) struct Answer {
@@ -27,6 +27,8 @@ pub(super) struct Answer {
     /// The body, or its first [`MAX_BODY_BYTES`] and a little.
     pub(super) body: Vec<u8>,
     pub(super) remote: SocketAddr,
+    /// The Host that the listener received, when a proxy changed it on the way.
+    pub(super) changed_host: Option<String>,
 }
 
 /// Why there is no answer, as text.
@@ -84,10 +86,19 @@ where
     let status = response.status().as_u16();
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let location = location.map(ToOwned::to_owned);
+    let received = response.headers().get(RECEIVED_HOST_HEADER);
+    let received = received.and_then(|value| value.to_str().ok());
+    let changed_host = received.filter(|host| !is_host_of(url, host)).map(ToOwned::to_owned);
     // The body of a redirect does not matter.
     let is_redirect = response.status().is_redirection() && location.is_some();
     let body = if is_redirect { Vec::new() } else { read_body(response).await? };
-    Ok(Answer { status, location, body, remote })
+    Ok(Answer { status, location, body, remote, changed_host })
+}
+
+/// Whether `received` names the host of `url`; proxies leave the port out, or put another in.
+fn is_host_of(url: &Url, received: &str) -> bool {
+    let arrived = Url::parse(&format!("{}://{received}", url.scheme()));
+    arrived.is_ok_and(|arrived| arrived.host() == url.host())
 }
 
 fn request(url: &Url) -> Result<Request<Empty<Bytes>>, http::Error> {

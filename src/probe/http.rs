@@ -86,7 +86,10 @@ async fn check_address(
     let fetched =
         tokio::time::timeout(options.timeout, fetch(resolver, url, address, &ports, &mut trail));
     let outcome = match fetched.await {
-        Ok(Ok(answer)) => compare(&answer, key_authorization),
+        Ok(Ok(answer)) => {
+            trail.warnings.extend(answer.changed_host.as_deref().map(changed_host));
+            compare(&answer, key_authorization)
+        }
         Ok(Err(NoAnswer::Unreachable(why))) => AddressAnswer::Unreachable { why },
         Ok(Err(NoAnswer::Garbled(why))) => AddressAnswer::Broken { why },
         Err(_) => {
@@ -99,6 +102,11 @@ async fn check_address(
         }
     };
     AddressReport { address, outcome, redirects: trail.redirects, warnings: trail.warnings }
+}
+
+fn changed_host(received: &str) -> String {
+    let received: String = received.chars().take(MAX_SHOWN_CHARS).collect();
+    format!("a proxy changed the Host header to {received} (`proxy_set_header Host $host;` in nginx)")
 }
 
 fn compare(answer: &Answer, key_authorization: &str) -> AddressAnswer {

@@ -7,14 +7,22 @@ use rcgen::PublicKeyData;
 
 use super::Shared;
 use super::authorization::AuthorizationStatus;
-use super::dispatch::Before;
+use super::dispatch::Received;
 use super::issue::{Hierarchy, Issuance, Leaf};
-use super::log::RequestKind;
 use super::problem::Problem;
 use super::reply::Reply;
 
 /// The body of an answer.
 pub(super) type Answer = http_body_util::Full<Bytes>;
+
+/// A request, of which nothing is noted.
+pub(super) struct Seen;
+
+impl Seen {
+    pub(super) fn new(_: &Shared, _: &Received) -> Self {
+        Self
+    }
+}
 
 /// An empty set of fault rules.
 #[derive(Clone, Debug, Default)]
@@ -25,21 +33,13 @@ impl Faults {
     pub(super) fn before(
         &self,
         _: &Shared,
-        _: RequestKind,
-        _is_post: bool,
-        _names: &[String],
-    ) -> impl Future<Output = Before> + use<> {
-        std::future::ready(Before::default())
+        _: &Received,
+    ) -> impl Future<Output = Option<(Seen, Option<Reply>)>> + use<> {
+        std::future::ready(Some((Seen, None)))
     }
 
-    pub(super) fn on_reply(
-        &self,
-        _: &Shared,
-        _: RequestKind,
-        _names: &[String],
-        reply: Reply,
-    ) -> (Vec<&'static str>, Option<Response<Answer>>) {
-        (Vec::new(), Some(reply.into_response().map(Answer::from)))
+    pub(super) fn on_reply(&self, _: &Shared, _: Seen, reply: Reply) -> Option<Response<Answer>> {
+        Some(reply.into_response().map(Answer::from))
     }
 
     pub(super) fn rejection(&self, _name: &str) -> Option<Problem> {

@@ -3,24 +3,31 @@
 //! A rule is evaluated for every request of its kind and names; the first rule that matches and is
 //! due applies. Turns are counted, not random, so that tests are reproducible.
 
+mod log;
 mod spoil;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http::Response;
+use http::{Method, Response};
 use jiff::Timestamp;
 use rcgen::PublicKeyData;
+use serde_json::Value;
 
 use super::authorization::AuthorizationStatus;
-use super::dispatch::Before;
+use super::dispatch::Received;
 use super::issue::{Hierarchy, Issuance, Leaf};
-use super::log::RequestKind;
+use super::jws::FlatJws;
 use super::problem::{Problem, ProblemType};
 use super::reply::Reply;
+use super::route::Route;
+use super::world::World;
 use super::{Shared, lock};
+use crate::resource::Identifier;
 
+use log::Log;
+pub use log::{LogEntry, RequestKind};
 pub(super) use spoil::Answer;
 
 /// A fault.
@@ -274,10 +281,87 @@ impl Rule {
     }
 }
 
+impl RequestKind {
+    fn of(route: Route) -> Self {
+        match route {
+            Route::Directory => Self::Directory,
+            Route::NewNonce => Self::NewNonce,
+            Route::NewAccount => Self::NewAccount,
+            Route::Account(_) => Self::Account,
+            Route::NewOrder => Self::NewOrder,
+            Route::Order(_) => Self::Order,
+            Route::Authorization(_) => Self::Authorization,
+            Route::Challenge(..) => Self::Challenge,
+            Route::Finalize(_) => Self::Finalize,
+            Route::Certificate(..) => Self::Certificate,
+            Route::Revoke => Self::Revoke,
+            Route::Terms | Route::Unknown => Self::Other,
+        }
+    }
+}
+
+/// A request, as rules match it.
+#[derive(Debug)]
+pub(super) struct Seen {
+    path: String,
+    kind: RequestKind,
+    is_post: bool,
+    /// The names that it concerns, as far as they are known.
+    names: Vec<String>,
+    /// The names of the faults in it.
+    played: Vec<&'static str>,
+}
+
+impl Seen {
+    fn entry(self, status: Option<u16>, delivered: bool) -> LogEntry {
+        let Self { path, kind, played: faults, .. } = self;
+        LogEntry { path, kind, status, delivered, faults }
+    }
+
+    pub(super) fn new(shared: &Shared, received: &Received) -> Self {
+        let route = Route::parse(&received.path);
+        let names = match route {
+            Route::NewOrder => ordered_names(&received.body).unwrap_or_default(),
+            _ => names_of(&lock(&shared.world), route).unwrap_or_default(),
+        };
+        Self {
+            path: received.path.clone(),
+            kind: RequestKind::of(route),
+            is_post: received.method == Method::POST,
+            names,
+            played: Vec::new(),
+        }
+    }
+}
+
+/// The identifiers of newOrder, its signature unverified.
+fn ordered_names(body: &[u8]) -> Option<Vec<String>> {
+    let payload = FlatJws::parse(body).ok()?.payload().ok()?;
+    let payload: Value = serde_json::from_slice(&payload).ok()?;
+    let identifiers = payload.get("identifiers")?.as_array()?.iter();
+    let name = |identifier: &Value| identifier.get("value")?.as_str().map(str::to_owned);
+    Some(identifiers.filter_map(name).collect())
+}
+
+/// The names of an existing resource.
+fn names_of(world: &World, route: Route) -> Option<Vec<String>> {
+    let order = if let Route::Order(id) | Route::Finalize(id) = route {
+        world.orders.get(&id)?
+    } else if let Route::Certificate(id, _) = route {
+        world.orders.values().find(|order| order.certificate == Some(id))?
+    } else if let Route::Authorization(id) | Route::Challenge(id, _) = route {
+        return Some(vec![world.authorizations.get(&id)?.identifier.to_string()]);
+    } else {
+        return None;
+    };
+    Some(order.identifiers.iter().map(Identifier::to_string).collect())
+}
+
 /// The rules of one CA; clones share them, so they can be changed while it runs.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Arc<Mutex<Vec<Rule>>>,
+    log: Arc<Mutex<Log>>,
 }
 
 impl Faults {
@@ -291,47 +375,60 @@ impl Faults {
         lock(&self.rules).clear();
     }
 
-    /// The faults on a request before the CA handles it.
+    /// The faults on a request before the CA handles it, and the answer instead of the CA's own;
+    /// `None` closes the connection.
     pub(super) async fn before(
         &self,
         shared: &Shared,
-        kind: RequestKind,
-        is_post: bool,
-        names: &[String],
-    ) -> Before {
-        let mut before = Before::default();
+        received: &Received,
+    ) -> Option<(Seen, Option<Reply>)> {
+        let (mut seen, mut reply) = (Seen::new(shared, received), None);
         // Only a POST carries a nonce.
         let wanted = |fault: &Fault| {
-            fault.stage() == Stage::Before && (is_post || *fault != Fault::BadNonce)
+            fault.stage() == Stage::Before && (seen.is_post || *fault != Fault::BadNonce)
         };
-        for fault in self.draw(kind, names, wanted) {
-            before.played.push(fault.name());
+        for fault in self.draw(seen.kind, &seen.names, wanted) {
+            seen.played.push(fault.name());
             if fault == Fault::CloseUnhandled {
-                before.is_cut = true;
-                break;
+                lock(&self.log).push(seen.entry(None, false));
+                return None;
             }
             if fault == Fault::ForgetAccounts {
-                lock(&shared.world).forget_accounts();
+                forget_accounts(&mut lock(&shared.world));
             }
             if let Fault::Delay(delay) = &fault {
                 tokio::time::sleep(*delay).await;
             }
-            before.reply = before.reply.or_else(|| spoil::instead(&fault));
+            reply = reply.or_else(|| spoil::instead(&fault));
         }
-        before
+        Some((seen, reply))
     }
 
-    /// The complete answer with its faults, and the names of the faults.
+    /// The complete answer with its faults; `None` closes the connection.
     pub(super) fn on_reply(
         &self,
         shared: &Shared,
-        kind: RequestKind,
-        names: &[String],
+        mut seen: Seen,
         reply: Reply,
-    ) -> (Vec<&'static str>, Option<Response<Answer>>) {
-        let faults = self.draw(kind, names, |fault| fault.stage() == Stage::Reply);
-        let played = faults.iter().map(Fault::name).collect();
-        (played, spoil::reply(shared, reply, faults))
+    ) -> Option<Response<Answer>> {
+        let faults = self.draw(seen.kind, &seen.names, |fault| fault.stage() == Stage::Reply);
+        seen.played.extend(faults.iter().map(Fault::name));
+        let status = reply.status;
+        let response = spoil::reply(shared, reply, faults);
+        lock(&self.log).push(seen.entry(Some(status), response.is_some()));
+        response
+    }
+
+    pub(super) fn log(&self) -> Vec<LogEntry> {
+        lock(&self.log).entries()
+    }
+
+    pub(super) fn requests(&self) -> usize {
+        lock(&self.log).requests()
+    }
+
+    pub(super) fn created(&self, kind: RequestKind) -> usize {
+        lock(&self.log).created(kind)
     }
 
     /// Why newOrder refuses a name.
@@ -412,6 +509,14 @@ impl Faults {
         let played = self.draw(kind, names, |fault| pick(fault).is_some());
         played.first().and_then(pick)
     }
+}
+
+/// Deletes all accounts with their orders and authorizations; certificates stay.
+fn forget_accounts(world: &mut World) {
+    world.accounts.clear();
+    world.account_of_key.clear();
+    world.orders.clear();
+    world.authorizations.clear();
 }
 
 /// Whether `name` matches `pattern`; `*` matches any text, also the empty one.

@@ -7,7 +7,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::jwk::PublicKey;
-use super::log::RequestKind;
 use super::problem::{Problem, ProblemType};
 use super::route::Route;
 use super::world::World;
@@ -131,24 +130,19 @@ pub(super) fn open(
         let detail = format!("nonce {:?} is unknown or was used before", header.nonce);
         return Err(Problem::new(ProblemType::BadNonce, detail));
     }
-    let about = route.kind();
     let (signer, key) = match (&header.jwk, &header.kid) {
-        (Some(jwk), None) if matches!(about, RequestKind::NewAccount | RequestKind::Revoke) => {
+        (Some(jwk), None) if matches!(route, Route::NewAccount | Route::Revoke) => {
             let key = PublicKey::from_jwk(jwk)?;
             (Signer::Key(key.clone()), key)
         }
-        (None, Some(kid)) if about != RequestKind::NewAccount => {
+        (None, Some(kid)) if route != Route::NewAccount => {
             let (id, account) = world.account_by_url(base_url, kid)?;
             (Signer::Account(id), account.key.clone())
         }
         (jwk, kid) => {
             return Err(Problem::malformed(format!(
                 "JWS: {} here, found jwk: {}, kid: {}",
-                if about == RequestKind::NewAccount {
-                    "jwk is required"
-                } else {
-                    "kid is required"
-                },
+                if route == Route::NewAccount { "jwk is required" } else { "kid is required" },
                 jwk.is_some(),
                 kid.is_some(),
             )));
@@ -161,10 +155,4 @@ pub(super) fn open(
         return Err(Problem::unauthorized("the account is deactivated"));
     }
     Ok(Signed { signer, payload: jws.payload()? })
-}
-
-/// The payload of an unverified request: only to find the names that fault rules match.
-pub(super) fn unchecked_payload(body: &[u8]) -> Option<Value> {
-    let jws = FlatJws::parse(body).ok()?;
-    serde_json::from_slice(&jws.payload().ok()?).ok()
 }

@@ -28,7 +28,6 @@ mod identifier;
 mod issue;
 mod jwk;
 mod jws;
-mod log;
 mod name_server;
 mod nonce;
 mod options;
@@ -41,6 +40,9 @@ mod reply;
 mod resolver;
 mod route;
 mod server;
+#[cfg(feature = "testing")]
+mod testing;
+#[cfg(feature = "testing")]
 mod thread;
 mod validate;
 mod world;
@@ -65,18 +67,17 @@ use tokio::task::{JoinHandle, JoinSet};
 pub use authorization::AuthorizationStatus;
 pub use faults::Faults;
 #[cfg(feature = "testing")]
-pub use faults::{Fault, Rule, WrongCertificate};
-pub use log::{LogEntry, RequestKind};
+pub use faults::{Fault, LogEntry, RequestKind, Rule, WrongCertificate};
 pub use name_server::NameServer;
 pub use options::{CaOptions, Clock};
 pub use problem::ProblemType;
 pub use records::Question;
 pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
+#[cfg(feature = "testing")]
 pub use thread::CaThread;
 pub use zone_writer::ZoneWriter;
 
 use issue::Hierarchy;
-use log::Log;
 use route::Route;
 use world::World;
 
@@ -119,7 +120,6 @@ impl Ca {
             hierarchy,
             options,
             world: Mutex::default(),
-            log: Mutex::default(),
             tasks: Mutex::default(),
         });
         let server = tokio::spawn(server::serve(listener, tls, Arc::clone(&shared)));
@@ -131,11 +131,6 @@ impl Ca {
         self.stop();
         // The task was aborted just before: its join error is expected.
         drop((&mut self.server).await);
-    }
-
-    /// A handle for inspection, which does not keep the CA running.
-    pub fn handle(&self) -> CaHandle {
-        self.handle.clone()
     }
 
     fn stop(&self) {
@@ -179,55 +174,6 @@ impl CaHandle {
     pub fn root_pems(&self) -> Vec<String> {
         self.shared.hierarchy.root_pems()
     }
-
-    /// The newest requests (up to 50 000), oldest first.
-    pub fn log(&self) -> Vec<LogEntry> {
-        lock(&self.shared.log).entries()
-    }
-
-    /// How many requests came in.
-    pub fn requests(&self) -> usize {
-        lock(&self.shared.log).requests()
-    }
-
-    /// How many requests of the kind created a resource (status 201), whether or not the answer
-    /// reached the client.
-    pub fn created(&self, kind: RequestKind) -> usize {
-        lock(&self.shared.log).created(kind)
-    }
-
-    /// How many certificates were signed.
-    pub fn issued(&self) -> usize {
-        lock(&self.shared.world).certificates.len()
-    }
-
-    /// How many certificates are revoked.
-    pub fn revoked(&self) -> usize {
-        let world = lock(&self.shared.world);
-        world.certificates.values().filter(|issued| issued.revoked.is_some()).count()
-    }
-
-    /// The serial numbers of the certificates that are revoked, in lower-case hexadecimal as in
-    /// `LeafFacts`, with their reason codes; in the order of issuance.
-    #[cfg(feature = "testing")]
-    pub fn revoked_serials(&self) -> Vec<(String, u8)> {
-        let world = lock(&self.shared.world);
-        let issued = world.certificates.values();
-        let serial = |der: &[u8]| crate::pki::facts_of_der(der).ok().map(|leaf| leaf.serial);
-        issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
-    }
-
-    /// The fault rules, which can be changed while the CA runs.
-    #[cfg(feature = "testing")]
-    pub fn faults(&self) -> Faults {
-        self.shared.options.faults.clone()
-    }
-
-    /// Validates HTTP-01 on another port from now on.
-    #[cfg(feature = "testing")]
-    pub fn set_http01_port(&self, port: u16) {
-        self.shared.http01_port.store(port, Ordering::Relaxed);
-    }
 }
 
 /// The state shared by all connections and validations of one CA.
@@ -238,7 +184,6 @@ struct Shared {
     http01_port: AtomicU16,
     hierarchy: Hierarchy,
     world: Mutex<World>,
-    log: Mutex<Log>,
     tasks: Mutex<JoinSet<()>>,
 }
 

@@ -22,16 +22,13 @@ use tokio::task::JoinSet;
 
 use super::records::{Question, Records};
 use super::resolver::TxtLookup;
-use super::zones::Node;
-#[cfg(feature = "testing")]
-use super::zones::normal;
-use super::{RehearsalError, Resolver, ZoneWriter};
+use super::{RehearsalError, ZoneWriter};
 
 /// A running name server with its own thread. Dropping it stops it and joins the thread.
 #[derive(Debug)]
 pub struct NameServer {
     address: SocketAddr,
-    records: Records,
+    pub(super) records: Records,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -83,67 +80,9 @@ impl NameServer {
         self.address
     }
 
-    /// Sets the addresses of a name; an empty list leaves an existing name without addresses.
-    pub fn set(&self, name: &str, addresses: Vec<IpAddr>) {
-        self.records.set(name, addresses);
-    }
-
-    /// Removes a name with all its records.
-    pub fn remove(&self, name: &str) {
-        self.records.zones(|zones| zones.change(name, |node| *node = Node::default()));
-    }
-
-    /// Adds a TXT record to a name, unless the name has it already.
-    pub fn add_txt(&self, name: &str, value: &str) {
-        self.add_txt_strings(name, &[value]);
-    }
-
-    /// Adds a TXT record of several strings, of up to 255 bytes each.
-    pub fn add_txt_strings(&self, name: &str, strings: &[&str]) {
-        self.records.add_txt(name, strings.iter().map(|&string| string.to_owned()).collect());
-    }
-
-    /// Removes the TXT records of a name with this value; the others stay.
-    pub fn remove_txt(&self, name: &str, value: &str) {
-        self.records.remove_txt(name, value);
-    }
-
-    /// The values of the TXT records of a name, oldest first, each record's strings joined.
-    pub fn txt(&self, name: &str) -> Vec<String> {
-        self.records.zones(|zones| zones.txt_at(name))
-    }
-
-    /// Makes a name a CNAME of another; it hides the other records of the name.
-    #[cfg(feature = "testing")]
-    pub fn set_cname(&self, name: &str, target: &str) {
-        let target = normal(target);
-        self.records.zones(|zones| zones.change(name, |node| node.alias = Some(target)));
-    }
-
-    /// Answers queries for a name with SERVFAIL, until the name is removed.
-    #[cfg(feature = "testing")]
-    pub fn set_broken(&self, name: &str) {
-        self.records.zones(|zones| zones.change(name, |node| node.is_broken = true));
-    }
-
-    /// Makes a name the apex of a zone. By default, the zone of a name is its last two labels.
-    pub fn add_zone(&self, zone: &str) {
-        self.records.zones(|zones| zones.add_zone(zone));
-    }
-
     /// The latest queries (up to 10 000), oldest first.
     pub fn questions(&self) -> Vec<Question> {
         self.records.questions()
-    }
-
-    /// A resolver over the same records, for the CA.
-    pub fn resolver(&self) -> Resolver {
-        let records = self.records.clone();
-        let addresses = move |name: String| {
-            let found = records.zones(|zones| zones.addresses(&name));
-            std::future::ready(found).boxed()
-        };
-        Resolver::ask(Arc::new(addresses)).with_txt(self.txt_lookup())
     }
 
     /// Only the TXT records, for a CA with another source of addresses.

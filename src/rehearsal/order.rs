@@ -253,13 +253,10 @@ fn authorize(
     let name = subject.to_string();
     let status = faults.initial_status(&name).unwrap_or(AuthorizationStatus::Pending);
     let hostile = faults.token(&name);
-    let expires = match status {
-        AuthorizationStatus::Valid => super::after(now, shared.options.authorization_lifetime),
-        AuthorizationStatus::Pending
-        | AuthorizationStatus::Invalid
-        | AuthorizationStatus::Deactivated
-        | AuthorizationStatus::Expired
-        | AuthorizationStatus::Revoked => order_expires,
+    let expires = if status == AuthorizationStatus::Valid {
+        super::after(now, shared.options.authorization_lifetime)
+    } else {
+        order_expires
     };
     let token = || hostile.clone().unwrap_or_else(|| random::token(32));
     let id = world.next_id();

@@ -36,66 +36,40 @@ pub enum ProblemType {
 }
 
 impl ProblemType {
-    /// The last part of the URN.
-    pub fn as_str(self) -> &'static str {
+    /// The last part of the URN, and the usual HTTP status.
+    fn parts(self) -> (&'static str, u16) {
         match self {
-            Self::AccountDoesNotExist => "accountDoesNotExist",
-            Self::AlreadyRevoked => "alreadyRevoked",
-            Self::BadCsr => "badCSR",
-            Self::BadNonce => "badNonce",
-            Self::BadPublicKey => "badPublicKey",
-            Self::BadRevocationReason => "badRevocationReason",
-            Self::BadSignatureAlgorithm => "badSignatureAlgorithm",
-            Self::Caa => "caa",
-            Self::Compound => "compound",
-            Self::Connection => "connection",
-            Self::Dns => "dns",
-            Self::ExternalAccountRequired => "externalAccountRequired",
-            Self::IncorrectResponse => "incorrectResponse",
-            Self::InvalidContact => "invalidContact",
-            Self::InvalidProfile => "invalidProfile",
-            Self::Malformed => "malformed",
-            Self::OrderNotReady => "orderNotReady",
-            Self::RateLimited => "rateLimited",
-            Self::RejectedIdentifier => "rejectedIdentifier",
-            Self::ServerInternal => "serverInternal",
-            Self::Tls => "tls",
-            Self::Unauthorized => "unauthorized",
-            Self::UnsupportedContact => "unsupportedContact",
-            Self::UnsupportedIdentifier => "unsupportedIdentifier",
-            Self::UserActionRequired => "userActionRequired",
+            Self::AccountDoesNotExist => ("accountDoesNotExist", 400),
+            Self::AlreadyRevoked => ("alreadyRevoked", 400),
+            Self::BadCsr => ("badCSR", 400),
+            Self::BadNonce => ("badNonce", 400),
+            Self::BadPublicKey => ("badPublicKey", 400),
+            Self::BadRevocationReason => ("badRevocationReason", 400),
+            Self::BadSignatureAlgorithm => ("badSignatureAlgorithm", 400),
+            Self::Caa => ("caa", 403),
+            Self::Compound => ("compound", 400),
+            Self::Connection => ("connection", 400),
+            Self::Dns => ("dns", 400),
+            Self::ExternalAccountRequired => ("externalAccountRequired", 403),
+            Self::IncorrectResponse => ("incorrectResponse", 400),
+            Self::InvalidContact => ("invalidContact", 400),
+            Self::InvalidProfile => ("invalidProfile", 400),
+            Self::Malformed => ("malformed", 400),
+            Self::OrderNotReady => ("orderNotReady", 403),
+            Self::RateLimited => ("rateLimited", 429),
+            Self::RejectedIdentifier => ("rejectedIdentifier", 400),
+            Self::ServerInternal => ("serverInternal", 500),
+            Self::Tls => ("tls", 400),
+            Self::Unauthorized => ("unauthorized", 403),
+            Self::UnsupportedContact => ("unsupportedContact", 400),
+            Self::UnsupportedIdentifier => ("unsupportedIdentifier", 400),
+            Self::UserActionRequired => ("userActionRequired", 403),
         }
     }
 
-    /// The usual HTTP status of this problem type.
-    fn status(self) -> u16 {
-        match self {
-            Self::Caa
-            | Self::ExternalAccountRequired
-            | Self::OrderNotReady
-            | Self::Unauthorized
-            | Self::UserActionRequired => 403,
-            Self::RateLimited => 429,
-            Self::ServerInternal => 500,
-            Self::AccountDoesNotExist
-            | Self::AlreadyRevoked
-            | Self::BadCsr
-            | Self::BadNonce
-            | Self::BadPublicKey
-            | Self::BadRevocationReason
-            | Self::BadSignatureAlgorithm
-            | Self::Compound
-            | Self::Connection
-            | Self::Dns
-            | Self::IncorrectResponse
-            | Self::InvalidContact
-            | Self::InvalidProfile
-            | Self::Malformed
-            | Self::RejectedIdentifier
-            | Self::Tls
-            | Self::UnsupportedContact
-            | Self::UnsupportedIdentifier => 400,
-        }
+    /// The last part of the URN.
+    pub fn as_str(self) -> &'static str {
+        self.parts().0
     }
 }
 
@@ -121,7 +95,7 @@ impl Problem {
     pub(super) fn new(kind: ProblemType, detail: impl Into<String>) -> Self {
         Self {
             kind,
-            status: kind.status(),
+            status: kind.parts().1,
             detail: detail.into(),
             algorithms: Vec::new(),
             subproblems: Vec::new(),

@@ -5,7 +5,7 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LINK, LOCATION, RETRY_
 use http::{Response, StatusCode};
 use serde_json::Value;
 
-use super::problem::{Problem, ProblemType};
+use super::problem::Problem;
 
 /// An answer.
 #[derive(Debug)]
@@ -13,7 +13,6 @@ pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: Vec<(HeaderName, String)>,
     pub(super) content: Content,
-    pub(super) problem: Option<ProblemType>,
 }
 
 /// The body of an answer.
@@ -55,7 +54,7 @@ impl Content {
 
 impl Reply {
     pub(super) fn new(status: u16, content: Content) -> Self {
-        Self { status, headers: Vec::new(), content, problem: None }
+        Self { status, headers: Vec::new(), content }
     }
 
     pub(super) fn json(status: u16, value: Value) -> Self {
@@ -102,9 +101,6 @@ impl Reply {
 
 impl From<Problem> for Reply {
     fn from(problem: Problem) -> Self {
-        Self {
-            problem: Some(problem.kind),
-            ..Self::new(problem.status, Content::Problem(problem.to_json()))
-        }
+        Self::new(problem.status, Content::Problem(problem.to_json()))
     }
 }

@@ -1,11 +1,9 @@
 //! The resolver of validations.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 /// A lookup of the caller's: all addresses of a name, or an error.
@@ -34,20 +32,6 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// Every name has these addresses.
-    #[cfg(test)]
-    pub(crate) fn everywhere(addresses: Vec<IpAddr>) -> Self {
-        Self::ask(Arc::new(move |_| std::future::ready(Ok(addresses.clone())).boxed()))
-    }
-
-    /// These names have these addresses; others do not exist.
-    pub fn names(names: BTreeMap<String, Vec<IpAddr>>) -> Self {
-        Self::ask(Arc::new(move |name| {
-            let found = names.get(&name).cloned().ok_or_else(|| "NXDOMAIN".to_owned());
-            std::future::ready(found).boxed()
-        }))
-    }
-
     /// Addresses come from this function.
     pub fn ask(addresses: Lookup) -> Self {
         Self { addresses, txt: None }

@@ -1,7 +1,6 @@
 //! The paths of this CA, and their resources.
 
 use super::authorization::ChallengeKind;
-use super::log::RequestKind;
 
 /// A parsed path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,23 +65,6 @@ impl Route {
             Self::Certificate(id, 0) => format!("/certificate/{id}"),
             Self::Certificate(id, chain) => format!("/certificate/{id}/{chain}"),
             Self::Unknown => "/".into(),
-        }
-    }
-
-    pub(super) fn kind(self) -> RequestKind {
-        match self {
-            Self::Directory => RequestKind::Directory,
-            Self::NewNonce => RequestKind::NewNonce,
-            Self::NewAccount => RequestKind::NewAccount,
-            Self::Account(_) => RequestKind::Account,
-            Self::NewOrder => RequestKind::NewOrder,
-            Self::Order(_) => RequestKind::Order,
-            Self::Authorization(_) => RequestKind::Authorization,
-            Self::Challenge(..) => RequestKind::Challenge,
-            Self::Finalize(_) => RequestKind::Finalize,
-            Self::Certificate(..) => RequestKind::Certificate,
-            Self::Revoke => RequestKind::Revoke,
-            Self::Terms | Self::Unknown => RequestKind::Other,
         }
     }
 }

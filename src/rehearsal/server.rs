@@ -92,7 +92,7 @@ async fn exchange(
             dispatch::answer(shared, received).await.ok_or(Cut)
         }
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            Ok(dispatch::too_large(shared, &received))
+            dispatch::too_large(shared, &received).ok_or(Cut)
         }
         Ok(Err(_)) | Err(_) => Err(Cut),
     }

@@ -35,15 +35,6 @@ impl World {
         self.last_id
     }
 
-    /// Deletes all accounts with their orders and authorizations; certificates stay.
-    #[cfg(feature = "testing")]
-    pub(super) fn forget_accounts(&mut self) {
-        self.accounts.clear();
-        self.account_of_key.clear();
-        self.orders.clear();
-        self.authorizations.clear();
-    }
-
     pub(super) fn account(&self, id: u64) -> Result<&Account, Problem> {
         self.accounts.get(&id).ok_or_else(unknown_account)
     }
@@ -54,21 +45,8 @@ impl World {
         url: &str,
     ) -> Result<(u64, &Account), Problem> {
         let path = url.strip_prefix(base_url).unwrap_or_default();
-        match Route::parse(path) {
-            Route::Account(id) => Ok((id, self.account(id)?)),
-            Route::Directory
-            | Route::NewNonce
-            | Route::NewAccount
-            | Route::NewOrder
-            | Route::Order(_)
-            | Route::Authorization(_)
-            | Route::Challenge(..)
-            | Route::Finalize(_)
-            | Route::Certificate(..)
-            | Route::Revoke
-            | Route::Terms
-            | Route::Unknown => Err(unknown_account()),
-        }
+        let Route::Account(id) = Route::parse(path) else { return Err(unknown_account()) };
+        Ok((id, self.account(id)?))
     }
 
     /// The order, if it belongs to this account. For another account it is an unknown order.
@@ -103,22 +81,15 @@ impl World {
             all_valid &= authorization.status == AuthorizationStatus::Valid;
             any_failed |= authorization.status.is_failure();
         }
-        order.status = match order.status {
-            OrderStatus::Pending | OrderStatus::Ready if order.expires <= now || any_failed => {
-                OrderStatus::Invalid
-            }
-            OrderStatus::Pending if all_valid => OrderStatus::Ready,
-            OrderStatus::Processing
-                if order.polls_left == 0 && order.issued_at.is_none_or(|at| at <= instant) =>
-            {
-                OrderStatus::Valid
-            }
-            same @ (OrderStatus::Pending
-            | OrderStatus::Ready
-            | OrderStatus::Processing
-            | OrderStatus::Valid
-            | OrderStatus::Invalid) => same,
-        };
+        let is_issued = order.polls_left == 0 && order.issued_at.is_none_or(|at| at <= instant);
+        let is_open = matches!(order.status, OrderStatus::Pending | OrderStatus::Ready);
+        if is_open && (order.expires <= now || any_failed) {
+            order.status = OrderStatus::Invalid;
+        } else if order.status == OrderStatus::Pending && all_valid {
+            order.status = OrderStatus::Ready;
+        } else if order.status == OrderStatus::Processing && is_issued {
+            order.status = OrderStatus::Valid;
+        }
     }
 
     /// Why an order is invalid, from its authorizations.
@@ -131,30 +102,6 @@ impl World {
             Some((identifier::to_json(&authorization.identifier), authorization.fault()?))
         });
         Problem::of_identifiers(faults.collect())
-    }
-
-    /// The names that a request concerns, for fault rules and the log.
-    pub(super) fn names_of(&self, route: Route) -> Vec<String> {
-        let of_order =
-            |order: &Order| order.identifiers.iter().map(Identifier::to_string).collect();
-        let of_authorization =
-            |id: &u64| self.authorizations.get(id).map(|found| vec![found.identifier.to_string()]);
-        match route {
-            Route::Order(id) | Route::Finalize(id) => self.orders.get(&id).map(of_order),
-            Route::Authorization(id) | Route::Challenge(id, _) => of_authorization(&id),
-            Route::Certificate(id, _) => {
-                self.orders.values().find(|order| order.certificate == Some(id)).map(of_order)
-            }
-            Route::Directory
-            | Route::NewNonce
-            | Route::NewAccount
-            | Route::Account(_)
-            | Route::NewOrder
-            | Route::Revoke
-            | Route::Terms
-            | Route::Unknown => None,
-        }
-        .unwrap_or_default()
     }
 
     /// A valid authorization of the account for this identifier.

@@ -13,8 +13,8 @@ use super::resolver::TxtAnswer;
 /// Names and zones.
 #[derive(Debug, Default)]
 pub(super) struct Zones {
-    nodes: BTreeMap<String, Node>,
-    added: BTreeSet<String>,
+    pub(super) nodes: BTreeMap<String, Node>,
+    pub(super) added: BTreeSet<String>,
     serial: u32,
 }
 
@@ -50,11 +50,6 @@ impl Zones {
         self.serial = self.serial.wrapping_add(1);
     }
 
-    /// Makes the name the apex of a zone.
-    pub(super) fn add_zone(&mut self, zone: &str) {
-        self.added.insert(normal(zone));
-    }
-
     /// Counts the changes.
     pub(super) fn serial(&self) -> u32 {
         self.serial
@@ -86,20 +81,6 @@ impl Zones {
         self.nodes.get(&format!("*.{encloser}")).cloned()
     }
 
-    /// All addresses of a name, CNAMEs followed, or the response code.
-    pub(super) fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, String> {
-        let mut name = normal(name);
-        for _ in 0..=MAX_ALIASES {
-            let node = self.find(&name).ok_or_else(|| "NXDOMAIN".to_owned())?;
-            match node.alias {
-                _ if node.is_broken => return Err("SERVFAIL".to_owned()),
-                Some(target) => name = target,
-                None => return Ok(node.addresses.unwrap_or_default()),
-            }
-        }
-        Err("SERVFAIL".to_owned())
-    }
-
     /// The answer to a TXT query for a name, or the response code.
     pub(super) fn txt(&self, name: &str) -> Result<TxtAnswer, String> {
         let node = self.find(&normal(name)).ok_or_else(|| "NXDOMAIN".to_owned())?;
@@ -108,11 +89,6 @@ impl Zones {
             Some(target) => Ok(TxtAnswer::Alias(target.clone())),
             None => Ok(TxtAnswer::Values(node.txt_values())),
         }
-    }
-
-    /// The values of the TXT records of the name itself.
-    pub(super) fn txt_at(&self, name: &str) -> Vec<String> {
-        self.nodes.get(&normal(name)).map(Node::txt_values).unwrap_or_default()
     }
 
     /// Whether the name exists: it was added, is an apex, or is the parent of one that exists.

@@ -102,28 +102,20 @@ impl Failure {
 
     /// For the Issuing condition.
     pub fn reason(&self) -> Reason {
-        match self.cause {
-            Cause::Deployment { .. } => Reason::DeployFailed,
-            Cause::KeyMismatch { .. } => Reason::CannotRegenerateKey,
-            Cause::UnfinishedDeactivation { .. } => Reason::ErrVerifyACMEAccount,
-            Cause::Ca(_)
-            | Cause::Challenge(_)
-            | Cause::Order(_)
-            | Cause::Check(_)
-            | Cause::Provider(_)
-            | Cause::Program(_)
-            | Cause::Solver { .. }
-            | Cause::LostAccount { .. }
-            | Cause::State { .. }
-            | Cause::Precondition { .. }
-            | Cause::Local { .. }
-            | Cause::Recorded { .. } => Reason::Failed,
+        if let Cause::Deployment { .. } = self.cause {
+            Reason::DeployFailed
+        } else if let Cause::KeyMismatch { .. } = self.cause {
+            Reason::CannotRegenerateKey
+        } else if let Cause::UnfinishedDeactivation { .. } = self.cause {
+            Reason::ErrVerifyACMEAccount
+        } else {
+            Reason::Failed
         }
     }
 
     /// Without what differs from run to run, to compare two failures.
-    pub fn likeness(&self) -> (FailureClass, Doing, Cause) {
-        (self.class, self.doing, self.cause.likeness())
+    pub fn likeness(&self) -> Self {
+        Self::new(self.class, self.doing, self.cause.likeness())
     }
 }
 
@@ -397,25 +389,17 @@ impl Cause {
 
     /// The CA's problem document.
     pub fn problem(&self) -> Option<&Problem> {
-        match self {
-            Self::Ca(ca) => ca.problem.as_deref(),
-            Self::Challenge(challenge) => challenge.problem.as_deref(),
-            Self::Order(order) => {
-                let failure = order.failure.as_ref();
-                let of_failure = || failure.and_then(|failure| failure.cause.problem());
-                order.problem.as_deref().or_else(of_failure)
-            }
-            Self::Solver { cause, .. } | Self::LostAccount { cause, .. } => cause.problem(),
-            Self::Check(_)
-            | Self::Provider(_)
-            | Self::Program(_)
-            | Self::Deployment { .. }
-            | Self::KeyMismatch { .. }
-            | Self::UnfinishedDeactivation { .. }
-            | Self::State { .. }
-            | Self::Precondition { .. }
-            | Self::Local { .. }
-            | Self::Recorded { .. } => None,
+        if let Self::Ca(ca) = self {
+            ca.problem.as_deref()
+        } else if let Self::Challenge(challenge) = self {
+            challenge.problem.as_deref()
+        } else if let Self::Order(order) = self {
+            let of_failure = || order.failure.as_ref()?.cause.problem();
+            order.problem.as_deref().or_else(of_failure)
+        } else if let Self::Solver { cause, .. } | Self::LostAccount { cause, .. } = self {
+            cause.problem()
+        } else {
+            None
         }
     }
 
@@ -455,25 +439,16 @@ impl Cause {
 
     /// The class of a failure with only this cause.
     pub fn class(&self) -> FailureClass {
-        match self {
-            // Abandoned because of the CA's response, not of its validation.
-            Self::Challenge(challenge) if challenge.state == AuthorizationState::Errored => {
-                return FailureClass::Ca;
-            }
-            Self::Challenge(_) | Self::Check(_) => return FailureClass::Validation,
-            Self::Deployment { .. } => return FailureClass::Output,
-            Self::Ca(_)
-            | Self::Order(_)
-            | Self::Provider(_)
-            | Self::Program(_)
-            | Self::Solver { .. }
-            | Self::LostAccount { .. }
-            | Self::KeyMismatch { .. }
-            | Self::UnfinishedDeactivation { .. }
-            | Self::State { .. }
-            | Self::Precondition { .. }
-            | Self::Local { .. }
-            | Self::Recorded { .. } => {}
+        // An errored challenge was abandoned because of the CA's response, not of its validation.
+        let is_errored =
+            |challenge: &ChallengeFailure| challenge.state == AuthorizationState::Errored;
+        if matches!(self, Self::Challenge(challenge) if !is_errored(challenge))
+            || matches!(self, Self::Check(_))
+        {
+            return FailureClass::Validation;
+        }
+        if let Self::Deployment { .. } = self {
+            return FailureClass::Output;
         }
         match self.kind() {
             CauseKind::Transient => FailureClass::Unreachable,
@@ -487,36 +462,19 @@ impl Cause {
     /// The cause without URLs, which name an order or an authorization, and without the report
     /// beside it.
     fn likeness(&self) -> Self {
-        match self {
-            Self::Ca(ca) => Self::Ca(CaFailure { url: String::new(), ..ca.clone() }),
-            Self::Challenge(challenge) => Self::Challenge(Box::new(ChallengeFailure {
-                url: String::new(),
-                check: None,
-                ..(**challenge).clone()
-            })),
-            Self::Order(order) => Self::Order(Box::new(OrderFailure {
-                name: String::new(),
-                url: None,
-                reason: String::new(),
-                failure: order.failure.as_ref().map(|failure| {
-                    let (class, doing, cause) = failure.likeness();
-                    Box::new(Failure::new(class, doing, cause))
-                }),
-                ..(**order).clone()
-            })),
-            Self::Check(_)
-            | Self::Provider(_)
-            | Self::Program(_)
-            | Self::Solver { .. }
-            | Self::Deployment { .. }
-            | Self::LostAccount { .. }
-            | Self::KeyMismatch { .. }
-            | Self::UnfinishedDeactivation { .. }
-            | Self::State { .. }
-            | Self::Precondition { .. }
-            | Self::Local { .. }
-            | Self::Recorded { .. } => self.clone(),
+        let mut like = self.clone();
+        if let Self::Ca(ca) = &mut like {
+            ca.url.clear();
+        } else if let Self::Challenge(challenge) = &mut like {
+            challenge.url.clear();
+            challenge.check = None;
+        } else if let Self::Order(order) = &mut like {
+            order.name.clear();
+            order.url = None;
+            order.reason.clear();
+            order.failure = order.failure.as_ref().map(|failure| Box::new(failure.likeness()));
         }
+        like
     }
 }
 

@@ -13,6 +13,10 @@ pub const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
 /// any other but not counted as a hit. A stranger who sends it only hides his own request.
 pub const SELF_CHECK_HEADER: &str = "x-certctl-self-check";
 
+/// The listener's answer to a self-check repeats the Host of the request in this header: what
+/// arrived there shows what a proxy on the way has changed.
+pub const RECEIVED_HOST_HEADER: &str = "x-certctl-received-host";
+
 /// A challenge's token: 1 to 512 characters of the base64url alphabet (RFC 8555 section 8.3), so
 /// it holds no separator, no dot and nothing that a URL would escape.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

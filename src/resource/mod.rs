@@ -72,7 +72,7 @@ pub use failure::{
 pub use field::{FieldDoc, FieldType, Used, Words};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
-pub use http01::{CHALLENGE_PATH, SELF_CHECK_HEADER, Token, TokenError};
+pub use http01::{CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, TokenError};
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
     Solver, SolverKind,

@@ -370,14 +370,5 @@ fn revision_of(bytes: &[u8]) -> Etag {
 
 /// Whether a document is obsolete once the machine has been restarted.
 fn is_fleeting(key: &Key) -> bool {
-    match key {
-        Key::Scheduler => true,
-        Key::Certificate(_)
-        | Key::Request(..)
-        | Key::Order(..)
-        | Key::NextKey(_)
-        | Key::Account(_)
-        | Key::AccountKey(_)
-        | Key::BannedKeys => false,
-    }
+    matches!(key, Key::Scheduler)
 }

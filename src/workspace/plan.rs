@@ -115,16 +115,7 @@ impl Action {
 
     /// Whether it changes anything.
     pub fn changes(self) -> bool {
-        match self {
-            Self::Issue
-            | Self::Renew
-            | Self::Adopt
-            | Self::Rollback
-            | Self::Relink
-            | Self::Rewrite
-            | Self::Deploy => true,
-            Self::Wait | Self::Nothing => false,
-        }
+        !matches!(self, Self::Wait | Self::Nothing)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Everything known of each certificate and issuer now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -27,11 +27,12 @@ impl Workspace {
         targets: &Targets,
         now: Timestamp,
     ) -> Result<Vec<CertificateView>, StoreError> {
-        let mut views = BTreeMap::new();
+        let keys = targets.tasks.iter().map(|task| task.certificate.metadata.key());
+        let (mut views, with_manifest) = (BTreeMap::new(), keys.collect::<BTreeSet<_>>());
         for (key, record) in &self.records {
             let wanted = self.settings.namespace.as_ref();
             let is_here = wanted.is_none_or(|namespace| key.namespace == *namespace);
-            if is_here && self.settings.selector.is_none() {
+            if is_here && !with_manifest.contains(key) && self.settings.selector.is_none() {
                 let mistake = mistake(targets, key, record);
                 let view = self.without_manifest(key.clone(), record.clone(), mistake);
                 views.insert(key.clone(), view.await?);
@@ -79,7 +80,7 @@ impl Workspace {
     ) -> Result<CertificateView, StoreError> {
         let intervals = Intervals { self_check: SignedDuration::ZERO };
         let key = task.certificate.metadata.key();
-        let is_known = Records::new(&self.state).certificate(&key).await?.is_some();
+        let is_known = self.records.iter().any(|(known, _)| *known == key);
         let snapshot = look(&self.state, task, intervals, now).await?;
         let record = readiness::refreshed(&snapshot, now);
         let secret = task.certificate.secret_key();

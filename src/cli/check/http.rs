@@ -79,7 +79,7 @@ impl Findings {
         let folder = TokenFolder::open(&scratch.path().join("http01"));
         let folder = folder.map_err(|error| failed(&error))?;
         let (token, answer) = probe_token().map_err(|error| failed(&error))?;
-        folder.put(&token, &answer, name.base()).map_err(|error| failed(&error))?;
+        folder.put(&token, &answer).map_err(|error| failed(&error))?;
         let hits = Hits::new(|| SystemClock.now());
         let bound = match addresses_of(shell, settings) {
             Ok(addresses) => Listener::bind(&addresses, Vec::new(), &folder, &hits)

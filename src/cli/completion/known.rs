@@ -204,15 +204,12 @@ impl Known {
         let Some(state) = &self.state else { return Vec::new() };
         let prefix = if of_orders { Prefix::Orders } else { Prefix::Requests };
         let keys = at_once(state.list(&prefix(name.clone()))).unwrap_or_default();
-        let number = |key: &Key| match key {
-            Key::Order(_, revision, number) => Some(format!("{revision}-{number}")),
-            Key::Request(_, revision) => Some(revision.to_string()),
-            Key::Certificate(_)
-            | Key::NextKey(_)
-            | Key::Account(_)
-            | Key::AccountKey(_)
-            | Key::BannedKeys
-            | Key::Scheduler => None,
+        let number = |key: &Key| {
+            if let Key::Order(_, revision, number) = key {
+                return Some(format!("{revision}-{number}"));
+            }
+            let Key::Request(_, revision) = key else { return None };
+            Some(revision.to_string())
         };
         keys.iter().filter_map(number).collect()
     }

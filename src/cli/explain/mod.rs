@@ -105,19 +105,18 @@ fn page(kind: Kind, path: &str) -> Option<String> {
 }
 
 fn values(kind: Type) -> String {
-    match kind {
-        Type::Word(words) | Type::Words(words) => words.0.to_owned(),
-        Type::Bool => "true, false".to_owned(),
-        Type::Duration => "hours, minutes and seconds, such as 2160h or 1h30m; no days".to_owned(),
-        Type::SecretRef => "name of a Secret and key of an entry in it".to_owned(),
-        Type::Text
-        | Type::Integer
-        | Type::Texts
-        | Type::TextMap
-        | Type::Object
-        | Type::Objects
-        | Type::Anything => String::new(),
-    }
+    let values = if let Type::Word(words) | Type::Words(words) = kind {
+        words.0
+    } else if let Type::Bool = kind {
+        "true, false"
+    } else if let Type::Duration = kind {
+        "hours, minutes and seconds, such as 2160h or 1h30m; no days"
+    } else if let Type::SecretRef = kind {
+        "name of a Secret and key of an entry in it"
+    } else {
+        ""
+    };
+    values.to_owned()
 }
 
 /// The field, and the part of a reference to a Secret when one is meant.

@@ -25,19 +25,10 @@ pub(super) fn sections() -> String {
 /// Its meaning, the words for it, and what holds without it.
 fn about(field: &Field) -> String {
     let mut text = field.rule.to_owned();
-    match field.kind {
-        Type::Word(words) => text.push_str(&[" One of ", words.0, "."].concat()),
-        Type::Words(words) => text.push_str(&[" Any of ", words.0, "."].concat()),
-        Type::Text
-        | Type::Bool
-        | Type::Integer
-        | Type::Duration
-        | Type::Texts
-        | Type::TextMap
-        | Type::Object
-        | Type::Objects
-        | Type::SecretRef
-        | Type::Anything => {}
+    if let Type::Word(words) = field.kind {
+        text.push_str(&[" One of ", words.0, "."].concat());
+    } else if let Type::Words(words) = field.kind {
+        text.push_str(&[" Any of ", words.0, "."].concat());
     }
     match field.default {
         "" => {}

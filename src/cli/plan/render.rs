@@ -45,16 +45,12 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
         (Action::Issue | Action::Renew, orders) => format!("{orders} orders"),
         _ => "-".to_owned(),
     };
-    let paint = match item.action {
-        Action::Nothing => Paint::Good,
-        Action::Wait => Paint::Bad,
-        Action::Issue
-        | Action::Renew
-        | Action::Adopt
-        | Action::Rollback
-        | Action::Relink
-        | Action::Rewrite
-        | Action::Deploy => Paint::Warn,
+    let paint = if item.action.changes() {
+        Paint::Warn
+    } else if item.action == Action::Wait {
+        Paint::Bad
+    } else {
+        Paint::Good
     };
     vec![
         Cell::from(short(&item.key())),

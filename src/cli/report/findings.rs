@@ -3,7 +3,7 @@
 //! Contract: pure. Challenges that were refused, or that wait, for the same reason make one group;
 //! the largest is printed in full with a few of its names, the others in a line each.
 
-use std::mem::discriminant;
+use std::mem::{Discriminant, discriminant};
 
 use super::block::Row;
 use super::style::Style;
@@ -11,7 +11,7 @@ use crate::cli::advice::{self, Advice, Subject};
 use crate::engine::Evidence;
 use crate::resource::{
     AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Failure, Order, Phase,
-    Problem, SolverKind, escape,
+    Problem, ServerAnswer, SolverKind, escape,
 };
 
 /// A root cause.
@@ -238,11 +238,11 @@ fn place_of(challenge: &Challenge) -> String {
 }
 
 /// Challenges that share a key, the largest group first.
-fn groups<'a>(
+fn groups<'a, K: PartialEq>(
     challenges: impl Iterator<Item = &'a Challenge>,
-    key: fn(&Challenge) -> String,
+    key: fn(&'a Challenge) -> K,
 ) -> Vec<Vec<&'a Challenge>> {
-    let mut groups: Vec<(String, Vec<&Challenge>)> = Vec::new();
+    let mut groups: Vec<(K, Vec<&Challenge>)> = Vec::new();
     for challenge in challenges {
         let key = key(challenge);
         match groups.iter_mut().find(|(known, _)| *known == key) {
@@ -255,33 +255,36 @@ fn groups<'a>(
     groups
 }
 
-fn by_problem(challenge: &Challenge) -> String {
-    let why = challenge.problem.as_ref().map_or("", Problem::short_kind);
-    format!("{} {why}", challenge.spec.kind.as_str())
+fn by_problem(challenge: &Challenge) -> (&ChallengeType, &str) {
+    (&challenge.spec.kind, challenge.problem.as_ref().map_or("", Problem::short_kind))
 }
 
 /// Challenges wait alike when they are equally far and their last self-checks met the same kinds of
 /// answers.
-fn by_wait(challenge: &Challenge) -> String {
-    let problem = challenge.problem.as_ref().map_or("", Problem::short_kind);
-    let answers = match challenge.check.as_deref() {
-        Some(CheckReport::Http01(report)) => {
-            let all = report.addresses.iter().map(|address| match address.outcome {
-                AddressAnswer::Wrong { status, .. } => (discriminant(&address.outcome), status),
-                AddressAnswer::Correct
-                | AddressAnswer::Broken { .. }
-                | AddressAnswer::Unreachable { .. } => (discriminant(&address.outcome), 0),
-            });
-            format!("{:?} {}", all.collect::<Vec<_>>(), report.dns.is_some())
+fn by_wait(challenge: &Challenge) -> impl PartialEq + use<'_> {
+    (discriminant(&challenge.phase), by_problem(challenge), challenge.check.as_deref().map(kinds))
+}
+
+/// The kinds of the answers to a self-check: of each address with its HTTP status, of each name
+/// server, and the rest of the verdict.
+type Kinds = (Vec<(Discriminant<AddressAnswer>, u16)>, Vec<Discriminant<ServerAnswer>>, bool);
+
+fn kinds(report: &CheckReport) -> Kinds {
+    match report {
+        CheckReport::Http01(report) => {
+            let outcomes = report.addresses.iter().map(|address| &address.outcome);
+            let status = |outcome: &AddressAnswer| {
+                if let AddressAnswer::Wrong { status, .. } = outcome { *status } else { 0 }
+            };
+            let all = outcomes.map(|outcome| (discriminant(outcome), status(outcome)));
+            (all.collect(), Vec::new(), report.dns.is_some())
         }
-        Some(CheckReport::Dns01(report)) => {
+        CheckReport::Dns01(report) => {
             let all = report.servers.iter().flat_map(|server| &server.answers);
             let all = all.map(|answer| discriminant(&answer.said));
-            format!("{:?} {}", all.collect::<Vec<_>>(), report.has_passed())
+            (Vec::new(), all.collect(), report.has_passed())
         }
-        None => String::new(),
-    };
-    format!("{} {:?} {problem} {answers}", challenge.spec.kind.as_str(), challenge.phase)
+    }
 }
 
 /// The details of a group, each kind of them once, with the name it is of.
@@ -331,28 +334,17 @@ fn request_of(failure: &Failure) -> (String, &str) {
         ("", what) => what.to_owned(),
         (doing, what) => format!("{doing}: {what}"),
     };
-    match &failure.cause {
-        Cause::Ca(CaFailure { url, message, .. }) => (join(message), url),
-        Cause::LostAccount { url, .. } => {
-            let lost = "the CA does not know the account, which was registered again in this run";
-            (join(lost), url)
-        }
-        Cause::Order(order) => match &order.failure {
-            Some(failure) => request_of(failure),
-            None => (doing, ""),
-        },
-        Cause::Challenge(_)
-        | Cause::Check(_)
-        | Cause::Provider(_)
-        | Cause::Program(_)
-        | Cause::Solver { .. }
-        | Cause::Deployment { .. }
-        | Cause::KeyMismatch { .. }
-        | Cause::UnfinishedDeactivation { .. }
-        | Cause::State { .. }
-        | Cause::Precondition { .. }
-        | Cause::Local { .. }
-        | Cause::Recorded { .. } => (doing, ""),
+    if let Cause::Ca(CaFailure { url, message, .. }) = &failure.cause {
+        (join(message), url)
+    } else if let Cause::LostAccount { url, .. } = &failure.cause {
+        let lost = "the CA does not know the account, which was registered again in this run";
+        (join(lost), url)
+    } else if let Cause::Order(order) = &failure.cause
+        && let Some(failure) = &order.failure
+    {
+        request_of(failure)
+    } else {
+        (doing, "")
     }
 }
 

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::issuance::{challenge_name, plain_reason};
@@ -18,9 +18,9 @@ use crate::cli::document::Object;
 use crate::cli::explain::field::Kind;
 use crate::cli::schema::manifest::mapping;
 use crate::resource::{
-    AuthorizationState, CertificateRequest, CertificateSpec, CertificateStatus, Challenge,
-    Condition, ConditionStatus, ConditionType, Identifier, IssuerKind, Metadata, NamespacedName,
-    Order, OrderState, Rfc3339, Solver, Usage, rfc3339,
+    CertificateRequest, CertificateSpec, CertificateStatus, Challenge, Condition, ConditionStatus,
+    ConditionType, Identifier, IssuerKind, Metadata, NamespacedName, Order, Rfc3339, Solver, Usage,
+    rfc3339,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
@@ -364,7 +364,7 @@ struct OfferedItem {
 }
 
 /// The states of an order or a challenge that cert-manager's schema has.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum State {
     Pending,
@@ -374,6 +374,17 @@ enum State {
     Invalid,
     Expired,
     Errored,
+}
+
+impl State {
+    /// The schema's word for a state, and the state when the schema does not have it. Both are
+    /// `None` while nothing is known.
+    fn of(word: &str) -> (Option<Self>, Option<&str>) {
+        let known: Option<Self> = serde_json::from_value(word.into()).ok();
+        let has_failed = matches!(word, "deactivated" | "revoked");
+        let foreign = Some(word).filter(|word| known.is_none() && !word.is_empty());
+        (known.or(has_failed.then_some(Self::Errored)), foreign)
+    }
 }
 
 /// An Order.
@@ -388,25 +399,16 @@ pub(super) fn order(order: &Order) -> OrderObject {
             url: challenge.url.clone(),
             token: challenge.token.clone(),
         });
+        let initial = authorization.initial_state.as_ref();
         AuthorizationItem {
             url: authorization.url.clone(),
             identifier: authorization.identifier.as_ref().map(ToString::to_string),
             wildcard: authorization.wildcard,
-            initial_state: authorization.initial_state.as_ref().and_then(state_word),
+            initial_state: initial.and_then(|state| State::of(state.as_str()).0),
             challenges: offered.collect(),
         }
     });
-    let (state, foreign) = match &order.state {
-        OrderState::Unknown => (None, None),
-        OrderState::Other(word) => (None, Some(word.as_str())),
-        OrderState::Pending => (Some(State::Pending), None),
-        OrderState::Ready => (Some(State::Ready), None),
-        OrderState::Processing => (Some(State::Processing), None),
-        OrderState::Valid => (Some(State::Valid), None),
-        OrderState::Invalid => (Some(State::Invalid), None),
-        OrderState::Expired => (Some(State::Expired), None),
-        OrderState::Errored => (Some(State::Errored), None),
-    };
+    let (state, foreign) = State::of(order.state.as_str());
     let checks = order.challenges.iter().filter(|challenge| challenge.check.is_some());
     let checks: Vec<Value> = checks.map(checked).collect();
     let mut metadata =
@@ -487,18 +489,7 @@ struct ChallengeStatus {
 pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> ChallengeObject {
     let spec = &challenge.spec;
     let name = challenge_name(order, index);
-    let foreign = match &challenge.state {
-        AuthorizationState::Deactivated
-        | AuthorizationState::Revoked
-        | AuthorizationState::Other(_) => Some(challenge.state.as_str()),
-        AuthorizationState::Unknown
-        | AuthorizationState::Pending
-        | AuthorizationState::Processing
-        | AuthorizationState::Valid
-        | AuthorizationState::Invalid
-        | AuthorizationState::Expired
-        | AuthorizationState::Errored => None,
-    };
+    let (state, foreign) = State::of(challenge.state.as_str());
     let mut metadata =
         owned(&name, &order.spec.certificate, order.spec.revision, order.creation_timestamp);
     metadata.annotations.check = challenge.check.as_ref().map(|check| plain(check).to_string());
@@ -520,7 +511,7 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> C
             presented_at: challenge.presented_at.map(Rfc3339),
             processing: challenge.is_processing(),
             reason: reason_or(&plain_reason(challenge), foreign),
-            state: state_word(&challenge.state),
+            state,
         },
     }
 }
@@ -653,21 +644,6 @@ fn conditions(conditions: &[Condition], with_generation: bool) -> Vec<ConditionO
         observed_generation: condition.observed_generation.filter(|_| with_generation),
     };
     conditions.iter().map(object).collect()
-}
-
-/// The schema's word for a state; `None` while there is none.
-fn state_word(state: &AuthorizationState) -> Option<State> {
-    match state {
-        AuthorizationState::Unknown | AuthorizationState::Other(_) => None,
-        AuthorizationState::Deactivated
-        | AuthorizationState::Revoked
-        | AuthorizationState::Errored => Some(State::Errored),
-        AuthorizationState::Pending => Some(State::Pending),
-        AuthorizationState::Processing => Some(State::Processing),
-        AuthorizationState::Valid => Some(State::Valid),
-        AuthorizationState::Invalid => Some(State::Invalid),
-        AuthorizationState::Expired => Some(State::Expired),
-    }
 }
 
 fn reason_or(reason: &str, foreign: Option<&str>) -> Option<String> {

@@ -72,56 +72,37 @@ impl Verdict {
         }
     }
 
+    /// The printed word, and its colour.
+    fn parts(self) -> (&'static str, Paint) {
+        match self {
+            Self::BrokenManifest => ("BROKEN MANIFEST", Paint::Bad),
+            Self::NoManifest => ("NO MANIFEST", Paint::Warn),
+            Self::Expired => ("EXPIRED", Paint::Bad),
+            Self::Revoked => ("REVOKED", Paint::Bad),
+            Self::LinksMissing => ("LINKS MISSING", Paint::Bad),
+            Self::Deferred => ("DEFERRED", Paint::Warn),
+            Self::Issuing => ("ISSUING", Paint::Warn),
+            Self::Renewing => ("RENEWING", Paint::Good),
+            Self::Failed => ("FAILED", Paint::Bad),
+            Self::PendingDeploy => ("PENDING DEPLOY", Paint::Warn),
+            Self::Ready => ("READY", Paint::Good),
+            Self::Pending => ("PENDING", Paint::Warn),
+        }
+    }
+
     /// The word as it is printed.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::BrokenManifest => "BROKEN MANIFEST",
-            Self::NoManifest => "NO MANIFEST",
-            Self::Expired => "EXPIRED",
-            Self::Revoked => "REVOKED",
-            Self::LinksMissing => "LINKS MISSING",
-            Self::Deferred => "DEFERRED",
-            Self::Issuing => "ISSUING",
-            Self::Renewing => "RENEWING",
-            Self::Failed => "FAILED",
-            Self::PendingDeploy => "PENDING DEPLOY",
-            Self::Ready => "READY",
-            Self::Pending => "PENDING",
-        }
+        self.parts().0
     }
 
     /// Its colour.
     pub fn paint(self) -> Paint {
-        match self {
-            Self::Ready | Self::Renewing => Paint::Good,
-            Self::Issuing
-            | Self::Pending
-            | Self::PendingDeploy
-            | Self::NoManifest
-            | Self::Deferred => Paint::Warn,
-            Self::Expired
-            | Self::Failed
-            | Self::BrokenManifest
-            | Self::Revoked
-            | Self::LinksMissing => Paint::Bad,
-        }
+        self.parts().1
     }
 
     /// Whether `status --exit-code` ends in 8 for it.
     pub fn needs_attention(self) -> bool {
-        match self {
-            Self::Ready | Self::Renewing => false,
-            Self::BrokenManifest
-            | Self::NoManifest
-            | Self::Expired
-            | Self::Revoked
-            | Self::LinksMissing
-            | Self::Deferred
-            | Self::Issuing
-            | Self::Failed
-            | Self::PendingDeploy
-            | Self::Pending => true,
-        }
+        self.paint() != Paint::Good
     }
 
     /// The sentence behind the word, on one line.

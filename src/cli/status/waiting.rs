@@ -34,27 +34,17 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     if view.ends_here() {
         return vec![format!("certctl renew {}; it was revoked without a replacement", view.key)];
     }
-    match verdict {
-        Verdict::Ready if view.never_renews() => vec!["nothing; renewal is disabled".to_owned()],
-        Verdict::Ready if view.renewal_time.is_some_and(|at| at > now) => {
-            vec!["the renewal time".to_owned()]
-        }
-        Verdict::Pending if view.went_back().is_some() => {
-            vec!["the renewal time, or an edit of the manifest".to_owned()]
-        }
-        Verdict::Ready
-        | Verdict::PendingDeploy
-        | Verdict::BrokenManifest
-        | Verdict::NoManifest
-        | Verdict::Expired
-        | Verdict::Revoked
-        | Verdict::LinksMissing
-        | Verdict::Deferred
-        | Verdict::Issuing
-        | Verdict::Renewing
-        | Verdict::Failed
-        | Verdict::Pending => vec![NEXT_RUN.to_owned()],
-    }
+    let is_ready = verdict == Verdict::Ready;
+    let what = if is_ready && view.never_renews() {
+        "nothing; renewal is disabled"
+    } else if is_ready && view.renewal_time.is_some_and(|at| at > now) {
+        "the renewal time"
+    } else if verdict == Verdict::Pending && view.went_back().is_some() {
+        "the renewal time, or an edit of the manifest"
+    } else {
+        NEXT_RUN
+    };
+    vec![what.to_owned()]
 }
 
 /// The time and the number of the next attempt.

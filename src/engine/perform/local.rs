@@ -149,8 +149,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             let webroot = Webroot::open(Path::new(webroot)).map_err(error::local)?;
             webroot.put(&token, key).map_err(error::local)?;
         } else {
-            let name = challenge.spec.identifier.to_string();
-            self.tokens.put(&token, key, &name).map_err(error::local)?;
+            self.tokens.put(&token, key).map_err(error::local)?;
         }
         Ok(Outcome::Presented)
     }

@@ -291,8 +291,31 @@ async fn the_listener_passes_the_check_and_does_not_count_it() {
         report.reason(),
         Some("wrong status code '404', expected '200' (127.0.0.1; 2 of 2 addresses)")
     );
-    folder.put(&"tok".parse().unwrap(), KEY, NAME).unwrap();
+    folder.put(&"tok".parse().unwrap(), KEY).unwrap();
     let report = check(&["127.0.0.1", "::1"], port).await;
     assert!(report.has_passed(), "{report}");
     assert_eq!(hits.total(), 0);
+}
+
+#[tokio::test]
+async fn a_host_that_a_proxy_changed_is_a_warning() {
+    for (received, changed) in [
+        (NAME.to_owned(), false),
+        (format!("{}:80", NAME.to_uppercase()), false),
+        ("127.0.0.1:8402".to_owned(), true),
+        ("not a host".to_owned(), true),
+    ] {
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nx-certctl-received-host: {received}\r\nContent-Length: 7\r\n\r\n{KEY}"
+        );
+        let server = WebServer::start(move |_| Some(answer.clone())).await;
+        let report = check(&["127.0.0.1"], server.address.port()).await;
+        assert!(report.has_passed(), "{report}");
+        let warning = format!(
+            "127.0.0.1: a proxy changed the Host header to {received} (`proxy_set_header Host \
+             $host;` in nginx)"
+        );
+        let expected: Vec<String> = changed.then_some(warning).into_iter().collect();
+        assert_eq!(report.warnings(), expected);
+    }
 }

@@ -176,24 +176,14 @@ fn refusal(reply: &Reply) -> ProviderError {
         Ok(fault) => format!("{} ({})", fault.message, fault.id),
         Err(_) => reply.text(),
     };
-    match reply.refused(&said) {
-        ProviderError::Unauthorized { service, reason } => ProviderError::Unauthorized {
-            service,
-            reason: format!(
-                "{reason}; the token must not be expired and needs the scopes domain:read, \
-                 domain:create and domain:delete"
-            ),
-        },
-        other @ (ProviderError::Settings { .. }
-        | ProviderError::Credential { .. }
-        | ProviderError::NoZone { .. }
-        | ProviderError::RateLimited { .. }
-        | ProviderError::Refused { .. }
-        | ProviderError::Broken { .. }
-        | ProviderError::Unreachable { .. }
-        | ProviderError::Garbled { .. }
-        | ProviderError::Unfinished { .. }) => other,
+    let mut refused = reply.refused(&said);
+    if let ProviderError::Unauthorized { reason, .. } = &mut refused {
+        reason.push_str(
+            "; the token must not be expired and needs the scopes domain:read, domain:create and \
+             domain:delete",
+        );
     }
+    refused
 }
 
 #[derive(Deserialize)]

@@ -93,21 +93,6 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
-    /// Whether only a changed manifest, Secret or folder can help.
-    pub fn is_local(&self) -> bool {
-        match self {
-            Self::Settings { .. } | Self::Credential { .. } => true,
-            Self::Unauthorized { .. }
-            | Self::NoZone { .. }
-            | Self::RateLimited { .. }
-            | Self::Refused { .. }
-            | Self::Broken { .. }
-            | Self::Unreachable { .. }
-            | Self::Garbled { .. }
-            | Self::Unfinished { .. } => false,
-        }
-    }
-
     /// Whether nothing was changed and an early retry would fail in the same way.
     pub fn is_for_good(&self) -> bool {
         match self {
@@ -129,30 +114,19 @@ impl ProviderError {
 
     /// Converts an error after the record was written, when it no longer concerns the write.
     pub(super) fn after_the_write(self) -> Self {
-        let reason = match &self {
-            Self::Unauthorized { reason, .. } => reason.clone(),
-            Self::Refused { status, reason, .. } => format!("{status}: {reason}"),
-            Self::Settings { .. } | Self::Credential { .. } | Self::NoZone { .. } => {
-                self.to_string()
+        let text = self.to_string();
+        let (service, reason) = match self {
+            Self::Unauthorized { service, reason } => (service, reason),
+            Self::Refused { service, status, reason } => (service, format!("{status}: {reason}")),
+            Self::NoZone { service, .. } => (service, text),
+            Self::Settings { provider, .. } | Self::Credential { provider, .. } => {
+                (provider.to_owned(), text)
             }
-            Self::RateLimited { .. }
+            same @ (Self::RateLimited { .. }
             | Self::Broken { .. }
             | Self::Unreachable { .. }
             | Self::Garbled { .. }
-            | Self::Unfinished { .. } => return self,
-        };
-        let service = match self {
-            Self::Settings { provider, .. } | Self::Credential { provider, .. } => {
-                provider.to_owned()
-            }
-            Self::Unauthorized { service, .. }
-            | Self::NoZone { service, .. }
-            | Self::RateLimited { service, .. }
-            | Self::Refused { service, .. }
-            | Self::Unreachable { service, .. }
-            | Self::Garbled { service, .. }
-            | Self::Unfinished { service, .. }
-            | Self::Broken { program: service, .. } => service,
+            | Self::Unfinished { .. }) => return same,
         };
         let reason = format!("the record is written, and it cannot be seen where: {reason}");
         Self::Unfinished { service, reason }
@@ -169,18 +143,8 @@ impl ProviderError {
 
     /// Retry-After of the service.
     pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::RateLimited { retry_after, .. } => *retry_after,
-            Self::Settings { .. }
-            | Self::Credential { .. }
-            | Self::Unauthorized { .. }
-            | Self::NoZone { .. }
-            | Self::Refused { .. }
-            | Self::Broken { .. }
-            | Self::Unreachable { .. }
-            | Self::Garbled { .. }
-            | Self::Unfinished { .. } => None,
-        }
+        let Self::RateLimited { retry_after, .. } = self else { return None };
+        *retry_after
     }
 }
 

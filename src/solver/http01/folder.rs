@@ -31,13 +31,11 @@ use crate::resource::envelope::{self, Document, Unreadable};
 pub struct PresentedToken {
     /// The CA's token.
     pub token: String,
-    /// The name or address whose Host header it answers for.
-    pub name: String,
     /// The body of the answer (RFC 8555 section 8.1).
     pub key_authorization: String,
 }
 
-/// 2: the document is in an envelope.
+/// 2: the document is in an envelope, without the name: a token is answered under any Host.
 impl Document for PresentedToken {
     const KIND: &'static str = "PresentedToken";
     const VERSION: u64 = 2;
@@ -46,6 +44,7 @@ impl Document for PresentedToken {
     fn upgrade(_from: u64, document: &mut Value) {
         if let Some(token) = document.as_object_mut() {
             token.remove("version");
+            token.remove("name");
         }
     }
 }
@@ -83,18 +82,9 @@ impl TokenFolder {
 
     /// Presents a token: after the return, every process on this state answers for `token`.
     /// Idempotent; a file that differs or is truncated is replaced.
-    ///
-    /// `name` is the host name or address in its canonical form, as
-    /// [`crate::resource::Identifier`] displays it.
-    pub fn put(
-        &self,
-        token: &Token,
-        key_authorization: &str,
-        name: &str,
-    ) -> Result<(), FolderError> {
+    pub fn put(&self, token: &Token, key_authorization: &str) -> Result<(), FolderError> {
         let presented = PresentedToken {
             token: token.to_string(),
-            name: name.to_owned(),
             key_authorization: key_authorization.to_owned(),
         };
         if self.get(token)?.as_ref() != Some(&presented) {
@@ -214,7 +204,7 @@ pub enum FolderError {
 
 /// File systems allow 255 bytes; this leaves space for a backup tool's suffix.
 const MAX_NAME_BYTES: usize = 200;
-/// Far above the size of a token, a name and a key authorization.
+/// Far above the size of a token and a key authorization.
 const MAX_FILE_BYTES: u64 = 16 * 1024;
 
 #[cfg(test)]
@@ -228,8 +218,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn presented(token: &str, name: &str, key: &str) -> PresentedToken {
-        PresentedToken { token: token.into(), name: name.into(), key_authorization: key.into() }
+    fn presented(token: &str, key: &str) -> PresentedToken {
+        PresentedToken { token: token.into(), key_authorization: key.into() }
     }
 
     fn scratch() -> (tempfile::TempDir, PathBuf, TokenFolder) {
@@ -244,11 +234,11 @@ mod tests {
         let (_root, path, one) = scratch();
         let other = TokenFolder::open(&path).unwrap();
         let long = "L".repeat(300);
-        one.put(&token("tok-1"), "tok-1.abc", "example.com").unwrap();
-        one.put(&token("tok-1"), "tok-1.abc", "example.com").unwrap();
-        one.put(&token(&long), "long.abc", "192.0.2.1").unwrap();
-        let first = presented("tok-1", "example.com", "tok-1.abc");
-        let second = presented(&long, "192.0.2.1", "long.abc");
+        one.put(&token("tok-1"), "tok-1.abc").unwrap();
+        one.put(&token("tok-1"), "tok-1.abc").unwrap();
+        one.put(&token(&long), "long.abc").unwrap();
+        let first = presented("tok-1", "tok-1.abc");
+        let second = presented(&long, "long.abc");
         assert_eq!(other.find(&token("tok-1")), Some(first));
         assert_eq!(other.find(&token(&long)), Some(second));
         one.remove(&token("tok-1")).unwrap();
@@ -260,12 +250,11 @@ mod tests {
     #[test]
     fn the_file_is_the_documented_one_and_private() {
         let (_root, path, folder) = scratch();
-        folder.put(&token("tok"), "tok.abc", "example.com").unwrap();
+        folder.put(&token("tok"), "tok.abc").unwrap();
         let text = fs::read_to_string(path.join("tok")).unwrap();
         let expected = concat!(
             "{\n  \"version\": 2,\n  \"kind\": \"PresentedToken\",\n  \"document\": {\n    ",
-            "\"token\": \"tok\",\n    \"name\": \"example.com\",\n    ",
-            "\"keyAuthorization\": \"tok.abc\"\n  }\n}\n"
+            "\"token\": \"tok\",\n    \"keyAuthorization\": \"tok.abc\"\n  }\n}\n"
         );
         assert_eq!(text, expected);
         assert_eq!(fs::metadata(path.join("tok")).unwrap().mode() & 0o7777, 0o600);
@@ -276,16 +265,16 @@ mod tests {
     fn truncated_and_linked_files_are_unknown_and_replaced() {
         let (root, path, folder) = scratch();
         let victim = root.path().join("victim");
-        let tempting = serde_json::to_string(&presented("link", "evil.example", "evil")).unwrap();
+        let tempting = serde_json::to_string(&presented("link", "evil")).unwrap();
         File::create(&victim).unwrap().write_all(tempting.as_bytes()).unwrap();
         File::create(path.join("short")).unwrap().write_all(b"{\"vers").unwrap();
         symlink(&victim, path.join("link")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
         for name in ["short", "link", "socket"] {
             assert_eq!(folder.get(&token(name)).unwrap(), None, "{name}");
-            folder.put(&token(name), "key", "example.com").unwrap();
+            folder.put(&token(name), "key").unwrap();
             let found = folder.get(&token(name)).unwrap();
-            assert_eq!(found, Some(presented(name, "example.com", "key")));
+            assert_eq!(found, Some(presented(name, "key")));
         }
         assert_eq!(fs::read_to_string(&victim).unwrap(), tempting);
     }
@@ -298,7 +287,7 @@ mod tests {
             File::create(path.join(name)).unwrap().write_all(text.as_bytes()).unwrap();
         }
         assert_eq!(folder.get(&token("alias")).unwrap(), None);
-        assert_eq!(folder.get(&token("old")).unwrap(), Some(presented("old", "a", "k")));
+        assert_eq!(folder.get(&token("old")).unwrap(), Some(presented("old", "k")));
     }
 
     #[test]
@@ -306,7 +295,7 @@ mod tests {
         let (_root, path, folder) = scratch();
         let text = "{\"version\":3,\"new\":1}";
         File::create(path.join("new")).unwrap().write_all(text.as_bytes()).unwrap();
-        let refused = folder.put(&token("new"), "key", "example.com").unwrap_err().to_string();
+        let refused = folder.put(&token("new"), "key").unwrap_err().to_string();
         assert_eq!(
             refused,
             format!(

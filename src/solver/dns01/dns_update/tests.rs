@@ -152,7 +152,7 @@ fn mistakes_in_the_settings_are_named_and_no_credential_is() {
     ];
     for (name, config, expected) in cases {
         let error = opened(name, &config).unwrap_err();
-        assert!(error.is_local(), "{error:?}");
+        assert!(matches!(error, ProviderError::Settings { .. }), "{error:?}");
         assert!(!format!("{error:?}").contains("canary"), "{error:?}");
         assert_eq!(error.to_string(), expected);
     }

@@ -214,7 +214,7 @@ async fn an_error_quotes_the_output_of_the_program() {
         folder.path().join("one").display()
     );
     assert_eq!(error.to_string(), expected);
-    assert!(error.is_local());
+    assert!(matches!(error, ProviderError::Settings { .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -385,7 +385,7 @@ fn settings_that_name_no_program_are_refused() {
     for (config, expected) in cases {
         let error = opened(folder.path(), "certctl.io", "exec", Some(config)).err().unwrap();
         assert_eq!(error.to_string(), expected);
-        assert!(error.is_local());
+        assert!(matches!(error, ProviderError::Settings { .. }), "{error:?}");
     }
     let error = opened(folder.path(), "..", "fine", None).err().unwrap();
     assert_eq!(error.to_string(), bad("groupName", ".."));

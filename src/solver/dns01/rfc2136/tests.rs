@@ -471,7 +471,7 @@ fn settings_that_cannot_be_used_are_refused_without_showing_the_secret() {
     for (rfc2136, secret, expected) in cases {
         let Err(error) = open(&rfc2136, secret) else { panic!("{rfc2136:?}") };
         assert_eq!(error.to_string(), expected);
-        assert!(error.is_local() && !format!("{error:?}").contains(secret), "{error:?}");
+        assert!(!format!("{error:?}").contains(secret), "{error:?}");
     }
     assert!(open(&manifest("192.0.2.1", "k"), " c2VjcmV0 \r\n").is_ok());
 }

@@ -1,8 +1,6 @@
-//! The request log: request, answer, and injected faults.
+//! The request log: the resource, the answer, and the faults.
 
 use std::collections::{BTreeMap, VecDeque};
-
-use jiff::Timestamp;
 
 /// The resource of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,9 +24,6 @@ pub enum RequestKind {
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Time of the answer, by the CA's clock.
-    pub time: Timestamp,
-    pub method: String,
     /// Path, with query if there was one.
     pub path: String,
     /// The resource.
@@ -37,15 +32,8 @@ pub struct LogEntry {
     pub status: Option<u16>,
     /// Whether the answer was sent; false when a fault suppressed it.
     pub delivered: bool,
-    /// URL of the account that signed, once its signature is checked.
-    pub account: Option<String>,
-    /// Last part of the problem type, e.g. `badNonce`.
-    pub problem: Option<String>,
     /// The faults injected into this request.
     pub faults: Vec<&'static str>,
-    /// The names that it concerns, as far as they are known.
-    pub names: Vec<String>,
-    pub user_agent: Option<String>,
 }
 
 /// The newest requests, and counts over all.

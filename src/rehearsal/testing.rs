@@ -1,0 +1,166 @@
+//! For tests: what a CA and a name server were asked, and changes to them while they run.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::FutureExt as _;
+
+use super::faults::{Faults, LogEntry, RequestKind};
+use super::zones::{MAX_ALIASES, Node, Zones, normal};
+use super::{Ca, CaHandle, NameServer, Resolver, lock};
+
+impl Ca {
+    /// A handle for inspection, which does not keep the CA running.
+    pub fn handle(&self) -> CaHandle {
+        self.handle.clone()
+    }
+}
+
+impl CaHandle {
+    /// All requests (the newest 50 000), oldest first.
+    pub fn log(&self) -> Vec<LogEntry> {
+        self.faults().log()
+    }
+
+    /// The number of requests.
+    pub fn requests(&self) -> usize {
+        self.faults().requests()
+    }
+
+    /// The number of objects of this kind that were created.
+    pub fn created(&self, kind: RequestKind) -> usize {
+        self.faults().created(kind)
+    }
+
+    /// The number of certificates that were issued.
+    pub fn issued(&self) -> usize {
+        lock(&self.shared.world).certificates.len()
+    }
+
+    /// The number of certificates that were revoked.
+    pub fn revoked(&self) -> usize {
+        let world = lock(&self.shared.world);
+        world.certificates.values().filter(|issued| issued.revoked.is_some()).count()
+    }
+
+    /// The serial numbers of the certificates that are revoked, in lower-case hexadecimal as in
+    /// `LeafFacts`, with their reason codes; in the order of issuance.
+    pub fn revoked_serials(&self) -> Vec<(String, u8)> {
+        let world = lock(&self.shared.world);
+        let issued = world.certificates.values();
+        let serial = |der: &[u8]| crate::pki::facts_of_der(der).ok().map(|leaf| leaf.serial);
+        issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
+    }
+
+    /// The fault rules, which can be changed while the CA runs.
+    pub fn faults(&self) -> Faults {
+        self.shared.options.faults.clone()
+    }
+
+    /// Validates HTTP-01 on another port from now on.
+    pub fn set_http01_port(&self, port: u16) {
+        self.shared.http01_port.store(port, Ordering::Relaxed);
+    }
+}
+
+impl NameServer {
+    /// Sets the addresses of a name; an empty list leaves an existing name without addresses.
+    pub fn set(&self, name: &str, addresses: Vec<IpAddr>) {
+        self.records.set(name, addresses);
+    }
+
+    /// Removes a name with all its records.
+    pub fn remove(&self, name: &str) {
+        self.records.zones(|zones| zones.change(name, |node| *node = Node::default()));
+    }
+
+    /// Adds a TXT record to a name, unless the name has it already.
+    pub fn add_txt(&self, name: &str, value: &str) {
+        self.add_txt_strings(name, &[value]);
+    }
+
+    /// Adds a TXT record of several strings, of up to 255 bytes each.
+    pub fn add_txt_strings(&self, name: &str, strings: &[&str]) {
+        self.records.add_txt(name, strings.iter().map(|&string| string.to_owned()).collect());
+    }
+
+    /// Removes the TXT records of a name with this value; the others stay.
+    pub fn remove_txt(&self, name: &str, value: &str) {
+        self.records.remove_txt(name, value);
+    }
+
+    /// The values of the TXT records of a name, oldest first, each record's strings joined.
+    pub fn txt(&self, name: &str) -> Vec<String> {
+        self.records.zones(|zones| zones.txt_at(name))
+    }
+
+    /// Makes a name a CNAME of another; it hides the other records of the name.
+    pub fn set_cname(&self, name: &str, target: &str) {
+        let target = normal(target);
+        self.records.zones(|zones| zones.change(name, |node| node.alias = Some(target)));
+    }
+
+    /// Answers queries for a name with SERVFAIL, until the name is removed.
+    pub fn set_broken(&self, name: &str) {
+        self.records.zones(|zones| zones.change(name, |node| node.is_broken = true));
+    }
+
+    /// Makes a name the apex of a zone. By default, the zone of a name is its last two labels.
+    pub fn add_zone(&self, zone: &str) {
+        self.records.zones(|zones| zones.add_zone(zone));
+    }
+
+    /// A resolver over the same records, for the CA.
+    pub fn resolver(&self) -> Resolver {
+        let records = self.records.clone();
+        let addresses = move |name: String| {
+            let found = records.zones(|zones| zones.addresses(&name));
+            std::future::ready(found).boxed()
+        };
+        Resolver::ask(Arc::new(addresses)).with_txt(self.txt_lookup())
+    }
+}
+
+impl Resolver {
+    /// Every name has these addresses.
+    #[cfg(test)]
+    pub(crate) fn everywhere(addresses: Vec<IpAddr>) -> Self {
+        Self::ask(Arc::new(move |_| std::future::ready(Ok(addresses.clone())).boxed()))
+    }
+
+    /// These names have these addresses; others do not exist.
+    pub fn names(names: BTreeMap<String, Vec<IpAddr>>) -> Self {
+        Self::ask(Arc::new(move |name| {
+            let found = names.get(&name).cloned().ok_or_else(|| "NXDOMAIN".to_owned());
+            std::future::ready(found).boxed()
+        }))
+    }
+}
+
+impl Zones {
+    /// Makes the name the apex of a zone.
+    pub(super) fn add_zone(&mut self, zone: &str) {
+        self.added.insert(normal(zone));
+    }
+
+    /// All addresses of a name, CNAMEs followed, or the response code.
+    fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, String> {
+        let mut name = normal(name);
+        for _ in 0..=MAX_ALIASES {
+            let node = self.find(&name).ok_or_else(|| "NXDOMAIN".to_owned())?;
+            match node.alias {
+                _ if node.is_broken => return Err("SERVFAIL".to_owned()),
+                Some(target) => name = target,
+                None => return Ok(node.addresses.unwrap_or_default()),
+            }
+        }
+        Err("SERVFAIL".to_owned())
+    }
+
+    /// The values of the TXT records of the name itself.
+    fn txt_at(&self, name: &str) -> Vec<String> {
+        self.nodes.get(&normal(name)).map(Node::txt_values).unwrap_or_default()
+    }
+}
