@@ -104,7 +104,7 @@ pub enum AcmeError {
         key: String,
     },
     /// An account key that cannot be read.
-    #[error("the account key cannot be used: {why}")]
+    #[error("Account private key is invalid: {why}")]
     AccountKey { why: String },
     /// The caBundle, the system's roots, or the TLS setup.
     #[error("cannot set up TLS: {why}")]

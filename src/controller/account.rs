@@ -184,8 +184,8 @@ pub fn absorb_preparation(
 
 /// The journal's event when an effect for the account failed.
 pub(super) fn failed(effect: &Effect, error: &EffectError, now: Timestamp) -> Record {
-    let message = format!("{}: {error}", effect.doing());
-    Record::default().warning(now, reason(effect), message)
+    let failure = error.clone().failure(effect.doing());
+    Record::default().warning(now, reason(effect), failure.to_string())
 }
 
 /// The CA does not know the requesting account: the order is lost with it. The first time in a run

@@ -158,7 +158,8 @@ impl Effect {
             Self::GenerateKey { .. } => (Here, "making a private key", Doing::MakeKey),
             Self::ReuseKey => (Here, "taking the live private key", Doing::MakeKey),
             Self::BuildRequest => (Here, "building the CSR", Doing::BuildRequest),
-            Self::ObtainAccountKey | Self::FindAccount | Self::RegisterAccount => {
+            Self::ObtainAccountKey => (Account, "account", Doing::Nothing),
+            Self::FindAccount | Self::RegisterAccount => {
                 (Account, "account", Doing::RegisterAccount)
             }
             Self::UpdateContacts => (Account, "account", Doing::UpdateAccount),

@@ -294,15 +294,20 @@ fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     if now < due.time {
         return None;
     }
-    let message = if due.window_error.is_some() {
-        let time = go_time(due.time);
-        format!("Renewing certificate without satisfying renewal windows at: {time}")
-    } else {
-        // The recorded time, if there is one.
-        let time = go_time(s.record.status.renewal_time.unwrap_or(due.time));
-        format!("Renewing certificate as renewal was scheduled at {time}")
-    };
+    if due.window_error.is_some() {
+        return Some(renewal_outside_windows(Some(due.time)));
+    }
+    // The recorded time, if there is one.
+    let time = go_time(s.record.status.renewal_time.unwrap_or(due.time));
+    let message = format!("Renewing certificate as renewal was scheduled at {time}");
     Some(violation(Reason::Renewing, message))
+}
+
+/// A renewal that is due at a time that no window allows; `None` prints as in Go.
+pub fn renewal_outside_windows(time: Option<Timestamp>) -> Violation {
+    let time = time.map_or_else(|| "<nil>".to_owned(), go_time);
+    let message = format!("Renewing certificate without satisfying renewal windows at: {time}");
+    violation(Reason::Renewing, message)
 }
 
 fn renewal_lies_in_no_window(s: &Snapshot, _now: Timestamp) -> Option<Violation> {

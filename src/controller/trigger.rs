@@ -11,6 +11,8 @@
 //! | not True | some | over | record Issuing=True with its reason |
 //! | not True | some | not over | wait for the next attempt's time |
 
+use std::fmt;
+
 use jiff::Timestamp;
 
 use super::policy::{Violation, first_trigger, window_error};
@@ -45,13 +47,17 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Wait { until: Some(until), wake: Wake::Time, why };
     }
     let is_renewal = violation.reason == Reason::Renewing;
-    let mut record = triggered(&snapshot.record, violation, now);
-    if let Some(error) = window_error(snapshot).filter(|_| is_renewal) {
-        let message =
-            format!("Renewing certificate without satisfying renewal windows due to {error}");
-        record = record.warning(now, Reason::WindowError, message);
-    }
-    Step::Record(record)
+    let record = triggered(&snapshot.record, violation, now);
+    Step::Record(match window_error(snapshot).filter(|_| is_renewal) {
+        Some(error) => outside_windows(record, error, now),
+        None => record,
+    })
+}
+
+/// The same, with the event that no window allowed the renewal.
+pub fn outside_windows(record: Record, error: impl fmt::Display, now: Timestamp) -> Record {
+    let message = format!("Renewing certificate without satisfying renewal windows due to {error}");
+    record.warning(now, Reason::WindowError, message)
 }
 
 /// Records a violation: Issuing=True with its reason and message, and an event.

@@ -108,6 +108,16 @@ pub(crate) const ROWS: &[Row] = &[
         reason: "DESIGN section 4, accounts: ECDSA keys work too",
     },
     Row {
+        areas: &["account_setup"],
+        when: |case| {
+            let words = ["eab", "key"].map(|key| case.input[key].as_str());
+            words.iter().flatten().any(|word| ["secret absent", "invalid"].contains(word))
+        },
+        answer: |_| json!({ "retry": true }),
+        reason: "DESIGN section 4, found before any ACME call: no attempt counted, the next run \
+                 tries",
+    },
+    Row {
         areas: &["revision_gc"],
         when: |case| case.input["ready"] == false && case.input["revisions"].is_array(),
         answer: |case| {

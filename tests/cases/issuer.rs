@@ -6,7 +6,7 @@ use certctl::acme::AccountKey;
 use certctl::controller::{Effect, EffectError, Outcome, Secret, account, scheduler as slots};
 use certctl::pki::key_facts;
 use certctl::resource::{
-    AccountStep, Cause, ChallengeType, Entry, Identifier, NamespacedName, Place, PublicKeyDigest,
+    AccountStep, CaFault, Cause, ChallengeType, Entry, Identifier, NamespacedName, Place, PublicKeyDigest,
     Selector, Solver, pick_solver,
 };
 use jiff::SignedDuration;
@@ -43,7 +43,7 @@ pub(crate) fn solver(case: &Case) -> Value {
     })
 }
 
-/// The score shows in which rivals, of one zone and put before it, the solver displaces.
+/// The score shows in which rivals, of one zone and put behind it, the solver holds off.
 pub(crate) fn dns_zones(case: &Case) -> Value {
     keys(&case.input, &["dnsZones", "name"]);
     let name = text(&case.input["name"]);
@@ -54,19 +54,19 @@ pub(crate) fn dns_zones(case: &Case) -> Value {
         let rival = rival.map(|zone| selector_of(&json!({ "dnsZones": [zone] })));
         let mut solvers = vec![ours.clone()];
         if let Some(rival) = rival {
-            solvers.insert(0, solver_of("dns-01", Some(rival)));
+            solvers.push(solver_of("dns-01", Some(rival)));
         }
         let offered = [ChallengeType::Dns01];
         let wildcard = base.len() < name.len();
         let picked = pick_solver(&solvers, &identifier(base), wildcard, &BTreeMap::new(), &offered);
-        picked.is_some_and(|picked| solvers.last().is_some_and(|last| std::ptr::eq(last, picked)))
+        picked.is_some_and(|picked| solvers.first().is_some_and(|ours| std::ptr::eq(ours, picked)))
     };
     let matches = wins(None);
     let labels: Vec<&str> = base.split('.').collect();
     let zones = (1..=labels.len()).map(|from| labels.iter().rev().take(from).rev());
     let zones = zones.map(|zone| zone.copied().collect::<Vec<_>>().join("."));
-    let displaced = zones.filter(|zone| wins(Some(zone))).count();
-    json!({ "matches": matches, "score": if matches { displaced + 1 } else { 0 } })
+    let held_off = zones.filter(|zone| wins(Some(zone))).count();
+    json!({ "matches": matches, "score": if matches { held_off } else { 0 } })
 }
 
 fn solver_of(kind: &str, selector: Option<Selector>) -> Solver {
@@ -137,6 +137,7 @@ pub(crate) fn account_setup(case: &Case) -> Value {
             "eab",
             "register",
             "registered",
+            "update",
         ],
     );
     if let Some(server) = input["server"].as_str() {
@@ -144,13 +145,15 @@ pub(crate) fn account_setup(case: &Case) -> Value {
     }
     let mut stage = stage::issuing(stage::idle());
     let email = input["email"].as_str().unwrap_or("same");
-    let registered = input["registered"].as_str().unwrap_or(email);
+    let unlike = if input["update"].is_null() { email } else { "another@example.com" };
+    let registered = input["registered"].as_str().unwrap_or(unlike);
     email.clone_into(&mut stage.snapshot.issuer.acme.email);
     if input["key"].is_string() {
         stage.snapshot.account = None;
     } else if let Some(account) = &mut stage.snapshot.account {
         account.contacts = vec![format!("mailto:{registered}")];
-        if input["ready"].as_bool() != Some(true) && input["registered"].is_null() {
+        let is_known = input["ready"] == true || registered != email;
+        if !is_known && input["registered"].is_null() {
             account.next_step = AccountStep::Register;
             account.url = None;
             stage.snapshot.run.account_is_fresh = true;
@@ -166,11 +169,14 @@ pub(crate) fn account_setup(case: &Case) -> Value {
             uri = Some("cleared");
             Some(outcome)
         }
-        Effect::RegisterAccount if input["eab"] == "error" => {
+        Effect::RegisterAccount if input["eab"].is_string() => {
             Some(Outcome::Failed(precondition("the EAB secret cannot be read")))
         }
         Effect::RegisterAccount if !input["register"].is_null() => {
-            Some(Outcome::Failed(effect_error(&input["register"])))
+            Some(Outcome::Failed(refusal(&input["register"])))
+        }
+        Effect::UpdateContacts if !input["update"].is_null() => {
+            Some(Outcome::Failed(refusal(&input["update"])))
         }
         Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
             Some(Outcome::Account {
@@ -193,6 +199,7 @@ pub(crate) fn account_setup(case: &Case) -> Value {
         "ready": ready && failed.is_none(),
         "reason": failed.unwrap_or_else(|| "ACMEAccountRegistered".to_owned()),
         "message": stage.events.last().map(|event| &event.message),
+        "messagePrefix": stage.events.last().map(|event| &event.message),
         "retry": matches!(end, End::Fail(failure) if !failure.counts()),
         "keyCreated": made,
         "accountURI": uri,
@@ -238,6 +245,14 @@ fn account_key(input: &Value, made: &mut Option<String>) -> Outcome {
             fresh: made.is_some(),
         },
         Err(error) => Outcome::Failed(precondition(&error.to_string())),
+    }
+}
+
+/// An error that is no answer of the CA leaves the CA unreached.
+fn refusal(value: &Value) -> EffectError {
+    match value.as_str() {
+        Some(word) => EffectError::new(Cause::ca(CaFault::Unreachable, word)),
+        None => effect_error(value),
     }
 }
 

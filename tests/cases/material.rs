@@ -15,11 +15,11 @@ pub(crate) fn pem(text: &str, now: Timestamp) -> String {
     let Some(inner) = placeholder(text) else { return text.to_owned() };
     let words: Vec<&str> = inner.split_ascii_whitespace().collect();
     match words.first().copied() {
-        Some("key") => key_pem(named(&words).unwrap_or("of the case")),
+        Some("key") => key_pem(&key_name(&words)),
         Some("cert") => certificate_pem(&words, now),
         Some("CSR") => {
             let spec = CertificateSpec { common_name: common_name(&words), ..Default::default() };
-            build_csr(&spec, &key(named(&words).unwrap_or("of the case"))).unwrap().pem
+            build_csr(&spec, &key(&key_name(&words))).unwrap().pem
         }
         Some(kind) if words.last() == Some(&"PEM") => key_pem(kind),
         _ => panic!("unknown placeholder `{text}`"),
@@ -29,14 +29,29 @@ pub(crate) fn pem(text: &str, now: Timestamp) -> String {
 /// Key and certificate of a placeholder that stands for both.
 pub(crate) fn pair(text: &str, now: Timestamp) -> (String, String) {
     let inner = placeholder(text).unwrap_or_else(|| panic!("no placeholder: `{text}`"));
-    assert!(inner.starts_with("matching pair "), "unknown placeholder `{text}`");
     let words: Vec<&str> = inner.split([' ', ',']).filter(|word| !word.is_empty()).collect();
-    (key_pem(named(&words).unwrap_or("of the case")), certificate_pem(&words, now))
+    assert!(words.starts_with(&["matching", "pair"]), "unknown placeholder `{text}`");
+    (key_pem(&key_name(&words)), certificate_pem(&words, now))
 }
 
 fn placeholder(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('<')?.strip_suffix('>')?;
     Some(inner.strip_prefix("valid ").unwrap_or(inner))
+}
+
+/// The key's letter, or else its kind, such as `ECDSA P-521`.
+fn key_name(words: &[&str]) -> String {
+    let is_kind = |word: &&str| matches!(*word, "RSA" | "ECDSA" | "Ed25519");
+    if let Some(letter) = named(words) {
+        return letter.to_owned();
+    }
+    let Some(at) = words.iter().position(is_kind) else { return "of the case".to_owned() };
+    let kind = words.get(at).copied().unwrap_or_default();
+    let bits = words.get(at + 1).map(|word| word.trim_start_matches("P-"));
+    match bits.filter(|bits| bits.parse::<u32>().is_ok()) {
+        Some(bits) => format!("{kind}-{bits}"),
+        None => kind.to_owned(),
+    }
 }
 
 /// `key A`: the letter.
@@ -84,6 +99,6 @@ fn certificate_pem(words: &[&str], now: Timestamp) -> String {
         rcgen::date_time_ymd(date.year().into(), part(date.month()), part(date.day()))
     };
     (params.not_before, params.not_after) = (day(-1), day(90));
-    let pair = KeyPair::from_pem(&key_pem(named(words).unwrap_or("of the case"))).unwrap();
+    let pair = KeyPair::from_pem(&key_pem(&key_name(words))).unwrap();
     params.self_signed(&pair).unwrap().pem()
 }

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use certctl::controller::policy::Violation;
+use certctl::controller::policy::{self, Violation};
 use certctl::controller::{Change, Snapshot, Step, backoff as waiting, trigger};
-use certctl::resource::NamespacedName;
-use certctl::resource::annotation;
+use certctl::resource::{NamespacedName, Reason, annotation};
 use certctl::store::past_revisions;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -57,6 +56,8 @@ pub(crate) fn controller(case: &Case) -> Value {
             "failedIssuanceAttempts",
             "lastFailureAgoSeconds",
             "nextRequest",
+            "spec",
+            "status",
             "self",
             "others",
             "secret",
@@ -73,6 +74,14 @@ pub(crate) fn controller(case: &Case) -> Value {
         known.status = serde_json::from_value(condition["status"].clone()).unwrap();
         snapshot.record.status.set_condition(known);
     }
+    if input["nextRequest"].is_object() {
+        let requested = |key: &str| super::input::spec(&input[key]).requested();
+        let is_same = requested("nextRequest") == requested("spec");
+        let digest = if is_same { snapshot.input_digest.as_str() } else { "another one" };
+        snapshot.record.attempted_inputs = vec![digest.to_owned()];
+    }
+    keys(&input["status"], &["renewalTime"]);
+    let renewal_time = moment(&input["status"]["renewalTime"], now);
     let owner = owns(input);
     // Nothing is published, so that the policy finds something whenever it is asked.
     let step = trigger::decide(&snapshot, now);
@@ -87,14 +96,25 @@ pub(crate) fn controller(case: &Case) -> Value {
         let result = &input["policyResult"];
         keys(result, &["reason", "message", "reissue"]);
         let reason = serde_json::from_value(result["reason"].clone()).unwrap();
-        let violation = Violation { reason, message: text(&result["message"]) };
-        let record = trigger::triggered(&snapshot.record, violation, now);
+        let message = text(&result["message"]);
+        let record = if reason == Reason::WindowError {
+            let violation = policy::renewal_outside_windows(renewal_time);
+            let record = trigger::triggered(&snapshot.record, violation, now);
+            trigger::outside_windows(record, message, now)
+        } else {
+            trigger::triggered(&snapshot.record, Violation { reason, message }, now)
+        };
         let conditions = record.changes.iter().find_map(|change| match change {
             Change::Certificate(record) => Some(record.status.conditions.clone()),
             _ => None,
         });
         let mut condition = serde_json::to_value(conditions.unwrap()).unwrap()[0].clone();
-        condition.as_object_mut().unwrap().remove("lastTransitionTime");
+        let fields = condition.as_object_mut().unwrap();
+        fields.remove("lastTransitionTime");
+        // A generation that a case does not give is 0, which is not printed.
+        if input["generation"].is_null() {
+            fields.remove("observedGeneration");
+        }
         let line =
             |e: &certctl::resource::Event| format!("{:?} {:?} {}", e.kind, e.reason, e.message);
         found["condition"] = condition;

@@ -178,7 +178,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         // Whatever its source, the key must be usable before it is stored.
         let (key, pem) = match found {
             Some((bytes, place)) => {
-                let unusable = |error| error::precondition(format!("{place}: {error}"));
+                let unusable = |error| error::precondition(format!("{error} ({place})"));
                 let text = std::str::from_utf8(&bytes).map_err(|e| unusable(e.to_string()))?;
                 let key = AccountKey::from_pem(text).map_err(|e| unusable(e.to_string()))?;
                 (key, Zeroizing::new(text.to_owned()))
