@@ -158,6 +158,22 @@ fn a_module_imports_what_the_table_in_the_crates_documentation_allows() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+/// What performing an effect may import of the controllers: the types of effects, outcomes and
+/// errors. All else is decided before, and is in the effect.
+const OF_EFFECTS: &[&str] =
+    &["src/controller/effect.rs", "src/controller/secret.rs", "src/controller/step.rs"];
+
+#[test]
+fn performing_an_effect_asks_no_controller() {
+    let imports = imports(&Tree::read());
+    let performs = |import: &&Import| import.from.starts_with("src/engine/perform");
+    let of_controllers = imports.iter().filter(performs).filter(|i| i.to_module == "controller");
+    let decides = |import: &&Import| !OF_EFFECTS.contains(&import.to.as_str());
+    let faults: Vec<String> =
+        of_controllers.filter(decides).map(|i| format!("{} uses {}", i.from, i.name)).collect();
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
 #[test]
 fn files_of_one_module_do_not_import_each_other_in_a_circle() {
     let faults = faults_between_files(CIRCLES, &imports(&Tree::read()));

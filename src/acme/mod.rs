@@ -28,6 +28,7 @@ mod limit;
 mod link;
 mod nonce;
 mod order;
+pub mod preferred_chain;
 mod problem;
 mod retry_after;
 mod revocation;

@@ -17,10 +17,10 @@ use jiff::Timestamp;
 
 use super::{
     Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
-    order,
+    deploy, formats, order,
 };
 use crate::resource::{
-    Account, AccountIdentity, AccountStep, Cause, Doing, Failure, OrderPhase, Reason,
+    Account, AccountIdentity, AccountStep, Cause, Doing, Failure, Issuer, OrderPhase, Reason,
 };
 
 /// See the table above.
@@ -35,7 +35,9 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let phase = order.map_or(&OrderPhase::Creating, |order| &order.phase);
     let solving = *phase == OrderPhase::Creating || phase.is_being_authorized();
     if !snapshot.run.prepared || (solving && !snapshot.run.prepared_to_solve) {
-        return Step::Act(vec![Effect::Prepare { solving }]);
+        let contents = formats::contents(snapshot);
+        let targets = deploy::wanted(&snapshot.settings);
+        return Step::Act(vec![Effect::Prepare { solving, contents, targets }]);
     }
     if *phase != OrderPhase::Creating {
         return Step::Settled;
@@ -57,7 +59,7 @@ pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
             }
             record(Account { next_step: AccountStep::UpdateContacts, ..account.clone() })
         }
-        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
+        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, snapshot.not_registered())),
     }
 }
 
@@ -65,9 +67,11 @@ pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
 /// then no longer knows the account deactivated it for a run that did not get the response.
 pub fn decide_deactivated(snapshot: &Snapshot, _: Timestamp) -> Step {
     match &snapshot.account {
-        Some(account) if account.url.is_some() => match account.next_step {
+        Some(account @ Account { url: Some(url), .. }) => match account.next_step {
             AccountStep::Deactivated => Step::Settled,
-            AccountStep::Deactivate => Step::Act(vec![Effect::DeactivateAccount]),
+            AccountStep::Deactivate => {
+                Step::Act(vec![Effect::DeactivateAccount { account: url.clone() }])
+            }
             AccountStep::Register
             | AccountStep::Find
             | AccountStep::UpdateContacts
@@ -75,18 +79,14 @@ pub fn decide_deactivated(snapshot: &Snapshot, _: Timestamp) -> Step {
                 record(Account { next_step: AccountStep::Deactivate, ..account.clone() })
             }
         },
-        Some(_) | None => Step::Fail(Failure::of(Doing::Nothing, not_registered(snapshot))),
+        Some(Account { url: None, .. }) | None => {
+            Step::Fail(Failure::of(Doing::Nothing, snapshot.not_registered()))
+        }
     }
 }
 
 fn record(account: Account) -> Step {
     Step::Record(Record::of(Change::Account(Box::new(account))))
-}
-
-/// There is no account to work on.
-pub fn not_registered(snapshot: &Snapshot) -> Cause {
-    let message = format!("no account is known at {}", snapshot.issuer.acme.server);
-    Cause::Precondition { message }
 }
 
 /// The account's own next step, whether or not anything is being issued.
@@ -97,25 +97,30 @@ fn next(snapshot: &Snapshot) -> Step {
     if is_lost(snapshot) {
         return record(to_be_found(account));
     }
-    match account.next_step {
-        AccountStep::Deactivate => {
+    let contacts = contacts(&snapshot.issuer);
+    match (account.next_step, &account.url) {
+        (AccountStep::Deactivate, _) => {
             let cause = Cause::UnfinishedDeactivation {
                 directory_url: account.identity.directory_url.clone(),
                 issuer: snapshot.issuer.metadata.name.clone(),
             };
             Step::Fail(Failure::of(Doing::Nothing, cause))
         }
-        AccountStep::Deactivated => Step::Act(vec![Effect::ObtainAccountKey]),
-        AccountStep::Register if snapshot.run.account_is_fresh => {
-            Step::Act(vec![Effect::RegisterAccount])
+        (AccountStep::Deactivated, _) => Step::Act(vec![Effect::ObtainAccountKey]),
+        (AccountStep::Register, _) if snapshot.run.account_is_fresh => {
+            Step::Act(vec![Effect::RegisterAccount { contacts }])
         }
-        AccountStep::Register | AccountStep::Find => Step::Act(vec![Effect::FindAccount]),
-        AccountStep::UpdateContacts => Step::Act(vec![Effect::UpdateContacts]),
-        AccountStep::Nothing if account.contacts != contacts(snapshot) => {
+        (AccountStep::UpdateContacts, Some(url)) => {
+            Step::Act(vec![Effect::UpdateContacts { account: url.clone(), contacts }])
+        }
+        (AccountStep::Register | AccountStep::Find, _) | (AccountStep::UpdateContacts, None) => {
+            Step::Act(vec![Effect::FindAccount])
+        }
+        (AccountStep::Nothing, _) if account.contacts != contacts => {
             let next_step = AccountStep::UpdateContacts;
             record(Account { next_step, ..account.clone() })
         }
-        AccountStep::Nothing => Step::Settled,
+        (AccountStep::Nothing, _) => Step::Settled,
     }
 }
 
@@ -140,26 +145,15 @@ pub(super) fn lost(url: &str, error: &EffectError) -> String {
     )
 }
 
-/// What identifies the account of this certificate's issuer.
-pub fn identity(snapshot: &Snapshot) -> AccountIdentity {
-    let issuer = &snapshot.issuer;
-    AccountIdentity {
-        directory_url: issuer.acme.server.clone(),
-        kind: issuer.kind,
-        namespace: issuer.metadata.namespace.clone(),
-        secret_name: issuer.acme.private_key_secret_ref.name.clone(),
-    }
-}
-
 /// The contacts that the CA should know: `mailto:` and the lower-cased address.
-pub fn contacts(snapshot: &Snapshot) -> Vec<String> {
-    let email = &snapshot.issuer.acme.email;
+pub fn contacts(issuer: &Issuer) -> Vec<String> {
+    let email = &issuer.acme.email;
     if email.is_empty() { Vec::new() } else { vec![format!("mailto:{}", email.to_lowercase())] }
 }
 
 /// Why there is no account, by the effect that failed.
 fn reason(effect: &Effect) -> Reason {
-    if *effect == Effect::UpdateContacts {
+    if matches!(effect, Effect::UpdateContacts { .. }) {
         Reason::ErrUpdateACMEAccount
     } else if *effect == Effect::ObtainAccountKey {
         Reason::ErrVerifyACMEAccount
@@ -203,7 +197,7 @@ pub(super) fn absorb_loss(
         let known = snapshot.run.refusal_retry_after;
         snapshot.run.refusal_retry_after = error.retry_after.or(known);
     }
-    if *effect == Effect::UpdateContacts {
+    if matches!(effect, Effect::UpdateContacts { .. }) {
         let Some(account) = snapshot.account.as_ref().filter(|_| is_first) else {
             snapshot.run.error = Some((effect.doing(), error.clone()));
             return failed(effect, error, now);
@@ -229,8 +223,12 @@ pub(super) fn absorb_loss(
 
 /// Whether an earlier run deactivated the account, and did not get the response.
 pub(super) fn was_deactivated(snapshot: &Snapshot, effect: &Effect, error: &EffectError) -> bool {
-    let is_second = snapshot.run.may_be_deactivated && *effect == Effect::DeactivateAccount;
+    let is_second = snapshot.run.may_be_deactivated && is_deactivation(effect);
     is_second && error.is_of_a_gone_account()
+}
+
+fn is_deactivation(effect: &Effect) -> bool {
+    matches!(effect, Effect::DeactivateAccount { .. })
 }
 
 /// The key is recorded before the first request, the URL right after the response.
@@ -244,7 +242,7 @@ pub fn absorb(
         (Outcome::AccountKey { pem, public_key, fresh }, None) => {
             snapshot.run.account_is_fresh = fresh;
             let account = Account {
-                identity: identity(snapshot),
+                identity: AccountIdentity::of(&snapshot.issuer),
                 next_step: AccountStep::Register,
                 public_key,
                 url: None,
@@ -255,7 +253,7 @@ pub fn absorb(
         }
         (Outcome::Account { url, contacts, terms_of_service }, Some(account)) => {
             snapshot.run.contacts_are_told |= *effect != Effect::FindAccount;
-            if *effect != Effect::UpdateContacts {
+            if !matches!(effect, Effect::UpdateContacts { .. }) {
                 snapshot.run.account_is_fresh &= *effect != Effect::FindAccount;
                 snapshot.run.note_account();
             }
@@ -273,15 +271,13 @@ pub fn absorb(
                 ..account.clone()
             };
             let record = Record::of(Change::Account(Box::new(account)));
-            Ok(if matches!(effect, Effect::RegisterAccount) {
+            Ok(if matches!(effect, Effect::RegisterAccount { .. }) {
                 record.normal(now, Reason::ACMEAccountRegistered, message)
             } else {
                 record
             })
         }
-        (Outcome::Done | Outcome::Failed(_), Some(account))
-            if *effect == Effect::DeactivateAccount =>
-        {
+        (Outcome::Done | Outcome::Failed(_), Some(account)) if is_deactivation(effect) => {
             let account = Account { next_step: AccountStep::Deactivated, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
         }

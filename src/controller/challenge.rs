@@ -18,10 +18,12 @@
 mod absorb;
 mod left_pending;
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::Slot;
-use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake};
+use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake, order};
 use crate::resource::{
     Challenge, ChallengeType, CleanUp, GoDuration, Order, OrderPhase, Phase, Reason,
 };
@@ -57,9 +59,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         || snapshot.run.attempts.values().any(|attempt| attempt.slot == Slot::Missing)
         || order.challenges.iter().any(waits);
     for challenge in &order.challenges {
-        let url = challenge.spec.url.clone();
         // Reading an authorization needs no slot.
-        let attempt = snapshot.run.attempt(&url);
+        let attempt = snapshot.run.attempt(&challenge.spec.url);
         if attempt.slot == Slot::Missing && !attempt.is_unsure {
             continue;
         }
@@ -72,21 +73,23 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             until = Some(until.map_or(time, |earlier| earlier.min(time)));
             continue;
         }
-        match challenge.phase {
-            Phase::Presenting if needs_a_place(challenge) => effects.push(Effect::Locate { url }),
-            Phase::Presenting => effects.push(Effect::Present { url }),
-            Phase::SelfChecking => effects.push(Effect::SelfCheck { url }),
+        let (spec, target) = (Arc::clone(&challenge.spec), challenge.target.clone());
+        effects.push(match challenge.phase {
+            Phase::Presenting if needs_a_place(challenge) => Effect::Locate { challenge: spec },
+            Phase::Presenting => Effect::Present { challenge: spec, target },
+            Phase::SelfChecking => Effect::SelfCheck { challenge: spec, target },
             Phase::Accepting if attempt.is_unsure => {
-                let url = challenge.spec.authorization_url.clone();
-                effects.push(Effect::ReadAuthorization { url });
+                order::read_authorization(order, &spec.authorization_url)
             }
-            Phase::Accepting => effects.push(Effect::Accept { url }),
+            Phase::Accepting => {
+                let account = order.spec.account_url.clone();
+                Effect::Accept { account, url: spec.url.clone() }
+            }
             Phase::Accepted if queued && attempt.hit().is_none() => {
-                let url = challenge.spec.authorization_url.clone();
-                effects.push(Effect::ReadAuthorization { url });
+                order::read_authorization(order, &spec.authorization_url)
             }
-            Phase::Queued | Phase::Requeued | Phase::Accepted | Phase::Final => {}
-        }
+            Phase::Queued | Phase::Requeued | Phase::Accepted | Phase::Final => continue,
+        });
     }
     if !effects.is_empty() {
         return Step::Act(effects);
@@ -261,10 +264,11 @@ pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
     let mut effects = Vec::new();
     for order in orders {
         for challenge in order.challenges.iter().filter(|c| c.owes_clean_up()) {
-            let url = &challenge.spec.url;
             let over = matches!(challenge.phase, Phase::Final | Phase::Queued);
-            if over && !snapshot.run.attempt(url).clean_up_failed {
-                effects.push(Effect::CleanUp { order: order.name.clone(), url: url.clone() });
+            if over && !snapshot.run.attempt(&challenge.spec.url).clean_up_failed {
+                let (spec, target) = (Arc::clone(&challenge.spec), challenge.target.clone());
+                let order = order.name.clone();
+                effects.push(Effect::CleanUp { order, challenge: spec, target });
             }
         }
     }

@@ -24,9 +24,11 @@ const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(59);
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    match owed(snapshot).map(|target| (target.step(), target)) {
-        Some((step, target)) if step != DeployStep::Reload && may_try(snapshot, &target, now) => {
-            Step::Act(vec![Effect::Deploy { step }])
+    match owed(snapshot) {
+        Some(target) if target.step() != DeployStep::Reload && may_try(snapshot, &target, now) => {
+            let revision = snapshot.record.status.revision.unwrap_or_default();
+            let replaces = snapshot.replaced().to_vec();
+            Step::Act(vec![Effect::Deploy { target, revision, replaces }])
         }
         Some(_) | None => Step::Settled,
     }

@@ -1,15 +1,26 @@
 //! Effects: everything that certctl does for a certificate, and the properties of each kind.
 
-use super::secret::Secret;
-use crate::resource::{CauseKind, DeployStep, Doing, KeyAlgorithm, RevocationReason};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// All effects. Each may run twice.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+use jiff::Timestamp;
+
+use super::secret::Secret;
+use crate::resource::{
+    CauseKind, ChallengeSpec, DeployTarget, Dns01Target, Doing, Identifier, KeyAlgorithm,
+    OrderUrls, PublicKeyDigest, RevocationReason,
+};
+
+/// All effects, with what performing them needs beside the manifests. Each may run twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Check every local precondition, before any request.
     Prepare {
         /// Whether challenges will have to be presented.
         solving: bool,
+        contents: SecretContents,
+        /// The targets of the deployment to come.
+        targets: Vec<DeployTarget>,
     },
     GenerateKey {
         algorithm: KeyAlgorithm,
@@ -24,53 +35,102 @@ pub enum Effect {
     /// newAccount with onlyReturnExisting.
     FindAccount,
     /// newAccount.
-    RegisterAccount,
+    RegisterAccount {
+        contacts: Vec<String>,
+    },
     /// POST the contacts to the account.
-    UpdateContacts,
+    UpdateContacts {
+        /// The account's URL, here and below.
+        account: String,
+        contacts: Vec<String>,
+    },
     /// newOrder.
-    CreateOrder,
+    CreateOrder {
+        account: String,
+        identifiers: Vec<Identifier>,
+        /// Empty for none.
+        profile: String,
+        not_after: Option<Timestamp>,
+    },
     /// POST-as-GET of the order.
-    ReadOrder,
+    ReadOrder {
+        account: String,
+        url: String,
+    },
     /// POST-as-GET of an authorization.
     ReadAuthorization {
+        account: String,
         url: String,
     },
     /// Find the zone and name of a DNS-01 challenge's TXT record.
     Locate {
-        /// The challenge's URL, also in the next three.
-        url: String,
+        challenge: Arc<ChallengeSpec>,
     },
     /// Present a challenge.
     Present {
-        url: String,
+        challenge: Arc<ChallengeSpec>,
+        /// The TXT record of a DNS-01 challenge, here and below.
+        target: Option<Dns01Target>,
     },
     /// Check the challenge from outside, once.
     SelfCheck {
-        url: String,
+        challenge: Arc<ChallengeSpec>,
+        target: Option<Dns01Target>,
     },
     /// POST to the challenge, so that the CA validates it.
     Accept {
+        account: String,
         url: String,
     },
     /// Clean up a challenge.
     CleanUp {
         /// The order's name; it may be a retired one.
         order: String,
-        url: String,
+        challenge: Arc<ChallengeSpec>,
+        target: Option<Dns01Target>,
     },
     /// POST the CSR.
-    Finalize,
+    Finalize {
+        account: String,
+        urls: OrderUrls,
+        /// The CSR in PEM.
+        request: String,
+    },
     /// Fetch the chain, choose among alternates, and verify it.
-    Download,
-    /// Publish key and chain.
-    Publish,
+    Download {
+        account: String,
+        url: String,
+        /// The preferred topmost issuer; empty for the default chain.
+        preferred_chain: String,
+        /// The key and the names of the request.
+        public_key: PublicKeyDigest,
+        identifiers: Vec<Identifier>,
+    },
+    /// Publish the next key and this chain.
+    Publish {
+        /// The chain in PEM, leaf first.
+        certificate: String,
+        revision: u32,
+        contents: SecretContents,
+        /// The account that ordered.
+        account: String,
+    },
     /// Publish the next key with a temporary certificate.
-    PublishTemporary,
+    PublishTemporary {
+        revision: u32,
+        contents: SecretContents,
+    },
     /// Publish the live key and chain again, in the formats of the spec.
-    Rewrite,
+    Rewrite {
+        revision: u32,
+        contents: SecretContents,
+    },
     /// Deploy the live files.
     Deploy {
-        step: DeployStep,
+        target: DeployTarget,
+        revision: u32,
+        /// The fingerprints of newer certificates that it may replace.
+        replaces: Vec<String>,
     },
     /// POST revokeCert.
     Revoke {
@@ -78,8 +138,7 @@ pub enum Effect {
         certificate: String,
         fingerprint: String,
         reason: RevocationReason,
-        /// The certificate's own key in PEM, which can sign instead of the account's.
-        key: Option<Secret>,
+        signer: RevocationSigner,
     },
     /// Make a kept set live again.
     SwitchBack {
@@ -95,7 +154,30 @@ pub enum Effect {
         revision: u32,
     },
     /// POST "deactivated" to the account.
-    DeactivateAccount,
+    DeactivateAccount {
+        account: String,
+    },
+}
+
+/// What a Secret holds beside key and chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretContents {
+    /// The annotations, without those of the leaf.
+    pub annotations: BTreeMap<String, String>,
+    pub labels: BTreeMap<String, String>,
+    /// ca.crt.
+    pub authorities: Option<String>,
+    /// Keystores and truststores by file name, with alias or profile.
+    pub keystores: BTreeMap<&'static str, String>,
+}
+
+/// Who signs a revocation (RFC 8555 section 7.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RevocationSigner {
+    /// The account with this URL.
+    Account(String),
+    /// The certificate's own key, in PEM.
+    Certificate(Secret),
 }
 
 /// Where an effect happens.
@@ -129,7 +211,7 @@ impl Effect {
 
     /// Whether its requests are signed by a registered account.
     pub fn acts_for_the_account(&self) -> bool {
-        self.place() == Place::Ca || *self == Self::UpdateContacts
+        self.place() == Place::Ca || matches!(self, Self::UpdateContacts { .. })
     }
 
     /// Whether its requests wait for those of the same certificate.
@@ -159,28 +241,28 @@ impl Effect {
             Self::ReuseKey => (Here, "taking the live private key", Doing::MakeKey),
             Self::BuildRequest => (Here, "building the CSR", Doing::BuildRequest),
             Self::ObtainAccountKey => (Account, "account", Doing::Nothing),
-            Self::FindAccount | Self::RegisterAccount => {
+            Self::FindAccount | Self::RegisterAccount { .. } => {
                 (Account, "account", Doing::RegisterAccount)
             }
-            Self::UpdateContacts => (Account, "account", Doing::UpdateAccount),
-            Self::CreateOrder => (Ca, "order", Doing::CreateOrder),
-            Self::ReadOrder => (Ca, "order", Doing::ReadOrder),
+            Self::UpdateContacts { .. } => (Account, "account", Doing::UpdateAccount),
+            Self::CreateOrder { .. } => (Ca, "order", Doing::CreateOrder),
+            Self::ReadOrder { .. } => (Ca, "order", Doing::ReadOrder),
             Self::ReadAuthorization { .. } => (Ca, "authorizations", Doing::ReadAuthorization),
             Self::Locate { .. } => (Outside, "finding the zone", Doing::Present),
             Self::Present { .. } => (Outside, "presenting", Doing::Present),
             Self::SelfCheck { .. } => (Outside, "self-check", Doing::Nothing),
             Self::Accept { .. } => (Ca, "asking the CA to validate", Doing::Accept),
             Self::CleanUp { .. } => (Outside, "cleaning up", Doing::CleanUp),
-            Self::Finalize => (Ca, "sending the CSR", Doing::Finalize),
-            Self::Download => (Ca, "fetching the certificate", Doing::Download),
-            Self::Publish | Self::PublishTemporary | Self::Rewrite => {
+            Self::Finalize { .. } => (Ca, "sending the CSR", Doing::Finalize),
+            Self::Download { .. } => (Ca, "fetching the certificate", Doing::Download),
+            Self::Publish { .. } | Self::PublishTemporary { .. } | Self::Rewrite { .. } => {
                 (Here, "publishing", Doing::WriteSecret)
             }
             Self::Deploy { .. } => (Outside, "deploying", Doing::Nothing),
             Self::Revoke { .. } => (Outside, "revoking", Doing::Nothing),
             Self::SwitchBack { .. } => (Here, "going back", Doing::Nothing),
             Self::RestoreLinks { .. } => (Here, "restoring links", Doing::Nothing),
-            Self::DeactivateAccount => (Account, "account", Doing::Nothing),
+            Self::DeactivateAccount { .. } => (Account, "account", Doing::Nothing),
         }
     }
 }

@@ -16,27 +16,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::policy::{READINESS, Violation, first_violation};
-use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, SecretContents, Snapshot, Step};
+use crate::resource::keystore::{KEYSTORE_JKS, KEYSTORE_P12, TRUSTSTORE_JKS, TRUSTSTORE_P12};
 use crate::resource::{
     KeyAlgorithm, LeafFacts, OutputFormat, PublishedFormats, PublishedKeystore, PublishedPair,
-    Reason, annotation,
+    Reason, SecretTemplate, annotation, annotations_of,
 };
-
-/// The annotations derived from the leaf.
-pub mod detail {
-    /// Subject CN.
-    pub const COMMON_NAME: &str = "cert-manager.io/common-name";
-    /// SANs of type dNSName.
-    pub const ALT_NAMES: &str = "cert-manager.io/alt-names";
-    /// SANs of type iPAddress.
-    pub const IP_SANS: &str = "cert-manager.io/ip-sans";
-    /// SANs of type URI.
-    pub const URI_SANS: &str = "cert-manager.io/uri-sans";
-    /// SANs of type rfc822Name.
-    pub const EMAIL_SANS: &str = "cert-manager.io/email-sans";
-    /// The prefix of the annotations derived from the other attributes of the subject.
-    pub const SUBJECT_PREFIX: &str = "cert-manager.io/subject-";
-}
 
 /// The label of every managed Secret.
 pub const MANAGED_LABEL: &str = "controller.cert-manager.io/fao";
@@ -50,7 +35,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if first_violation(READINESS, snapshot, now).is_some() || mismatch(snapshot).is_none() {
         return Step::Settled;
     }
-    Step::Act(vec![Effect::Rewrite])
+    let revision = snapshot.record.status.revision.unwrap_or(0);
+    Step::Act(vec![Effect::Rewrite { revision, contents: contents(snapshot) }])
 }
 
 /// Records the rewrite, and clears an earlier failure of it.
@@ -88,13 +74,14 @@ pub fn mismatch(snapshot: &Snapshot) -> Option<Violation> {
     let kept: BTreeMap<_, _> = pair
         .annotations
         .iter()
-        .filter(|(key, _)| !key.starts_with(detail::SUBJECT_PREFIX))
+        .filter(|(key, _)| !key.starts_with(annotation::SUBJECT_PREFIX))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    if kept != annotations(snapshot, leaf) {
+    let wanted = contents_with(snapshot, leaf);
+    if kept != wanted.annotations {
         return found(Reason::SecretTemplateMismatch, "its annotations are not up to date");
     }
-    if pair.labels != labels(snapshot) {
+    if pair.labels != wanted.labels {
         return found(Reason::SecretTemplateMismatch, "its labels are not up to date");
     }
     let PublishedFormats { der, combined_pem, authorities, .. } = &pair.formats;
@@ -111,10 +98,10 @@ pub fn mismatch(snapshot: &Snapshot) -> Option<Violation> {
     if has_another_encoding(snapshot, pair) {
         return found(Reason::SecretMismatch, "spec.privateKey.encoding has changed");
     }
-    if authorities.as_deref() != wanted_authorities(snapshot) {
+    if *authorities != wanted.authorities {
         return found(Reason::SecretMismatch, "ca.crt is not up to date");
     }
-    let what = keystore_mismatch(snapshot, &pair.formats)?;
+    let what = keystore_mismatch(snapshot, &wanted.keystores, &pair.formats)?;
     found(Reason::SecretMismatch, &what)
 }
 
@@ -126,9 +113,12 @@ fn has_another_encoding(snapshot: &Snapshot, pair: &PublishedPair) -> bool {
     has_a_choice && pair.formats.encoding != Some(wanted.unwrap_or_default())
 }
 
-fn keystore_mismatch(snapshot: &Snapshot, formats: &PublishedFormats) -> Option<String> {
-    let wanted = wanted_keystores(snapshot);
-    for (name, setting) in &wanted {
+fn keystore_mismatch(
+    snapshot: &Snapshot,
+    wanted: &BTreeMap<&'static str, String>,
+    formats: &PublishedFormats,
+) -> Option<String> {
+    for (name, setting) in wanted {
         match formats.keystores.get(*name) {
             None => return Some(format!("{name} is missing")),
             Some(store) if store.setting != *setting => {
@@ -162,15 +152,6 @@ pub fn written(snapshot: &Snapshot) -> PublishedFormats {
     }
 }
 
-/// The file of a Java keystore.
-pub const KEYSTORE_JKS: &str = "keystore.jks";
-/// The file of a Java truststore.
-pub const TRUSTSTORE_JKS: &str = "truststore.jks";
-/// The file of a PKCS#12 keystore.
-pub const KEYSTORE_P12: &str = "keystore.p12";
-/// The file of a PKCS#12 truststore.
-pub const TRUSTSTORE_P12: &str = "truststore.p12";
-
 /// The keystores to write, with alias or profile. Truststores only when there is a CA certificate.
 pub fn wanted_keystores(snapshot: &Snapshot) -> BTreeMap<&'static str, String> {
     let keystores = snapshot.certificate.spec.keystores.clone().unwrap_or_default();
@@ -193,58 +174,47 @@ pub fn wanted_keystores(snapshot: &Snapshot) -> BTreeMap<&'static str, String> {
 }
 
 /// The content of ca.crt, when `certctl.io/ca-crt` requests it and the issuer has one.
-pub fn wanted_authorities(snapshot: &Snapshot) -> Option<&str> {
+fn wanted_authorities(snapshot: &Snapshot) -> Option<&str> {
     snapshot.issuer.acme.ca_bundle.as_deref().filter(|_| snapshot.settings.ca_crt_from_bundle)
 }
 
-/// The annotations of a published pair, without those of the leaf's subject. A temporary one has
-/// no issuer.
-pub fn annotations(snapshot: &Snapshot, leaf: &LeafFacts) -> BTreeMap<String, String> {
-    let issuer_ref = &snapshot.certificate.spec.issuer_ref;
+/// What a Secret of this Certificate holds beside key and chain.
+pub fn contents(snapshot: &Snapshot) -> SecretContents {
+    let spec = &snapshot.certificate.spec;
+    let issuer_ref = &spec.issuer_ref;
     let group = if issuer_ref.group.is_empty() { "cert-manager.io" } else { &issuer_ref.group };
-    let template = snapshot.certificate.spec.secret_template.clone().unwrap_or_default();
-    let mut annotations = template.annotations;
-    let addresses: Vec<String> = leaf.ip_addresses.iter().map(ToString::to_string).collect();
+    let SecretTemplate { mut annotations, mut labels } =
+        spec.secret_template.clone().unwrap_or_default();
     for (key, value) in [
         (annotation::CERTIFICATE_NAME, snapshot.certificate.metadata.name.clone()),
         (annotation::ISSUER_NAME, issuer_ref.name.clone()),
         (annotation::ISSUER_KIND, issuer_ref.kind.to_string()),
         (annotation::ISSUER_GROUP, group.to_owned()),
-        (detail::COMMON_NAME, leaf.common_name.clone()),
-        (detail::ALT_NAMES, csv(&leaf.dns_names)),
-        (detail::IP_SANS, csv(&addresses)),
-        (detail::URI_SANS, csv(&leaf.uris)),
     ] {
         annotations.insert(key.to_owned(), value);
     }
-    if leaf.is_temporary() {
-        for of_issuer in
-            [annotation::ISSUER_NAME, annotation::ISSUER_KIND, annotation::ISSUER_GROUP]
-        {
-            annotations.remove(of_issuer);
-        }
-    }
-    if !leaf.email_addresses.is_empty() {
-        annotations.insert(detail::EMAIL_SANS.to_owned(), csv(&leaf.email_addresses));
-    }
-    annotations
-}
-
-/// The labels of a published pair.
-pub fn labels(snapshot: &Snapshot) -> BTreeMap<String, String> {
-    let template = snapshot.certificate.spec.secret_template.clone().unwrap_or_default();
-    let mut labels = template.labels;
     labels.insert(MANAGED_LABEL.to_owned(), "true".to_owned());
-    labels
+    SecretContents {
+        annotations,
+        labels,
+        authorities: wanted_authorities(snapshot).map(str::to_owned),
+        keystores: wanted_keystores(snapshot),
+    }
 }
 
-/// Values as one line of CSV, quoted where Go's writer quotes (RFC 4180).
-pub fn csv(values: &[String]) -> String {
-    let quoted = values.iter().map(|value| {
-        let needs_quotes = value == "\\."
-            || value.starts_with(char::is_whitespace)
-            || value.contains([',', '"', '\r', '\n']);
-        if needs_quotes { format!("\"{}\"", value.replace('"', "\"\"")) } else { value.clone() }
-    });
-    quoted.collect::<Vec<_>>().join(",")
+/// The same for a temporary certificate, which has no issuer.
+pub fn temporary_contents(snapshot: &Snapshot) -> SecretContents {
+    let mut contents = contents(snapshot);
+    for of_issuer in [annotation::ISSUER_NAME, annotation::ISSUER_KIND, annotation::ISSUER_GROUP] {
+        contents.annotations.remove(of_issuer);
+    }
+    contents
+}
+
+/// The contents beside this leaf, with its annotations.
+pub fn contents_with(snapshot: &Snapshot, leaf: &LeafFacts) -> SecretContents {
+    let is_temporary = leaf.is_temporary();
+    let mut contents = if is_temporary { temporary_contents(snapshot) } else { contents(snapshot) };
+    contents.annotations.extend(annotations_of(leaf));
+    contents
 }

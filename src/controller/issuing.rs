@@ -23,16 +23,29 @@
 use jiff::Timestamp;
 
 use super::policy::{TEMPORARY, first_violation};
-use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, SecretContents, Snapshot, Step};
 use super::{formats, readiness};
 use crate::resource::{
-    Condition, ConditionStatus, ConditionType, LeafFacts, PublishedPair, Reason,
+    Condition, ConditionStatus, ConditionType, LeafFacts, Order, PublishedPair, Reason,
 };
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
-    let issued = snapshot.current_order().is_some_and(|order| order.certificate().is_some());
-    if snapshot.is_issuing() && issued { Step::Act(vec![Effect::Publish]) } else { Step::Settled }
+    let Some((order, certificate)) = issued(snapshot).filter(|_| snapshot.is_issuing()) else {
+        return Step::Settled;
+    };
+    Step::Act(vec![Effect::Publish {
+        certificate: certificate.to_owned(),
+        revision: snapshot.next_revision(),
+        contents: formats::contents(snapshot),
+        account: order.spec.account_url.clone(),
+    }])
+}
+
+/// The order that has a certificate, and its chain in PEM.
+fn issued(snapshot: &Snapshot) -> Option<(&Order, &str)> {
+    let order = snapshot.current_order()?;
+    Some((order, order.certificate()?))
 }
 
 /// See the second table above.
@@ -40,13 +53,14 @@ pub fn decide_temporary(snapshot: &Snapshot, now: Timestamp) -> Step {
     let annotations = &snapshot.certificate.metadata.annotations;
     let requested = annotations.get(ISSUE_TEMPORARY).is_some_and(|value| value == "true");
     let ready = snapshot.next_request.is_some() && matches!(snapshot.next_key, Some(Ok(_)));
-    let order = snapshot.current_order();
-    let issued = order.is_some_and(|order| order.certificate().is_some());
-    if !requested || !snapshot.is_issuing() || !ready || issued {
+    if !requested || !snapshot.is_issuing() || !ready || issued(snapshot).is_some() {
         return Step::Settled;
     }
     match first_violation(TEMPORARY, snapshot, now) {
-        Some(_) => Step::Act(vec![Effect::PublishTemporary]),
+        Some(_) => Step::Act(vec![Effect::PublishTemporary {
+            revision: snapshot.record.status.revision.unwrap_or(0),
+            contents: formats::temporary_contents(snapshot),
+        }]),
         None => Step::Settled,
     }
 }
@@ -65,11 +79,11 @@ pub fn absorb(
     let Outcome::Published(leaf) = outcome else {
         return Err(IllegalOutcome::new("issuing", &outcome));
     };
-    let (Some(request), Some(order)) = (&snapshot.next_request, snapshot.current_order()) else {
-        return Err(IllegalOutcome::new("no request", &Outcome::Published(leaf)));
+    let (Some(request), Some((_, certificate))) = (&snapshot.next_request, issued(snapshot)) else {
+        return Err(IllegalOutcome::new("no certificate", &Outcome::Published(leaf)));
     };
     let mut request = request.clone();
-    request.certificate = order.certificate().map(str::to_owned);
+    request.certificate = Some(certificate.to_owned());
     request.conditions = vec![Condition {
         kind: ConditionType::Ready,
         status: ConditionStatus::True,
@@ -132,11 +146,12 @@ fn now_live(snapshot: &mut Snapshot, leaf: &LeafFacts) {
 
 /// The pair as it is after publishing.
 pub(super) fn published_pair(snapshot: &Snapshot, leaf: &LeafFacts) -> PublishedPair {
+    let SecretContents { annotations, labels, .. } = formats::contents_with(snapshot, leaf);
     PublishedPair {
         key: snapshot.next_key.clone(),
         certificate: Some(Ok(leaf.clone())),
-        annotations: formats::annotations(snapshot, leaf),
-        labels: formats::labels(snapshot),
+        annotations,
+        labels,
         formats: formats::written(snapshot),
     }
 }

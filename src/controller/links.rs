@@ -1,4 +1,4 @@
-//! Which kept set is live, or should be: the links of a Secret's folder, and the last good set.
+//! Which kept set is live, or should be: the links of a Secret's folder.
 //!
 //! | `..data` | a complete set with the recorded certificate | step |
 //! | --- | --- | --- |
@@ -62,7 +62,7 @@ pub fn repair(
     };
     let record = record?;
     let revision = record.status.revision.unwrap_or(0);
-    let is_meant = |pair: &PublishedPair| is_good(pair) && is_recorded(record, pair);
+    let is_meant = |pair: &PublishedPair| pair.is_good() && is_recorded(record, pair);
     if let Some(found) = sets.iter().rfind(|set| set.pair.as_ref().is_ok_and(is_meant)) {
         let set = Some(found.name.clone());
         return Some(Repair { set, revision: found.revision, what });
@@ -70,35 +70,10 @@ pub fn repair(
     folder.filter(|pair| is_meant(pair)).map(|_| Repair { set: None, revision, what })
 }
 
-/// The set that must stay beside the live one when another pair is published: none when the live
-/// one is good, else the newest good one that is not of the certificate to be published.
-pub fn last_good<'a>(sets: &'a [KeptPair], fingerprint: &str) -> Option<&'a str> {
-    let good = |set: &&KeptPair| set.pair.as_ref().is_ok_and(is_good);
-    if sets.iter().any(|set| set.is_live && good(&set)) {
-        return None;
-    }
-    // An interrupted publish left that one: it was never live.
-    let is_new = |set: &KeptPair| {
-        let leaf = set.pair.as_ref().ok().and_then(PublishedPair::leaf);
-        leaf.is_some_and(|leaf| leaf.fingerprint == fingerprint)
-    };
-    sets.iter().rfind(|set| good(set) && !is_new(set)).map(|set| set.name.as_str())
-}
-
 pub(super) fn restored(repair: &Repair, now: Timestamp) -> Record {
     let live = repair.set.as_ref().map_or_else(String::new, |set| format!(", live set {set}"));
     let message = format!("{}; restored without an order{live}", repair.what);
     Record::default().warning(now, Reason::LinksRestored, message)
-}
-
-/// A key and its certificate, which is a real one.
-fn is_good(pair: &PublishedPair) -> bool {
-    match (&pair.key, &pair.certificate) {
-        (Some(Ok(key)), Some(Ok(leaf))) => {
-            key.public_key == leaf.public_key && !leaf.is_temporary()
-        }
-        (Some(_) | None, Some(_) | None) => false,
-    }
 }
 
 /// Whether it is the certificate that the record calls live. For an adopted one the record has the

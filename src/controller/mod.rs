@@ -8,7 +8,6 @@
 pub mod account;
 pub mod alert;
 pub mod backoff;
-pub mod chain;
 pub mod challenge;
 pub mod deploy;
 pub mod formats;
@@ -37,7 +36,7 @@ mod tests;
 use jiff::Timestamp;
 
 pub use attempt::{Answer, Attempt, Grant, Slot, Told};
-pub use effect::Effect;
+pub use effect::{Effect, RevocationSigner, SecretContents};
 pub use run::{Poll, RevocationRequest, Run, Wish};
 pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
@@ -137,30 +136,37 @@ pub fn absorb(
         }
     }
     match effect {
-        Effect::Prepare { solving } => account::absorb_preparation(snapshot, *solving, &outcome),
+        Effect::Prepare { solving, .. } => {
+            account::absorb_preparation(snapshot, *solving, &outcome)
+        }
         Effect::GenerateKey { .. } | Effect::ReuseKey => keymanager::absorb(snapshot, outcome, now),
         Effect::BuildRequest => requestmanager::absorb(snapshot, outcome, now),
         Effect::ObtainAccountKey
         | Effect::FindAccount
-        | Effect::RegisterAccount
-        | Effect::UpdateContacts
-        | Effect::DeactivateAccount => account::absorb(snapshot, effect, outcome, now),
-        Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize | Effect::Download => {
-            order::absorb(snapshot, effect, outcome, now)
+        | Effect::RegisterAccount { .. }
+        | Effect::UpdateContacts { .. }
+        | Effect::DeactivateAccount { .. } => account::absorb(snapshot, effect, outcome, now),
+        Effect::CreateOrder { .. }
+        | Effect::ReadOrder { .. }
+        | Effect::Finalize { .. }
+        | Effect::Download { .. } => order::absorb(snapshot, effect, outcome, now),
+        Effect::ReadAuthorization { url, .. } => {
+            order::absorb_authorization(snapshot, effect, url, outcome, now)
         }
-        Effect::ReadAuthorization { url } => {
-            order::absorb_authorization(snapshot, url, outcome, now)
+        Effect::Locate { challenge }
+        | Effect::Present { challenge, .. }
+        | Effect::SelfCheck { challenge, .. } => {
+            challenge::absorb(snapshot, effect, &challenge.url, outcome, now)
         }
-        Effect::Locate { url }
-        | Effect::Present { url }
-        | Effect::SelfCheck { url }
-        | Effect::Accept { url } => challenge::absorb(snapshot, effect, url, outcome, now),
-        Effect::CleanUp { order, url } => {
-            challenge::absorb_clean_up(snapshot, order, url, outcome, now)
+        Effect::Accept { url, .. } => challenge::absorb(snapshot, effect, url, outcome, now),
+        Effect::CleanUp { order, challenge, .. } => {
+            challenge::absorb_clean_up(snapshot, order, &challenge.url, outcome, now)
         }
-        Effect::Publish | Effect::PublishTemporary => issuing::absorb(snapshot, outcome, now),
-        Effect::Rewrite => formats::absorb(snapshot, &outcome, now),
-        Effect::Deploy { step } => deploy::absorb(snapshot, *step, outcome, now),
+        Effect::Publish { .. } | Effect::PublishTemporary { .. } => {
+            issuing::absorb(snapshot, outcome, now)
+        }
+        Effect::Rewrite { .. } => formats::absorb(snapshot, &outcome, now),
+        Effect::Deploy { target, .. } => deploy::absorb(snapshot, target.step(), outcome, now),
         Effect::Revoke { fingerprint, .. } => {
             revocation::absorb(snapshot, fingerprint, outcome, now)
         }

@@ -30,8 +30,9 @@ use end::{failure_of, replaced, verdict};
 use super::run::FINALIZE_TRIES;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    Cause, Challenge, DnsName, Doing, Failure, FailureClass, Identifier, Order, OrderPhase,
-    OrderSpec, OrderState, OrderUrls, Phase, Reason, SolverKind, pick_solver,
+    Cause, CertificateRequest, Challenge, DnsName, Doing, Failure, FailureClass, Identifier,
+    Issuer, Order, OrderPhase, OrderSpec, OrderState, OrderUrls, Phase, Reason, SolverKind,
+    pick_solver,
 };
 
 pub use absorb::absorb;
@@ -48,9 +49,9 @@ const PATIENCE: u32 = 12;
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    if !snapshot.is_issuing() || snapshot.next_request.is_none() {
+    let Some(request) = snapshot.next_request.as_ref().filter(|_| snapshot.is_issuing()) else {
         return Step::Settled;
-    }
+    };
     if let Some(stale) = snapshot.stale_order().filter(|order| order.phase.is_open()) {
         return Step::Record(Record::of(Change::Order(Box::new(replaced(stale)))));
     }
@@ -68,25 +69,41 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
     match &order.phase {
-        OrderPhase::Creating => Step::Act(vec![Effect::CreateOrder]),
-        OrderPhase::Authorizing(_)
-        | OrderPhase::Solving(_)
-        | OrderPhase::Refused { .. }
-        | OrderPhase::Finalizing(_)
-        | OrderPhase::Awaiting(_)
-        | OrderPhase::Downloading { .. }
+        OrderPhase::Creating => Step::Act(vec![Effect::CreateOrder {
+            account: order.spec.account_url.clone(),
+            identifiers: order.spec.identifiers.clone(),
+            profile: order.spec.profile.clone(),
+            not_after: order.spec.not_after,
+        }]),
+        OrderPhase::Authorizing(urls)
+        | OrderPhase::Solving(urls)
+        | OrderPhase::Refused { urls, .. }
+        | OrderPhase::Finalizing(urls)
+        | OrderPhase::Awaiting(urls)
+        | OrderPhase::Downloading { urls, .. }
             if !snapshot.run.order_is_known =>
         {
-            Step::Act(vec![Effect::ReadOrder])
+            Step::Act(vec![read(order, urls)])
         }
         OrderPhase::Authorizing(urls) => authorize(order, urls),
-        OrderPhase::Solving(_) | OrderPhase::Refused { .. } => solve(snapshot, order, now),
+        OrderPhase::Solving(urls) => solve(snapshot, order, urls, now),
+        OrderPhase::Refused { .. } => explain(order),
         OrderPhase::Finalizing(_) if snapshot.run.finalize_tries >= FINALIZE_TRIES => {
             Step::Fail(refused_csr(snapshot))
         }
-        OrderPhase::Finalizing(_) => Step::Act(vec![Effect::Finalize]),
-        OrderPhase::Awaiting(_) => look(snapshot, now, Wake::Time, Vec::new()),
-        OrderPhase::Downloading { .. } => download(snapshot, now),
+        OrderPhase::Finalizing(urls) => Step::Act(vec![Effect::Finalize {
+            account: order.spec.account_url.clone(),
+            urls: urls.clone(),
+            request: order.spec.request.clone(),
+        }]),
+        OrderPhase::Awaiting(urls) => {
+            look(next_look(snapshot), now, Wake::Time, || vec![read(order, urls)])
+        }
+        OrderPhase::Downloading { certificate_url, .. } => {
+            look(snapshot.run.poll.not_before, now, Wake::Time, || {
+                vec![download(order, request, certificate_url, &snapshot.issuer)]
+            })
+        }
         OrderPhase::Issued { .. } => Step::Settled,
         OrderPhase::Replaced { .. } => new_order(snapshot, now),
         OrderPhase::Failed(_) => after_failure(snapshot, order, now),
@@ -232,7 +249,7 @@ pub(super) fn is_replaced(snapshot: &Snapshot, order: &Order, now: Timestamp) ->
 fn authorize(order: &Order, urls: &OrderUrls) -> Step {
     let unread =
         order.authorizations.iter().filter(|authorization| authorization.identifier.is_none());
-    let unread: Vec<_> = unread.map(|a| Effect::ReadAuthorization { url: a.url.clone() }).collect();
+    let unread: Vec<_> = unread.map(|a| read_authorization(order, &a.url)).collect();
     if unread.is_empty() {
         // The CA lists none: there is nothing to solve, and the order is read.
         let order = Order { phase: OrderPhase::Solving(urls.clone()), ..order.clone() };
@@ -241,26 +258,35 @@ fn authorize(order: &Order, urls: &OrderUrls) -> Step {
     Step::Act(unread)
 }
 
-fn solve(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
+/// Reads the authorizations of an invalid order.
+fn explain(order: &Order) -> Step {
+    let failed = order.challenges.iter().any(|c| c.state.is_failure());
+    let why = authorizations_of(order, undecided(order));
+    if failed || why.is_empty() { Step::Fail(failure_of(order)) } else { Step::Act(why) }
+}
+
+fn undecided(order: &Order) -> impl Iterator<Item = &Challenge> {
+    order.challenges.iter().filter(|c| c.phase != Phase::Final)
+}
+
+fn solve(snapshot: &Snapshot, order: &Order, urls: &OrderUrls, now: Timestamp) -> Step {
     if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
         return Step::Fail(verdict(challenge));
-    }
-    let undecided = || order.challenges.iter().filter(|c| c.phase != Phase::Final);
-    if matches!(order.phase, OrderPhase::Refused { .. }) {
-        let why = authorizations_of(undecided());
-        return if why.is_empty() { Step::Fail(failure_of(order)) } else { Step::Act(why) };
     }
     let busy = |c: &Challenge| !matches!(c.phase, Phase::Accepted | Phase::Final);
     if order.challenges.iter().any(busy) {
         return Step::Settled;
     }
     let looks = snapshot.run.poll.looks;
-    let beside = if looks >= PATIENCE && looks.is_multiple_of(4) {
-        authorizations_of(undecided())
-    } else {
-        authorizations_of(one_in_doubt(undecided(), looks).into_iter())
-    };
-    look(snapshot, now, Wake::ChallengeHit, beside)
+    look(next_look(snapshot), now, Wake::ChallengeHit, || {
+        let mut effects = vec![read(order, urls)];
+        effects.extend(if looks >= PATIENCE && looks.is_multiple_of(4) {
+            authorizations_of(order, undecided(order))
+        } else {
+            authorizations_of(order, one_in_doubt(undecided(order), looks).into_iter())
+        });
+        effects
+    })
 }
 
 /// The challenge whose authorization this poll reads beside the order: each in turn.
@@ -273,22 +299,34 @@ fn one_in_doubt<'a>(
     undecided.get(turn.checked_rem(undecided.len())?).copied()
 }
 
-fn authorizations_of<'a>(challenges: impl Iterator<Item = &'a Challenge>) -> Vec<Effect> {
-    challenges
-        .map(|c| Effect::ReadAuthorization { url: c.spec.authorization_url.clone() })
-        .collect()
+fn authorizations_of<'a>(
+    order: &Order,
+    challenges: impl Iterator<Item = &'a Challenge>,
+) -> Vec<Effect> {
+    challenges.map(|c| read_authorization(order, &c.spec.authorization_url)).collect()
 }
 
-/// Reads the order when its time has come.
-fn look(snapshot: &Snapshot, now: Timestamp, wake: Wake, beside: Vec<Effect>) -> Step {
-    let until = next_look(snapshot);
+fn read(order: &Order, urls: &OrderUrls) -> Effect {
+    Effect::ReadOrder { account: order.spec.account_url.clone(), url: urls.url.clone() }
+}
+
+/// Reads an authorization of the order.
+pub(super) fn read_authorization(order: &Order, url: &str) -> Effect {
+    Effect::ReadAuthorization { account: order.spec.account_url.clone(), url: url.to_owned() }
+}
+
+/// Goes to the CA when the time has come.
+fn look(
+    until: Option<Timestamp>,
+    now: Timestamp,
+    wake: Wake,
+    effects: impl FnOnce() -> Vec<Effect>,
+) -> Step {
     if until.is_some_and(|until| until > now) {
         let why = Deferral::Progress("waiting for the CA".to_owned());
         return Step::Wait { until, wake, why };
     }
-    let mut effects = vec![Effect::ReadOrder];
-    effects.extend(beside);
-    Step::Act(effects)
+    Step::Act(effects())
 }
 
 /// When to read the order: 5 ms (or the CA's own pace) after the last hit, once each accepted
@@ -310,11 +348,14 @@ fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     latest
 }
 
-fn download(snapshot: &Snapshot, now: Timestamp) -> Step {
-    if snapshot.run.poll.not_before.is_some_and(|time| time > now) {
-        return look(snapshot, now, Wake::Time, Vec::new());
+fn download(order: &Order, request: &CertificateRequest, url: &str, issuer: &Issuer) -> Effect {
+    Effect::Download {
+        account: order.spec.account_url.clone(),
+        url: url.to_owned(),
+        preferred_chain: issuer.acme.preferred_chain.clone(),
+        public_key: request.spec.public_key.clone(),
+        identifiers: order.spec.identifiers.clone(),
     }
-    Step::Act(vec![Effect::Download])
 }
 
 fn refused_csr(snapshot: &Snapshot) -> Failure {

@@ -14,7 +14,10 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use super::run::Wish;
-use super::{Change, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, deploy};
+use super::{
+    Change, Effect, EffectError, IllegalOutcome, Outcome, Record, RevocationSigner, Snapshot, Step,
+    deploy,
+};
 use crate::resource::{
     BannedKey, Cause, CauseKind, CertificateRecord, Doing, Failure, LeafFacts, NamespacedName,
     Problem, Reason, Revocation, RevocationReason,
@@ -132,14 +135,16 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
     if all.any(|asked| asked.is_owed() && was_tried(asked)) {
         return Step::Settled;
     }
-    due(snapshot).map_or(Step::Settled, |due| {
-        Step::Act(vec![Effect::Revoke {
-            certificate: due.certificate.clone(),
-            fingerprint: due.fingerprint.clone(),
-            reason: due.reason,
-            key: None,
-        }])
-    })
+    let Some(due) = due(snapshot) else { return Step::Settled };
+    let Some(url) = snapshot.account.as_ref().and_then(|account| account.url.clone()) else {
+        return Step::Fail(Failure::of(Doing::Nothing, snapshot.not_registered()));
+    };
+    Step::Act(vec![Effect::Revoke {
+        certificate: due.certificate.clone(),
+        fingerprint: due.fingerprint.clone(),
+        reason: due.reason,
+        signer: RevocationSigner::Account(url),
+    }])
 }
 
 /// The revocation recorded for a certificate, unless the CA refused it.

@@ -278,15 +278,6 @@ pub fn of_live<'a>(
     (unedited && rollback.fingerprint == live.fingerprint).then_some(rollback)
 }
 
-/// Whether the live pair may replace an output with this leaf, though that is newer.
-pub fn replaces(snapshot: &Snapshot, there: &LeafFacts) -> bool {
-    let rollback = snapshot.record.rollback.as_ref().filter(|rollback| !rollback.is_owed());
-    let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());
-    rollback.is_some_and(|rollback| {
-        Some(rollback.fingerprint.as_str()) == live && rollback.left.contains(&there.fingerprint)
-    })
-}
-
 /// The leaves that the rollback of the live pair replaced.
 pub(super) fn left(snapshot: &Snapshot) -> Vec<String> {
     let earlier = snapshot.record.rollback.iter().flat_map(|rollback| &rollback.left).cloned();

@@ -181,10 +181,10 @@ impl Run {
 
     /// Notes the start of an effect.
     pub fn note_begin(&mut self, effect: &Effect, now: Timestamp) {
-        if let Effect::Accept { url } = effect {
+        if let Effect::Accept { url, .. } = effect {
             self.attempt_mut(url).begin_accept(now);
         }
-        if matches!(effect, Effect::CreateOrder | Effect::Finalize) {
+        if matches!(effect, Effect::CreateOrder { .. } | Effect::Finalize { .. }) {
             self.asked_at = Some(now);
         }
     }

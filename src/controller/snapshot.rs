@@ -4,8 +4,9 @@ use jiff::SignedDuration;
 
 use super::Run;
 use crate::resource::{
-    Account, BannedKeys, Certificate, CertificateRecord, CertificateRequest, ConditionStatus,
-    ConditionType, Issuer, KeptPair, KeyFacts, LeafFacts, Order, PublishedPair, Repair, Settings,
+    Account, BannedKeys, Cause, Certificate, CertificateRecord, CertificateRequest,
+    ConditionStatus, ConditionType, Issuer, KeptPair, KeyFacts, LeafFacts, Order, PublishedPair,
+    Repair, Settings,
 };
 
 /// The input of the controllers. Gathered by the engine, never by a controller.
@@ -60,6 +61,21 @@ impl Snapshot {
     /// The live leaf, if it can be decoded.
     pub fn live_leaf(&self) -> Option<&LeafFacts> {
         self.secret.as_ref()?.leaf()
+    }
+
+    /// There is no account to work on.
+    pub fn not_registered(&self) -> Cause {
+        let message = format!("no account is known at {}", self.issuer.acme.server);
+        Cause::Precondition { message }
+    }
+
+    /// The fingerprints of the newer certificates that the live pair may replace in an output,
+    /// after a rollback.
+    pub fn replaced(&self) -> &[String] {
+        let rollback = self.record.rollback.as_ref().filter(|rollback| !rollback.is_owed());
+        let live = self.live_leaf().map(|leaf| leaf.fingerprint.as_str());
+        let of_live = rollback.filter(|rollback| Some(rollback.fingerprint.as_str()) == live);
+        of_live.map_or(&[], |rollback| &rollback.left)
     }
 
     /// The revision of the next issuance.

@@ -19,7 +19,8 @@ use super::goal::{AFTER_A_FAILURE, BEGIN, Goal, Pass};
 use super::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use super::run::{Engine, GRACE, signal};
 use super::schedule::Look;
-use super::session::{Session, Task};
+use super::session::Session;
+use super::task::Task;
 use super::{gather, notice};
 use account::{AccountTurn, needs_the_account};
 pub(super) use adopt::pair_of_the_manifests;
@@ -69,7 +70,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     if task.goal == Goal::CleanUp && !session.owes_clean_up() {
         return Ok((ended_with(unchanged(&session)), session.snapshot));
     }
-    compare_passwords(engine, &mut session);
+    compare_passwords(engine, task, &mut session);
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
         // That it was reported is recorded under the lock.
         let is_new = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
@@ -117,9 +118,13 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
 /// Compares the passwords of the live keystores with those of the spec.
 fn compare_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
+    task: &Task,
     session: &mut Session<'_, S>,
 ) {
-    session.snapshot.run.changed_passwords = engine.performer.changed_passwords(&session.snapshot);
+    let Snapshot { secret, run, .. } = &mut session.snapshot;
+    let live = secret.as_ref();
+    run.changed_passwords =
+        live.map_or_else(BTreeSet::new, |live| engine.performer.changed_passwords(task, live));
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
@@ -161,7 +166,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     async fn begin_the_goal(&mut self) -> Result<(), StoreError> {
         match &self.task.goal {
             Goal::Issue => {
-                compare_passwords(self.engine, &mut self.session);
+                compare_passwords(self.engine, self.task, &mut self.session);
                 self.session.resume();
                 if let Some(force) = self.task.force {
                     self.session.force(force, self.engine.clock.now());
@@ -171,7 +176,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
             Goal::Deploy => {
-                compare_passwords(self.engine, &mut self.session);
+                compare_passwords(self.engine, self.task, &mut self.session);
                 self.session.snapshot.run.deploy_now = true;
             }
             Goal::Revoke(Some(wish)) => {

@@ -9,7 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::drive::pair_of_the_manifests;
 use super::perform::changed_passwords;
 use super::ports::{Store, StoreError};
-use super::session::{Session, Task};
+use super::session::Session;
+use super::task::Task;
 use crate::controller::{
     Effect, Intervals, Snapshot, Step, backoff, challenge, deploy, next_step, trigger,
 };
@@ -56,7 +57,9 @@ pub async fn dry_run<S: Store>(
     }
     let pair = snapshot.secret.as_ref().filter(|_| !is_known);
     let adopts = pair.is_some_and(|pair| trigger::is_adoptable(pair, now));
-    snapshot.run.changed_passwords = changed_passwords(secrets, &snapshot);
+    if let Some(live) = &snapshot.secret {
+        snapshot.run.changed_passwords = changed_passwords(secrets, &task.certificate, live);
+    }
     let goes_back = snapshot.record.rollback.clone().filter(Rollback::is_owed);
     let clean_ups = challenge::clean_ups(&snapshot).len();
     session.snapshot = snapshot.clone();
@@ -68,15 +71,15 @@ pub async fn dry_run<S: Store>(
         match &step {
             Step::Record(record) => session.apply(record.clone()),
             Step::Act(effects) => match effects.as_slice() {
-                [Effect::Rewrite] => {
+                [Effect::Rewrite { .. }] => {
                     rewrites = true;
                     then.run.rewritten = Some(String::new());
                     then.run.deployed.clear();
                     then.files_digest = None;
                 }
-                [Effect::Deploy { step }] => {
-                    deploys.push(*step);
-                    then.run.deployed.insert(*step);
+                [Effect::Deploy { target, .. }] => {
+                    deploys.push(target.step());
+                    then.run.deployed.insert(target.step());
                 }
                 _ => break step,
             },

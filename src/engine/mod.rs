@@ -18,6 +18,7 @@ pub mod ports;
 mod run;
 mod schedule;
 mod session;
+mod task;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -37,7 +38,7 @@ pub use ports::{Alert, Observer, Performer};
 use ports::{Clock, Store};
 pub use run::{Engine, Options};
 use schedule::Schedule;
-pub use session::{Force, Task};
+pub use task::{Force, Task};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     /// Works on these tasks if they are due. Returns one entry for each, in the order in which they

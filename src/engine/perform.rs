@@ -14,61 +14,86 @@ mod publish;
 mod world;
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use jiff::Timestamp;
 
 use super::ports::{Alert, Clock, Performer, Store};
-use crate::controller::{Effect, EffectError, Outcome, Snapshot};
-use crate::resource::{NamespacedName, Token};
+use super::task::Task;
+use crate::acme::NewOrder;
+use crate::controller::{Effect, EffectError, Outcome};
+use crate::resource::{NamespacedName, PublishedPair, Token};
 
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::changed_passwords;
 pub use world::{Dns01Options, Environment, StandIn, World, WorldOptions, dns_api};
 
 impl<C: Clock, S: Store> Performer for World<'_, C, S> {
-    async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
-        let turn = self.turn(&snapshot.certificate.metadata.key());
+    async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
+        let turn = self.turn(&task.certificate.metadata.key());
         let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
         let done = match effect {
-            Effect::Prepare { solving } => self.prepare(&snapshot, solving),
+            Effect::Prepare { solving, contents, targets } => {
+                self.prepare(task, solving, &contents, &targets)
+            }
             Effect::GenerateKey { algorithm, size } => local::generate_key(algorithm, size).await,
-            Effect::ReuseKey => self.reuse_key(&snapshot).await,
-            Effect::BuildRequest => self.build_request(&snapshot).await,
-            Effect::Locate { url } => match local::challenge_of(&snapshot, &url) {
-                Ok(challenge) => self.locate(&snapshot, challenge).await,
-                Err(error) => Err(error),
-            },
-            Effect::Present { url } => self.present(&snapshot, &url).await,
-            Effect::SelfCheck { url } => self.self_check(&snapshot, &url).await,
-            Effect::CleanUp { order, url } => self.clean_up(&snapshot, &order, &url).await,
-            Effect::Publish => self.publish(&snapshot).await,
-            Effect::PublishTemporary => self.publish_temporary(&snapshot).await,
-            Effect::Rewrite => self.rewrite(&snapshot).await,
-            Effect::Deploy { step } => self.deploy(&snapshot, step).await,
+            Effect::ReuseKey => self.reuse_key(task).await,
+            Effect::BuildRequest => self.build_request(task).await,
+            Effect::Locate { challenge } => self.locate(task, &challenge).await,
+            Effect::Present { challenge, target } => {
+                self.present(task, &challenge, target.as_ref()).await
+            }
+            Effect::SelfCheck { challenge, target } => {
+                self.self_check(task, &challenge, target.as_ref()).await
+            }
+            Effect::CleanUp { challenge, target, .. } => {
+                self.clean_up(task, &challenge, target.as_ref()).await
+            }
+            Effect::Publish { certificate, revision, contents, account } => {
+                self.publish(task, &certificate, revision, &contents, &account).await
+            }
+            Effect::PublishTemporary { revision, contents } => {
+                self.publish_temporary(task, revision, &contents).await
+            }
+            Effect::Rewrite { revision, contents } => self.rewrite(task, revision, &contents).await,
+            Effect::Deploy { target, revision, replaces } => {
+                self.deploy(task, &target, revision, &replaces).await
+            }
             Effect::SwitchBack { set, .. } => {
-                let done = self.store.switch_back(&snapshot.certificate.secret_key(), &set).await;
+                let done = self.store.switch_back(&task.certificate.secret_key(), &set).await;
                 done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
             }
             Effect::RestoreLinks { set, revision } => {
-                let secret = snapshot.certificate.secret_key();
+                let secret = task.certificate.secret_key();
                 let done = self.store.restore_links(&secret, set.as_deref(), revision).await;
                 done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
             }
-            Effect::ObtainAccountKey => self.obtain_account_key(&snapshot).await,
-            Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
-                self.account(&snapshot, &effect).await
+            Effect::ObtainAccountKey => self.obtain_account_key(task).await,
+            Effect::FindAccount => self.find_account(task).await,
+            Effect::RegisterAccount { contacts } => self.register(task, contacts).await,
+            Effect::UpdateContacts { account, contacts } => {
+                self.update_contacts(task, &account, contacts).await
             }
-            Effect::CreateOrder => self.create_order(&snapshot).await,
-            Effect::ReadOrder => self.read_order(&snapshot).await,
-            Effect::ReadAuthorization { url } => self.read_authorization(&snapshot, &url).await,
-            Effect::Accept { url } => self.accept(&snapshot, &url).await,
-            Effect::Finalize => self.finalize(&snapshot).await,
-            Effect::Download => self.download(&snapshot).await,
-            Effect::Revoke { certificate, reason, key, .. } => {
-                self.revoke(&snapshot, &certificate, reason, key).await
+            Effect::CreateOrder { account, identifiers, profile, not_after } => {
+                let profile = Some(profile).filter(|profile| !profile.is_empty());
+                let order = NewOrder { identifiers, profile, not_after };
+                self.create_order(task, &account, &order).await
             }
-            Effect::DeactivateAccount => self.deactivate_account(&snapshot).await,
+            Effect::ReadOrder { account, url } => self.read_order(task, &account, &url).await,
+            Effect::ReadAuthorization { account, url } => {
+                self.read_authorization(task, &account, &url).await
+            }
+            Effect::Accept { account, url } => self.accept(task, &account, &url).await,
+            Effect::Finalize { account, urls, request } => {
+                self.finalize(task, &account, &urls, &request).await
+            }
+            Effect::Download { account, url, preferred_chain, public_key, identifiers } => {
+                let chain = self.download(task, &account, &url, &preferred_chain).await;
+                chain.and_then(|chain| self.verified(&chain, &public_key, &identifiers))
+            }
+            Effect::Revoke { certificate, reason, signer, .. } => {
+                self.revoke(task, &certificate, reason, &signer).await
+            }
+            Effect::DeactivateAccount { account } => self.deactivate_account(task, &account).await,
         };
         done.unwrap_or_else(Outcome::Failed)
     }
@@ -102,7 +127,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         self.hits.after(seen).await;
     }
 
-    fn changed_passwords(&self, snapshot: &Snapshot) -> BTreeSet<String> {
-        changed_passwords(&self.secrets, snapshot)
+    fn changed_passwords(&self, task: &Task, live: &PublishedPair) -> BTreeSet<String> {
+        changed_passwords(&self.secrets, &task.certificate, live)
     }
 }

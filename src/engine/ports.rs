@@ -8,8 +8,9 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ended;
-use crate::controller::{Effect, EffectError, Outcome, Snapshot};
-use crate::resource::{Event, NamespacedName};
+use super::task::Task;
+use crate::controller::{Effect, EffectError, Outcome};
+use crate::resource::{Event, NamespacedName, PublishedPair};
 
 pub use crate::store::port::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
@@ -44,7 +45,7 @@ impl Clock for SystemClock {
 /// Performs the effects. Replaced by tests.
 pub trait Performer {
     /// Performs one effect; every error is an outcome.
-    fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> impl Future<Output = Outcome>;
+    fn perform(&self, task: &Task, effect: Effect) -> impl Future<Output = Outcome>;
 
     /// When the HTTP-01 responder last received a request for a token from another host.
     fn last_hit(&self, token: &str) -> Option<Timestamp>;
@@ -76,7 +77,7 @@ pub trait Performer {
 
     /// Live keystores, by file name, with a password other than the one the spec names. A keystore
     /// is left out when its new password is unavailable.
-    fn changed_passwords(&self, _snapshot: &Snapshot) -> BTreeSet<String> {
+    fn changed_passwords(&self, _task: &Task, _live: &PublishedPair) -> BTreeSet<String> {
         BTreeSet::new()
     }
 }

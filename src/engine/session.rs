@@ -5,49 +5,22 @@
 //! the load under the lock and the end, no other process writes these documents.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::goal::Goal;
 use super::inputs::{account_id, id_of, spec_digest};
 use super::ports::{Etag, Key, Lock, Store, StoreError};
+use super::task::{Force, Task};
 use super::{gather, links};
 use crate::controller::{
-    Answer, Change, Intervals, Record, Run, Snapshot, account, challenge, order, trigger,
+    Answer, Change, Intervals, Record, Run, Snapshot, challenge, order, trigger,
 };
 use crate::resource::{
-    Account, AccountStep, BannedKey, Certificate, CertificateRecord, CertificateStatus, Event,
-    Issuer, NamespacedName, Order, Reason, Rollback, SecretFiles,
+    Account, AccountIdentity, AccountStep, BannedKey, CertificateRecord, CertificateStatus, Event,
+    NamespacedName, Order, Reason, Rollback,
 };
 use crate::store::{Kept, Records};
-
-/// One certificate to work on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Task {
-    pub certificate: Certificate,
-    pub issuer: Issuer,
-    /// The manifest, as an absolute path; `None` for standard input.
-    pub manifest: Option<PathBuf>,
-    /// Absolute paths of the other files that it refers to.
-    pub references: Vec<PathBuf>,
-    /// Issue now, overriding the trigger and the backoff (`renew`).
-    pub force: Option<Force>,
-    pub goal: Goal,
-    /// The pair in a `kind: Secret` manifest of that name, for adoption.
-    pub secret: Option<SecretFiles>,
-    /// Digest over everything whose edit may bypass the backoff.
-    pub input_digest: String,
-}
-
-/// How an issuance is forced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Force {
-    /// Make a new private key, overriding `rotationPolicy`.
-    pub new_key: bool,
-    /// Abandon a pending order, and order anew.
-    pub new_order: bool,
-}
 
 /// See the module.
 pub(crate) struct Session<'a, S: Store> {
@@ -114,7 +87,7 @@ impl<'a, S: Store> Session<'a, S> {
         let secret = task.certificate.secret_key();
         let live = links::live_files(store, &secret, stored_record.as_ref()).await?;
         let links::LiveFiles { files, repair, is_lost } = live;
-        let settings = task.certificate.settings.or(&task.issuer.settings);
+        let settings = task.settings();
         let goes_back = matches!(task.goal, Goal::RollBack(_))
             || record.rollback.as_ref().is_some_and(Rollback::is_owed);
         let sets = if goes_back { store.sets(&secret).await? } else { Vec::new() };
@@ -179,7 +152,7 @@ impl<'a, S: Store> Session<'a, S> {
 
     /// Reads the account again; another certificate or process may have registered it.
     pub(crate) async fn load_account(&mut self) -> Result<(), StoreError> {
-        let id = account_id(&account::identity(&self.snapshot));
+        let id = self.account_id();
         self.snapshot.account = None;
         if let Some(kept) = self.records().account(&id).await? {
             self.stored.insert(Key::Account(id), kept.revision);
@@ -198,7 +171,7 @@ impl<'a, S: Store> Session<'a, S> {
 
     /// The name under which the account of this certificate's issuer is stored.
     pub(crate) fn account_id(&self) -> String {
-        account_id(&account::identity(&self.snapshot))
+        account_id(&AccountIdentity::of(&self.snapshot.issuer))
     }
 
     /// An order of an earlier run: its challenges are presented again, and whether the CA received

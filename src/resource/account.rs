@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{IssuerKind, PublicKeyDigest};
+use super::{Issuer, IssuerKind, PublicKeyDigest};
 
 /// The identity of an account: one per directory URL and referenced key.
 #[derive(
@@ -20,6 +20,18 @@ pub struct AccountIdentity {
     pub namespace: String,
     /// `privateKeySecretRef.name`.
     pub secret_name: String,
+}
+
+impl AccountIdentity {
+    /// The identity of an issuer's account.
+    pub fn of(issuer: &Issuer) -> Self {
+        Self {
+            directory_url: issuer.acme.server.clone(),
+            kind: issuer.kind,
+            namespace: issuer.metadata.namespace.clone(),
+            secret_name: issuer.acme.private_key_secret_ref.name.clone(),
+        }
+    }
 }
 
 /// The record of an account.

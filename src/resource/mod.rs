@@ -90,7 +90,7 @@ pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, Revoca
 pub use rollback::Rollback;
 pub use secret::{
     DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Repair, SecretFiles,
-    SecretLinks, SecretMetadata, annotation,
+    SecretLinks, SecretMetadata, annotation, annotations_of, csv, keystore,
 };
 pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;

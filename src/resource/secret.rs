@@ -33,6 +33,16 @@ impl PublishedPair {
     pub fn is_temporary(&self) -> bool {
         self.leaf().is_some_and(LeafFacts::is_temporary)
     }
+
+    /// Whether it is a key and its certificate, and not a temporary one.
+    pub fn is_good(&self) -> bool {
+        match (&self.key, &self.certificate) {
+            (Some(Ok(key)), Some(Ok(leaf))) => {
+                key.public_key == leaf.public_key && !leaf.is_temporary()
+            }
+            (Some(_) | None, Some(_) | None) => false,
+        }
+    }
 }
 
 /// The links of a Secret's folder: `..data`, and the stable names through it.
@@ -127,6 +137,23 @@ pub struct KeptPair {
     pub pair: Result<PublishedPair, String>,
 }
 
+impl KeptPair {
+    /// The set that must stay beside the live one when another pair is published: none when the
+    /// live one is good, else the newest good one that is not of the certificate to be published.
+    pub fn last_good<'a>(sets: &'a [Self], fingerprint: &str) -> Option<&'a str> {
+        let good = |set: &&Self| set.pair.as_ref().is_ok_and(PublishedPair::is_good);
+        if sets.iter().any(|set| set.is_live && good(&set)) {
+            return None;
+        }
+        // An interrupted publish left that one: it was never live.
+        let is_new = |set: &Self| {
+            let leaf = set.pair.as_ref().ok().and_then(PublishedPair::leaf);
+            leaf.is_some_and(|leaf| leaf.fingerprint == fingerprint)
+        };
+        sets.iter().rfind(|set| good(set) && !is_new(set)).map(|set| set.name.as_str())
+    }
+}
+
 /// Links to repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
@@ -138,8 +165,57 @@ pub struct Repair {
     pub what: String,
 }
 
-/// The annotations that record the origin of a published pair.
+/// The files of keystores.
+pub mod keystore {
+    /// A Java keystore.
+    pub const KEYSTORE_JKS: &str = "keystore.jks";
+    /// A Java truststore.
+    pub const TRUSTSTORE_JKS: &str = "truststore.jks";
+    /// A PKCS#12 keystore.
+    pub const KEYSTORE_P12: &str = "keystore.p12";
+    /// A PKCS#12 truststore.
+    pub const TRUSTSTORE_P12: &str = "truststore.p12";
+}
+
+/// The annotations derived from a leaf, without those of its subject's other attributes.
+pub fn annotations_of(leaf: &LeafFacts) -> BTreeMap<String, String> {
+    let addresses: Vec<String> = leaf.ip_addresses.iter().map(ToString::to_string).collect();
+    let all = [
+        (annotation::COMMON_NAME, leaf.common_name.clone()),
+        (annotation::ALT_NAMES, csv(&leaf.dns_names)),
+        (annotation::IP_SANS, csv(&addresses)),
+        (annotation::URI_SANS, csv(&leaf.uris)),
+    ];
+    let email = (annotation::EMAIL_SANS, csv(&leaf.email_addresses));
+    let email = (!leaf.email_addresses.is_empty()).then_some(email);
+    all.into_iter().chain(email).map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// Values as one line of CSV, quoted where Go's writer quotes (RFC 4180).
+pub fn csv(values: &[String]) -> String {
+    let quoted = values.iter().map(|value| {
+        let needs_quotes = value == "\\."
+            || value.starts_with(char::is_whitespace)
+            || value.contains([',', '"', '\r', '\n']);
+        if needs_quotes { format!("\"{}\"", value.replace('"', "\"\"")) } else { value.clone() }
+    });
+    quoted.collect::<Vec<_>>().join(",")
+}
+
+/// The annotations that record the origin of a published pair, and those derived from its leaf.
 pub mod annotation {
+    /// Subject CN.
+    pub const COMMON_NAME: &str = "cert-manager.io/common-name";
+    /// SANs of type dNSName.
+    pub const ALT_NAMES: &str = "cert-manager.io/alt-names";
+    /// SANs of type iPAddress.
+    pub const IP_SANS: &str = "cert-manager.io/ip-sans";
+    /// SANs of type URI.
+    pub const URI_SANS: &str = "cert-manager.io/uri-sans";
+    /// SANs of type rfc822Name.
+    pub const EMAIL_SANS: &str = "cert-manager.io/email-sans";
+    /// The prefix of those derived from the other attributes of the subject.
+    pub const SUBJECT_PREFIX: &str = "cert-manager.io/subject-";
     /// The Certificate that owns the Secret.
     pub const CERTIFICATE_NAME: &str = "cert-manager.io/certificate-name";
     /// Name of the issuer that produced tls.crt.

@@ -2,7 +2,7 @@
 
 use super::open::Workspace;
 use super::run::{Job, RunError};
-use crate::controller::{EffectError, Snapshot, account};
+use crate::controller::{EffectError, Snapshot};
 use crate::engine::ports::StoreError;
 use crate::engine::{AccountRequest, Ending, Goal, Task};
 use crate::resource::{Account, Issuer};
@@ -36,6 +36,6 @@ fn came_to(ending: Ending, snapshot: &Snapshot) -> Result<Account, EffectError> 
         (Some((_, error)), ..) => Err(error.clone()),
         (None, Ending::Failed { failure, .. }, _) => Err(EffectError::new(failure.cause)),
         (None, _, Some(account)) => Ok(account.clone()),
-        (None, _, None) => Err(EffectError::new(account::not_registered(snapshot))),
+        (None, _, None) => Err(EffectError::new(snapshot.not_registered())),
     }
 }

@@ -325,7 +325,10 @@ fn continued(dry_run: &DryRun) -> Option<&Order> {
         matches!(effect, Effect::GenerateKey { .. } | Effect::ReuseKey | Effect::BuildRequest)
     };
     let (anew, publishes) = match &dry_run.step {
-        Step::Act(effects) => (effects.iter().any(begins_anew), effects.contains(&Effect::Publish)),
+        Step::Act(effects) => (
+            effects.iter().any(begins_anew),
+            effects.iter().any(|effect| matches!(effect, Effect::Publish { .. })),
+        ),
         Step::Fail(_) => (true, false),
         Step::Settled | Step::Record(_) | Step::Wait { .. } => (false, false),
     };

@@ -1,7 +1,5 @@
 //! Revocations: of a live certificate by name, of those owed, and of a certificate in a file.
 
-use std::rc::Rc;
-
 use jiff::SignedDuration;
 use thiserror::Error;
 
@@ -10,7 +8,7 @@ use super::run::{Job, RunError};
 use super::selection::Targets;
 use crate::controller::revocation::{Asked, RevocationError, wished};
 use crate::controller::{
-    Effect, EffectError, Intervals, Outcome, RevocationRequest, Secret, Snapshot,
+    Effect, EffectError, Intervals, Outcome, RevocationRequest, RevocationSigner, Secret, Snapshot,
 };
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Ending, Goal, Performer as _, Task, look};
@@ -113,7 +111,7 @@ impl Workspace {
                     Some(task) => {
                         let task = Task { goal: Goal::Revoke(None), ..task.clone() };
                         match self.reach(world, &task).await {
-                            Ok((_, snapshot)) => result(snapshot),
+                            Ok((ending, snapshot)) => result(ending, snapshot),
                             Err(error) => Finished::Failed(error),
                         }
                     }
@@ -135,12 +133,6 @@ impl Workspace {
     ) -> Result<Result<String, Vec<Refusal>>, RunError> {
         let intervals = Intervals { self_check: SignedDuration::ZERO };
         let ForeignRevocation { chain, key, reason } = foreign;
-        let effect = Effect::Revoke {
-            certificate: chain.to_pem(),
-            fingerprint: chain.leaf().fingerprint.clone(),
-            reason: *reason,
-            key: key.map(|key| Secret(key.to_pkcs8_pem())),
-        };
         let job = Job::new("revoke", targets.secrets.clone());
         self.with_world(job, async |world| {
             let mut refusals = Vec::new();
@@ -148,11 +140,19 @@ impl Workspace {
                 let task = self.issuer_task(issuer);
                 let looked = look(self.state(), &task, intervals, SystemClock.now());
                 let Ok(snapshot) = Box::pin(looked).await else { continue };
-                let is_registered = snapshot.account.as_ref().is_some_and(|a| a.url.is_some());
-                if key.is_none() && !is_registered {
-                    continue;
-                }
-                let outcome = world.perform(Rc::new(snapshot), effect.clone());
+                let account = snapshot.account.and_then(|account| account.url);
+                let signer = match (key, account) {
+                    (Some(key), _) => RevocationSigner::Certificate(Secret(key.to_pkcs8_pem())),
+                    (None, Some(url)) => RevocationSigner::Account(url),
+                    (None, None) => continue,
+                };
+                let effect = Effect::Revoke {
+                    certificate: chain.to_pem(),
+                    fingerprint: chain.leaf().fingerprint.clone(),
+                    reason: *reason,
+                    signer,
+                };
+                let outcome = world.perform(&task, effect);
                 let Outcome::Failed(error) = Box::pin(outcome).await else {
                     return Ok(issuer.acme.server.clone());
                 };
@@ -164,15 +164,21 @@ impl Workspace {
     }
 }
 
-/// The revocations sent to the CA, and those that are not due yet.
-fn result(snapshot: Snapshot) -> Finished {
+/// The revocations sent to the CA, or that could not be sent, and those that are not due yet.
+fn result(ending: Ending, snapshot: Snapshot) -> Finished {
     let all = &snapshot.record.revocations;
     let answers = snapshot.run.revocations;
     let sent = answers.iter().filter_map(|(fingerprint, answer)| {
         let revocation = all.iter().find(|requested| requested.fingerprint == *fingerprint)?;
         Some(Told { revocation: revocation.clone(), answer: answer.clone() })
     });
-    let sent: Vec<Told> = sent.collect();
+    let mut sent: Vec<Told> = sent.collect();
+    if let Ending::Failed { failure, .. } = ending
+        && let Some(first) = all.iter().find(|requested| requested.is_owed())
+    {
+        let answer = Err(EffectError::new(failure.cause));
+        sent.push(Told { revocation: first.clone(), answer });
+    }
     let is_sent = |requested: &Revocation| sent.iter().any(|sent| sent.revocation == *requested);
     let owed = all
         .iter()

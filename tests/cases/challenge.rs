@@ -120,7 +120,7 @@ fn played(given: &Value) -> Value {
                 }
                 other => Some(Outcome::Failed(effect_error(other))),
             },
-            Effect::ReadOrder => acme["waitAuthorization"].as_str().map(|word| match word {
+            Effect::ReadOrder { .. } => acme["waitAuthorization"].as_str().map(|word| match word {
                 "valid" => seen("ready"),
                 "invalid" => seen("invalid"),
                 _ => seen("pending"),

@@ -160,7 +160,11 @@ pub(crate) fn account_setup(case: &Case) -> Value {
         }
     }
     stage.snapshot.run.ordered = false;
-    let contacts = account::contacts(&stage.snapshot);
+    let contacts = account::contacts(&stage.snapshot.issuer);
+    let is_update = |effect: &Effect| matches!(effect, Effect::UpdateContacts { .. });
+    let asks = |effect: &Effect| {
+        is_update(effect) || matches!(effect, Effect::FindAccount | Effect::RegisterAccount { .. })
+    };
     let mut uri = None;
     let mut made = None;
     let end = stage.drive(&mut |effect| match effect {
@@ -169,31 +173,26 @@ pub(crate) fn account_setup(case: &Case) -> Value {
             uri = Some("cleared");
             Some(outcome)
         }
-        Effect::RegisterAccount if input["eab"].is_string() => {
+        Effect::RegisterAccount { .. } if input["eab"].is_string() => {
             Some(Outcome::Failed(precondition("the EAB secret cannot be read")))
         }
-        Effect::RegisterAccount if !input["register"].is_null() => {
+        Effect::RegisterAccount { .. } if !input["register"].is_null() => {
             Some(Outcome::Failed(refusal(&input["register"])))
         }
-        Effect::UpdateContacts if !input["update"].is_null() => {
+        Effect::UpdateContacts { .. } if !input["update"].is_null() => {
             Some(Outcome::Failed(refusal(&input["update"])))
         }
-        Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts => {
-            Some(Outcome::Account {
-                url: "https://ca.test/account/1".to_owned(),
-                contacts: contacts.clone(),
-                terms_of_service: None,
-            })
-        }
+        effect if asks(effect) => Some(Outcome::Account {
+            url: "https://ca.test/account/1".to_owned(),
+            contacts: contacts.clone(),
+            terms_of_service: None,
+        }),
         _ => None,
     });
     let account = stage.snapshot.account.as_ref();
     let ready = account.is_some_and(|account| account.next_step == AccountStep::Nothing);
     let failed = stage.events.iter().map(|event| event.reason.as_str());
     let failed = failed.rev().find(|reason| reason.starts_with("Err"));
-    let asks = |effect: &&Effect| {
-        matches!(effect, Effect::FindAccount | Effect::RegisterAccount | Effect::UpdateContacts)
-    };
     let email = account.and_then(|account| account.contacts.first());
     json!({
         "ready": ready && failed.is_none(),
@@ -203,8 +202,8 @@ pub(crate) fn account_setup(case: &Case) -> Value {
         "retry": matches!(end, End::Fail(failure) if !failure.counts()),
         "keyCreated": made,
         "accountURI": uri,
-        "acmeCalls": stage.done.iter().filter(asks).count(),
-        "updateCalled": stage.done.contains(&Effect::UpdateContacts),
+        "acmeCalls": stage.done.iter().filter(|effect| asks(effect)).count(),
+        "updateCalled": stage.done.iter().any(is_update),
         "lastRegisteredEmail": email.map(|contact| contact.trim_start_matches("mailto:")),
     })
 }

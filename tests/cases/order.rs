@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use certctl::controller::chain::{Choice, choose};
+use certctl::acme::preferred_chain::{Choice, choose};
 use certctl::controller::{
     AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, order,
 };
@@ -24,11 +24,11 @@ pub(crate) fn state(case: &Case) -> Value {
     let before = stage.snapshot.order.as_ref().map_or(0, |order| order.challenges.len());
     let mut stored = false;
     let end = stage.drive(&mut |effect| match effect {
-        Effect::CreateOrder => answered(&acme["newOrder"]),
-        Effect::ReadOrder => answered(&acme["getOrder"]),
-        Effect::Finalize => answered(&acme["finalize"]),
-        Effect::ReadAuthorization { url } => authorization(given, url),
-        Effect::Download => {
+        Effect::CreateOrder { .. } => answered(&acme["newOrder"]),
+        Effect::ReadOrder { .. } => answered(&acme["getOrder"]),
+        Effect::Finalize { .. } => answered(&acme["finalize"]),
+        Effect::ReadAuthorization { url, .. } => authorization(given, url),
+        Effect::Download { .. } => {
             stored = true;
             Some(Outcome::Certificate { pem: "chain".to_owned(), leaf: Box::new(leaf()) })
         }
@@ -67,9 +67,9 @@ pub(crate) fn finalize_5xx(case: &Case) -> Value {
     let mut stage = on_stage(&ready, &Value::Null);
     let mut looked = false;
     stage.drive(&mut |effect| match effect {
-        Effect::Finalize => answered(&error(&case.input["finalizeStatus"])),
-        Effect::ReadOrder if std::mem::replace(&mut looked, true) => None,
-        Effect::ReadOrder => match &case.input["getOrderStatus"] {
+        Effect::Finalize { .. } => answered(&error(&case.input["finalizeStatus"])),
+        Effect::ReadOrder { .. } if std::mem::replace(&mut looked, true) => None,
+        Effect::ReadOrder { .. } => match &case.input["getOrderStatus"] {
             Value::Null => answered(&"ready".into()),
             status => answered(&error(status)),
         },

@@ -6,17 +6,20 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use base64::Engine as _;
-use certctl::controller::{Effect, EffectError, Outcome, Secret, Snapshot, account, formats};
+use certctl::controller::{
+    Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
+};
 use certctl::engine::inputs::account_id;
 use certctl::engine::ports::{Clock as _, Store as _};
-use certctl::engine::{Alert, Performer};
+use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
-    AccountStep, CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Dns01Target,
-    Http01Report, KeyAlgorithm, LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest, Verdict,
+    Account, AccountIdentity, AccountStep, CaFault, Cause, ChallengeSpec, ChallengeType,
+    CheckReport, CleanUp, Dns01Target, Http01Report, KeyAlgorithm, LeafFacts, NamespacedName,
+    Order, Phase, PublicKeyDigest, Verdict, annotations_of,
 };
 use certctl::store::Records;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 use zeroize::Zeroizing;
 
@@ -66,10 +69,10 @@ pub(crate) struct World {
 
 impl World {
     /// What a look from outside sees.
-    fn checked(&self, challenge: &Challenge) -> Outcome {
+    fn checked(&self, challenge: &ChallengeSpec) -> Outcome {
         let failed = || Verdict::Failed { reason: "looked".to_owned() };
         Outcome::Checked(Box::new(CheckReport::Http01(Http01Report {
-            identifier: challenge.spec.identifier.clone(),
+            identifier: challenge.identifier.clone(),
             url: String::new(),
             addresses: Vec::new(),
             dns: None,
@@ -77,10 +80,10 @@ impl World {
         })))
     }
 
-    async fn do_it(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, EffectError> {
-        let name = snapshot.certificate.metadata.key();
+    async fn do_it(&self, task: &Task, effect: &Effect) -> Result<Outcome, EffectError> {
+        let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
         match effect {
-            Effect::Prepare { solving } => {
+            Effect::Prepare { solving, .. } => {
                 self.listens.set(*solving || self.listens.get());
                 Ok(Outcome::Prepared)
             }
@@ -88,67 +91,69 @@ impl World {
                 Ok(key(&PrivateKey::generate(*algorithm, *size).unwrap()))
             }
             Effect::ReuseKey => {
-                let files = self.disk.published(&secret(snapshot)).await.unwrap().unwrap();
+                let files = self.disk.published(&secret).await.unwrap().unwrap();
                 let text = String::from_utf8(files.0["tls.key"].to_vec()).unwrap();
                 Ok(key(&PrivateKey::from_pem(&text).unwrap()))
             }
             Effect::BuildRequest => {
                 let key = self.next_key(&name).await;
-                let csr = pki::build_csr(&snapshot.certificate.spec, &key).unwrap();
+                let csr = pki::build_csr(&task.certificate.spec, &key).unwrap();
                 Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
             }
             Effect::ObtainAccountKey => {
-                Ok(self.account_key(&account_id(&account::identity(snapshot))).await)
+                Ok(self.account_key(&account_id(&AccountIdentity::of(&task.issuer))).await)
             }
-            Effect::Locate { url } => Ok(Outcome::Located(place(&challenge(snapshot, url)))),
-            Effect::Present { url } => {
-                self.put_out(&challenge(snapshot, url));
+            Effect::Locate { challenge } => Ok(Outcome::Located(place(challenge))),
+            Effect::Present { challenge, .. } => {
+                let (token, key) = (challenge.token.clone(), challenge.key.clone());
+                self.outside.borrow_mut().insert(token, key);
                 Ok(Outcome::Presented)
             }
-            Effect::SelfCheck { url } => Ok(self.checked(&challenge(snapshot, url))),
-            Effect::CleanUp { order, url } => {
-                let mut orders = snapshot.retired.iter().chain(&snapshot.order);
-                let order = orders.rfind(|o| o.name == *order).unwrap();
-                let found = order.challenges.iter().find(|c| c.spec.url == *url).unwrap();
-                self.outside.borrow_mut().remove(&found.spec.token);
+            Effect::SelfCheck { challenge, .. } => Ok(self.checked(challenge)),
+            Effect::CleanUp { challenge, .. } => {
+                self.outside.borrow_mut().remove(&challenge.token);
                 Ok(Outcome::CleanedUp)
             }
-            Effect::Publish => {
-                let pem = snapshot.current_order().unwrap().certificate().unwrap().to_owned();
-                let leaf = self.publish(snapshot, &pem, snapshot.next_revision()).await;
+            Effect::Publish { certificate, revision, contents, .. } => {
+                let leaf = self.publish(task, certificate, *revision, contents).await;
                 self.disk.log_issuance(&leaf.serial).await.unwrap();
                 Ok(Outcome::Published(Box::new(leaf)))
             }
-            Effect::PublishTemporary => {
+            Effect::PublishTemporary { revision, contents } => {
                 let (key, now) = (self.next_key(&name).await, self.clock.now());
-                let spec = &snapshot.certificate.spec;
-                let pem = pki::temporary_certificate(spec, &key, now).unwrap();
-                let revision = snapshot.record.status.revision.unwrap_or(0);
-                let leaf = self.publish(snapshot, &pem, revision).await;
+                let pem = pki::temporary_certificate(&task.certificate.spec, &key, now).unwrap();
+                let leaf = self.publish(task, &pem, *revision, contents).await;
                 Ok(Outcome::PublishedTemporary(Box::new(leaf)))
             }
             Effect::Deploy { .. } => {
                 self.ca.borrow_mut().deployments += 1;
-                Ok(Outcome::Deployed { files: snapshot.files_digest.clone().unwrap_or_default() })
+                let now = self.clock.now();
+                let intervals = Intervals { self_check: SignedDuration::ZERO };
+                let files = look(&self.disk, task, intervals, now).await.unwrap().files_digest;
+                Ok(Outcome::Deployed { files: files.unwrap() })
             }
             Effect::SwitchBack { set, .. } => {
-                self.disk.switch_back(&secret(snapshot), set).await.unwrap();
+                self.disk.switch_back(&secret, set).await.unwrap();
                 Ok(Outcome::Done)
             }
-            Effect::Rewrite | Effect::RestoreLinks { .. } => unreachable!("nothing asks for it"),
+            Effect::Rewrite { .. } | Effect::RestoreLinks { .. } => {
+                unreachable!("nothing asks for it")
+            }
             Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
-            | Effect::CreateOrder
-            | Effect::ReadOrder
+            | Effect::RegisterAccount { .. }
+            | Effect::UpdateContacts { .. }
+            | Effect::CreateOrder { .. }
+            | Effect::ReadOrder { .. }
             | Effect::ReadAuthorization { .. }
             | Effect::Accept { .. }
-            | Effect::Finalize
-            | Effect::Download
+            | Effect::Finalize { .. }
+            | Effect::Download { .. }
             | Effect::Revoke { .. }
-            | Effect::DeactivateAccount => {
+            | Effect::DeactivateAccount { .. } => {
                 let number = self.requests.replace(self.requests.get() + 1);
-                let answer = self.ask_the_ca(snapshot, effect);
+                let account = self.account(task).await;
+                let order = self.newest_order(task).await;
+                let answer = self.ask_the_ca(task, account, order, effect);
                 if self.error.lost == Some(number) { Err(lost()) } else { answer }
             }
         }
@@ -171,56 +176,73 @@ impl World {
         Outcome::AccountKey { pem: Secret(pem), public_key, fresh }
     }
 
-    async fn publish(&self, snapshot: &Snapshot, pem: &str, revision: u32) -> LeafFacts {
+    async fn account(&self, task: &Task) -> Option<Account> {
+        let id = account_id(&AccountIdentity::of(&task.issuer));
+        Records::new(&self.disk).account(&id).await.unwrap().map(|account| account.value)
+    }
+
+    async fn newest_order(&self, task: &Task) -> Option<Order> {
+        let name = task.certificate.metadata.key();
+        let orders = Records::new(&self.disk).all_orders(&name).await.unwrap();
+        orders.into_iter().max_by_key(|(number, _)| *number).map(|(_, order)| order.unwrap().value)
+    }
+
+    async fn publish(
+        &self,
+        task: &Task,
+        pem: &str,
+        revision: u32,
+        contents: &SecretContents,
+    ) -> LeafFacts {
         let chain = Chain::from_pem(pem).unwrap();
-        let key = self.next_key(&snapshot.certificate.metadata.key()).await;
-        let mut files = pki::secret_files(&snapshot.certificate.spec, &key, &chain);
-        let annotations = formats::annotations(snapshot, chain.leaf());
-        let labels = formats::labels(snapshot);
-        let metadata = serde_json::json!({"annotations": annotations, "labels": labels});
+        let key = self.next_key(&task.certificate.metadata.key()).await;
+        let mut files = pki::secret_files(&task.certificate.spec, &key, &chain);
+        let mut annotations = contents.annotations.clone();
+        annotations.extend(annotations_of(chain.leaf()));
+        let metadata = serde_json::json!({"annotations": annotations, "labels": contents.labels});
         let metadata = metadata.to_string();
         files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
-        self.disk.publish(&secret(snapshot), revision, &files, None).await.unwrap();
+        self.disk.publish(&task.certificate.secret_key(), revision, &files, None).await.unwrap();
         chain.leaf().clone()
     }
 
-    fn ask_the_ca(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, EffectError> {
+    fn ask_the_ca(
+        &self,
+        task: &Task,
+        account: Option<Account>,
+        order: Option<Order>,
+        effect: &Effect,
+    ) -> Result<Outcome, EffectError> {
         let mut ca = self.ca.borrow_mut();
         ca.pass_time(self.clock.now());
-        let account = || snapshot.account.clone().unwrap();
         let found = |url: String| Outcome::Account {
             url,
-            contacts: account::contacts(snapshot),
+            contacts: account::contacts(&task.issuer),
             terms_of_service: None,
         };
-        let PublicKeyDigest(digest) = match effect {
-            Effect::FindAccount
-            | Effect::RegisterAccount
-            | Effect::UpdateContacts
-            | Effect::DeactivateAccount => account().public_key,
-            _ => PublicKeyDigest(String::new()),
-        };
-        let order = || snapshot.current_order().unwrap();
-        let url = || order().url().unwrap().to_owned();
+        let PublicKeyDigest(digest) = account.as_ref().unwrap().public_key.clone();
         match effect {
             Effect::FindAccount => {
                 Ok(ca.accounts.get(&digest).cloned().map_or(Outcome::NoAccount, found))
             }
-            Effect::RegisterAccount | Effect::UpdateContacts => Ok(found(ca.register(&digest))),
-            Effect::DeactivateAccount => ca.deactivate(&digest),
+            Effect::RegisterAccount { .. } | Effect::UpdateContacts { .. } => {
+                Ok(found(ca.register(&digest)))
+            }
+            Effect::DeactivateAccount { .. } => ca.deactivate(&digest),
             Effect::Revoke { fingerprint, .. } => {
                 ca.revoked.insert(fingerprint.clone());
                 Ok(Outcome::Done)
             }
-            Effect::CreateOrder => {
-                assert_eq!(Some(&order().spec.account_url), account().url.as_ref());
-                ca.new_order(&order().spec.identifiers, self.clock.now())
+            Effect::CreateOrder { account: url, identifiers, .. } => {
+                assert_eq!(Some(url), account.unwrap().url.as_ref());
+                ca.new_order(identifiers, self.clock.now())
             }
-            Effect::ReadOrder => ca.read_order(&url()),
-            Effect::ReadAuthorization { url } => Ok(ca.read_authorization(url)),
-            Effect::Accept { url } => {
-                let challenge = challenge(snapshot, url);
-                let answered = self.is_answered(&challenge);
+            Effect::ReadOrder { url, .. } => ca.read_order(url),
+            Effect::ReadAuthorization { url, .. } => Ok(ca.read_authorization(url)),
+            Effect::Accept { url, .. } => {
+                let challenges = order.unwrap().challenges;
+                let challenge = challenges.into_iter().find(|c| c.spec.url == *url).unwrap();
+                let answered = self.is_answered(&challenge.spec);
                 if answered {
                     let token = challenge.spec.token.clone();
                     self.hits.borrow_mut().insert(token, self.clock.now());
@@ -229,18 +251,17 @@ impl World {
                 ca.told.push(self.clock.now());
                 ca.accept(url, answered)
             }
-            Effect::Finalize => {
-                let pem = &order().spec.request;
-                let body: String = pem.lines().filter(|line| !line.starts_with("---")).collect();
+            Effect::Finalize { urls, request, .. } => {
+                let body: String =
+                    request.lines().filter(|line| !line.starts_with("---")).collect();
                 let der = base64::prelude::BASE64_STANDARD.decode(body).unwrap();
-                ca.finalize(&url(), &der)
+                ca.finalize(&urls.url, &der)
             }
-            Effect::Download => {
-                let pem = ca.certificate(&url(), self.clock.now());
-                let request = snapshot.next_request.as_ref().unwrap();
+            Effect::Download { url, public_key, identifiers, .. } => {
+                let order = url.strip_suffix("/certificate").unwrap();
+                let pem = ca.certificate(order, self.clock.now());
                 let chain = Chain::from_pem(&pem).unwrap();
-                let (key, names) = (&request.spec.public_key, &order().spec.identifiers);
-                pki::verify_issued(&chain, key, names, self.clock.now())
+                pki::verify_issued(&chain, public_key, identifiers, self.clock.now())
                     .map_err(|error| failed(CaFault::Unusable, &error.to_string()))?;
                 Ok(Outcome::Certificate { pem, leaf: Box::new(chain.leaf().clone()) })
             }
@@ -248,15 +269,10 @@ impl World {
         }
     }
 
-    fn put_out(&self, challenge: &Challenge) {
-        let spec = &challenge.spec;
-        self.outside.borrow_mut().insert(spec.token.clone(), spec.key.clone());
-    }
-
-    fn is_answered(&self, challenge: &Challenge) -> bool {
-        let out = self.outside.borrow().get(&challenge.spec.token) == Some(&challenge.spec.key);
-        let is_record = challenge.spec.kind == ChallengeType::Dns01;
-        let name = challenge.spec.identifier.to_string();
+    fn is_answered(&self, challenge: &ChallengeSpec) -> bool {
+        let out = self.outside.borrow().get(&challenge.token) == Some(&challenge.key);
+        let is_record = challenge.kind == ChallengeType::Dns01;
+        let name = challenge.identifier.to_string();
         let is_hidden = self.error.unreachable_names.is_some_and(|start| name.starts_with(start));
         let is_reached = (is_record || self.listens.get()) && !self.error.unreachable;
         out && is_reached && !is_hidden
@@ -268,11 +284,10 @@ impl World {
     }
 
     /// What is done by hand is on disk before it is begun.
-    async fn check_request(&self, snapshot: &Snapshot, effect: &Effect) {
+    async fn check_request(&self, task: &Task, effect: &Effect) {
         let records = Records::new(&self.disk);
-        let record = records.certificate(&snapshot.certificate.metadata.key()).await.unwrap();
-        let account = records.account(&account_id(&account::identity(snapshot))).await.unwrap();
-        let next_step = account.map(|account| account.value.next_step);
+        let record = records.certificate(&task.certificate.metadata.key()).await.unwrap();
+        let next_step = self.account(task).await.map(|account| account.next_step);
         match effect {
             Effect::Revoke { fingerprint, .. } => {
                 let owed = record.unwrap().value.revocations;
@@ -282,40 +297,45 @@ impl World {
                 let owed = record.unwrap().value.rollback.unwrap();
                 assert!(owed.is_owed() && owed.set == *set);
             }
-            Effect::RegisterAccount => assert_eq!(next_step, Some(AccountStep::Register)),
-            Effect::UpdateContacts => assert_eq!(next_step, Some(AccountStep::UpdateContacts)),
-            Effect::DeactivateAccount => assert_eq!(next_step, Some(AccountStep::Deactivate)),
+            Effect::RegisterAccount { .. } => assert_eq!(next_step, Some(AccountStep::Register)),
+            Effect::UpdateContacts { .. } => {
+                assert_eq!(next_step, Some(AccountStep::UpdateContacts));
+            }
+            Effect::DeactivateAccount { .. } => {
+                assert_eq!(next_step, Some(AccountStep::Deactivate));
+            }
             _ => {}
         }
     }
 
     /// Whatever might exist outside after this effect must be on disk before.
-    async fn check_intent(&self, snapshot: &Snapshot, effect: &Effect) {
-        self.check_request(snapshot, effect).await;
+    async fn check_intent(&self, task: &Task, effect: &Effect) {
+        self.check_request(task, effect).await;
         let expected = match effect {
-            Effect::CreateOrder => "creating",
-            Effect::Finalize => "finalizing",
+            Effect::CreateOrder { .. } => "creating",
+            Effect::Finalize { .. } => "finalizing",
             Effect::Present { .. } | Effect::Accept { .. } => "solving",
             _ => return,
         };
-        let name = snapshot.certificate.metadata.key();
-        let orders = Records::new(&self.disk).all_orders(&name).await.unwrap();
-        let wanted = &snapshot.current_order().unwrap().name;
-        let orders = orders.into_iter().map(|(_, order)| order.unwrap().value);
-        let written: Order = orders.into_iter().find(|order| order.name == *wanted).unwrap();
+        let name = task.certificate.metadata.key();
+        let written = self.newest_order(task).await.unwrap();
         assert_eq!(written.phase.word(), expected, "{effect:?}");
         let phase = |url: &str| {
             let found = written.challenges.iter().find(|c| c.spec.url == url).unwrap();
             (found.phase, found.clean_up)
         };
         match effect {
-            Effect::Present { url } => {
+            Effect::Present { challenge, target } => {
+                let url = &challenge.url;
                 assert_eq!(phase(url), (Phase::Presenting, CleanUp::Owed));
                 let found = written.challenges.iter().find(|c| c.spec.url == *url).unwrap();
-                let is_record = found.spec.kind == ChallengeType::Dns01;
-                assert_eq!(found.target, is_record.then(|| place(found)), "the place is kept");
+                let is_record = challenge.kind == ChallengeType::Dns01;
+                assert_eq!(found.target, is_record.then(|| place(challenge)), "the place is kept");
+                assert_eq!(found.target, *target);
             }
-            Effect::Accept { url } => assert_eq!(phase(url), (Phase::Accepting, CleanUp::Owed)),
+            Effect::Accept { url, .. } => {
+                assert_eq!(phase(url), (Phase::Accepting, CleanUp::Owed));
+            }
             _ => {}
         }
         let key = self.next_key(&name).await;
@@ -325,15 +345,15 @@ impl World {
 }
 
 impl Performer for World {
-    async fn perform(&self, snapshot: Rc<Snapshot>, effect: Effect) -> Outcome {
-        self.check_intent(&snapshot, &effect).await;
+    async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
+        self.check_intent(task, &effect).await;
         let effects = self.fuse.labels().iter().filter(|label| label.starts_with(EFFECT)).count();
         self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
         if self.error.stuck == Some(effects) {
             self.signal.send_replace(Some(15));
             std::future::pending::<()>().await;
         }
-        let outcome = self.do_it(&snapshot, &effect).await;
+        let outcome = Box::pin(self.do_it(task, &effect)).await;
         self.fuse.pass(format!("after {effect:?}")).await;
         outcome.unwrap_or_else(Outcome::Failed)
     }
@@ -367,25 +387,15 @@ fn key(key: &PrivateKey) -> Outcome {
     Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone())
 }
 
-fn challenge(snapshot: &Snapshot, url: &str) -> Challenge {
-    let challenges = &snapshot.current_order().unwrap().challenges;
-    challenges.iter().find(|c| c.spec.url == url).unwrap().clone()
-}
-
 /// Where a record goes.
-fn place(challenge: &Challenge) -> Dns01Target {
+fn place(challenge: &ChallengeSpec) -> Dns01Target {
     Dns01Target {
         provider: "rfc2136".to_owned(),
         solver_digest: "1".to_owned(),
-        zone: challenge.spec.identifier.to_string(),
-        name: format!("_acme-challenge.{}", challenge.spec.identifier),
-        value: challenge.spec.key.clone(),
+        zone: challenge.identifier.to_string(),
+        name: format!("_acme-challenge.{}", challenge.identifier),
+        value: challenge.key.clone(),
     }
-}
-
-fn secret(snapshot: &Snapshot) -> NamespacedName {
-    let namespace = &snapshot.certificate.metadata.namespace;
-    NamespacedName::new(namespace, &snapshot.certificate.spec.secret_name)
 }
 
 fn lost() -> EffectError {

@@ -29,7 +29,10 @@ pub fn absorb(
         return Err(IllegalOutcome::new("no order", &outcome));
     };
     match (effect, outcome) {
-        (Effect::CreateOrder | Effect::ReadOrder | Effect::Finalize, Outcome::Order(mut seen)) => {
+        (
+            Effect::CreateOrder { .. } | Effect::ReadOrder { .. } | Effect::Finalize { .. },
+            Outcome::Order(mut seen),
+        ) => {
             run_after_read(&mut snapshot.run, effect, &seen, now);
             if ran_out(snapshot, effect, &order, &seen, now) {
                 seen.state = OrderState::Expired;
@@ -44,7 +47,7 @@ pub fn absorb(
             }
             Ok(record)
         }
-        (Effect::Download, Outcome::Certificate { pem, leaf }) => {
+        (Effect::Download { .. }, Outcome::Certificate { pem, leaf }) => {
             let OrderPhase::Downloading { urls, certificate_url } = order.phase else {
                 let outcome = Outcome::Certificate { pem, leaf };
                 return Err(IllegalOutcome::new(order.phase.word(), &outcome));
@@ -66,7 +69,7 @@ pub fn absorb(
 fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
     run.order_was_seen |= !seen.state.is_failure();
     let pause_ends = |looks| now.checked_add(Poll::pause(looks, seen.retry_after)).ok();
-    if *effect == Effect::ReadOrder {
+    if matches!(effect, Effect::ReadOrder { .. }) {
         let looks = run.poll.looks.saturating_add(1);
         run.poll = if matches!(seen.state, OrderState::Ready | OrderState::Valid) {
             Poll::default()
@@ -77,7 +80,7 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
         return;
     }
     run.note_answer(now);
-    if *effect == Effect::Finalize {
+    if matches!(effect, Effect::Finalize { .. }) {
         run.finalize_tries += 1;
         let earliest = now.checked_add(run.first_pause()).ok();
         run.poll = Poll { looks: 0, not_before: earliest.max(pause_ends(0)) };
@@ -91,21 +94,21 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
 /// every other error is in the order's own record.
 fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: Timestamp) {
     let mut is_over = error.kind() == CauseKind::Transient;
-    if *effect == Effect::Finalize {
+    if matches!(effect, Effect::Finalize { .. }) {
         run.finalize_tries += 1;
         run.finalize_refusal = Some(error.clone());
         run.order_is_known = false;
         run.poll = Poll::default();
         // An unreachable CA has refused nothing: the next run continues the order.
         is_over &= run.finalize_tries >= FINALIZE_TRIES;
-    } else if *effect == Effect::Download {
+    } else if matches!(effect, Effect::Download { .. }) {
         // A CA may need a moment between "valid" and serving the certificate.
         let looks = run.poll.looks.saturating_add(1);
         let pause = Poll::pause(looks, error.retry_after);
         run.poll = Poll { looks, not_before: now.checked_add(pause).ok() };
         is_over |= error.kind() == CauseKind::Gone;
         is_over &= looks >= DOWNLOAD_TRIES;
-    } else if *effect == Effect::CreateOrder {
+    } else if matches!(effect, Effect::CreateOrder { .. }) {
         run.ordered = true;
     } else {
         run.order_is_known = true;
@@ -126,7 +129,7 @@ fn ran_out(
 ) -> bool {
     let run = &snapshot.run;
     let was_asked = |c: &Challenge| matches!(c.phase, Phase::Accepting | Phase::Accepted);
-    *effect == Effect::ReadOrder
+    matches!(effect, Effect::ReadOrder { .. })
         && order.phase.is_being_authorized()
         && !order.challenges.iter().any(was_asked)
         && seen.state == OrderState::Invalid
@@ -182,7 +185,7 @@ fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
         (
             OrderState::Pending | OrderState::Unknown | OrderState::Other(_),
             OrderPhase::Finalizing(_),
-        ) if *effect == Effect::Finalize => OrderPhase::Awaiting(urls),
+        ) if matches!(effect, Effect::Finalize { .. }) => OrderPhase::Awaiting(urls),
         (OrderState::Pending | OrderState::Unknown | OrderState::Other(_), phase) => phase.clone(),
         (OrderState::Ready, _) => OrderPhase::Finalizing(urls),
         (OrderState::Processing, _) => OrderPhase::Awaiting(urls),
@@ -224,16 +227,16 @@ pub(super) fn refusal(
     let not_ready = error.problem().is_some_and(|p| p.short_kind() == "orderNotReady");
     let conflict = error.problem().and_then(|p| p.status).is_some_and(|s| s == 403);
     match (effect, error.kind()) {
-        (Effect::ReadOrder, CauseKind::Gone) => order.state = OrderState::Expired,
-        (Effect::Finalize, CauseKind::Transient | CauseKind::Gone) => {
+        (Effect::ReadOrder { .. }, CauseKind::Gone) => order.state = OrderState::Expired,
+        (Effect::Finalize { .. }, CauseKind::Transient | CauseKind::Gone) => {
             return read_again(order);
         }
-        (Effect::Finalize, CauseKind::Refused) if not_ready || conflict => {
+        (Effect::Finalize { .. }, CauseKind::Refused) if not_ready || conflict => {
             return read_again(order);
         }
         // The certificate is not there yet, the response may be lost, or the server is unreachable:
         // nothing changes.
-        (Effect::Download, CauseKind::Gone)
+        (Effect::Download { .. }, CauseKind::Gone)
         | (_, CauseKind::Transient | CauseKind::State | CauseKind::Precondition) => {
             return Record::default();
         }
@@ -247,7 +250,7 @@ pub(super) fn refusal(
             | CauseKind::Gone,
         ) => order.state = OrderState::Errored,
     }
-    if let Effect::ReadAuthorization { url } = effect {
+    if let Effect::ReadAuthorization { url, .. } = effect {
         challenge::authorization_refused(&mut order, url, error);
     }
     fail(&mut order, error.failure(effect.doing()));

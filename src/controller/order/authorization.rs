@@ -18,6 +18,7 @@ use crate::resource::{
 /// verdict is wanted.
 pub fn absorb_authorization(
     snapshot: &mut Snapshot,
+    effect: &Effect,
     url: &str,
     outcome: Outcome,
     now: Timestamp,
@@ -47,10 +48,7 @@ pub fn absorb_authorization(
             }
             Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
         }
-        (_, Outcome::Failed(error)) => {
-            let effect = Effect::ReadAuthorization { url: url.to_owned() };
-            Ok(refusal(&mut snapshot.run, order, &effect, &error, now))
-        }
+        (_, Outcome::Failed(error)) => Ok(refusal(&mut snapshot.run, order, effect, &error, now)),
         (phase, other) => Err(IllegalOutcome::new(phase.word(), &other)),
     }
 }

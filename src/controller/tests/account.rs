@@ -2,6 +2,7 @@
 
 use zeroize::Zeroizing;
 
+use super::effects::{deactivate, prepare, register, update_contacts};
 use super::fixture::{
     ACCOUNT, account, after, fresh, hours, in_phase, live, now, ordered, problem, ready_to_order,
     solving,
@@ -34,10 +35,10 @@ fn an_account_is_registered_found_or_updated() {
         ("no request yet", fresh(), Step::Settled),
         ("registered", ready_to_order(), Step::Settled),
         ("no account", none, act(Effect::ObtainAccountKey)),
-        ("key just made", with(AccountStep::Register, true), act(Effect::RegisterAccount)),
+        ("key just made", with(AccountStep::Register, true), act(register())),
         ("key of an earlier run", with(AccountStep::Register, false), act(Effect::FindAccount)),
         ("unsure", with(AccountStep::Find, true), act(Effect::FindAccount)),
-        ("contacts", with(AccountStep::UpdateContacts, false), act(Effect::UpdateContacts)),
+        ("contacts", with(AccountStep::UpdateContacts, false), act(update_contacts())),
     ];
     for (what, snapshot, expected) in cases {
         assert_eq!(controller::decide(&snapshot, now()), expected, "{what}");
@@ -60,14 +61,13 @@ fn retry_after_delays_every_request() {
 
 #[test]
 fn local_preconditions_are_checked_before_any_request() {
-    let prepare = |solving| act(Effect::Prepare { solving });
     let unprepared = |mut snapshot: Snapshot| {
         snapshot.run.prepared = false;
         controller::decide(&snapshot, now())
     };
-    assert_eq!(unprepared(ready_to_order()), prepare(true));
-    assert_eq!(unprepared(solving(&[])), prepare(true));
-    assert_eq!(unprepared(ordered("awaiting", OrderState::Processing)), prepare(false));
+    assert_eq!(unprepared(ready_to_order()), act(prepare(true)));
+    assert_eq!(unprepared(solving(&[])), act(prepare(true)));
+    assert_eq!(unprepared(ordered("awaiting", OrderState::Processing)), act(prepare(false)));
     assert_eq!(
         controller::decide(&ordered("awaiting", OrderState::Processing), now()),
         Step::Settled
@@ -100,9 +100,7 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
     let contacts = vec!["mailto:ops@example.com".to_owned()];
     let url = ACCOUNT.to_owned();
     let outcome = Outcome::Account { url, contacts, terms_of_service: None };
-    let record =
-        controller::absorb(&mut snapshot.clone(), &Effect::RegisterAccount, outcome, now())
-            .unwrap();
+    let record = controller::absorb(&mut snapshot.clone(), &register(), outcome, now()).unwrap();
     assert_eq!(record.changes, [Change::Account(Box::new(account()))]);
     assert_eq!(record.events.len(), 1, "the terms are named");
 
@@ -111,12 +109,7 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
         controller::absorb(&mut snapshot.clone(), &Effect::FindAccount, Outcome::NoAccount, now())
             .unwrap();
     assert_eq!(found.changes, [Change::Account(Box::new(registering()))]);
-    let wrong = controller::absorb(
-        &mut snapshot.clone(),
-        &Effect::RegisterAccount,
-        Outcome::NoAccount,
-        now(),
-    );
+    let wrong = controller::absorb(&mut snapshot.clone(), &register(), Outcome::NoAccount, now());
     assert!(wrong.is_err());
 }
 
@@ -125,14 +118,14 @@ fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
     // It had waited for the CA, and so nothing was prepared for challenges.
     let mut snapshot = ordered("awaiting", OrderState::Processing);
     snapshot.run = crate::controller::Run::default();
-    let effect = Effect::Prepare { solving: false };
+    let effect = prepare(false);
     assert_eq!(controller::decide(&snapshot, now()), act(effect.clone()));
     absorb(&mut snapshot, &effect, Outcome::Prepared, now()).unwrap();
     // Then it is found to be gone.
     let order = snapshot.order.as_mut().unwrap();
     order.phase = in_phase("failed");
     order.state = OrderState::Expired;
-    let effect = Effect::Prepare { solving: true };
+    let effect = prepare(true);
     assert_eq!(controller::decide(&snapshot, now()), act(effect.clone()));
     absorb(&mut snapshot, &effect, Outcome::Prepared, now()).unwrap();
     assert_eq!(controller::decide(&snapshot, now()), Step::Settled);
@@ -174,7 +167,7 @@ fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
     assert_eq!(record.changes, [Change::Account(Box::new(wanted.clone()))]);
     snapshot.account = Some(wanted);
     let step = controller::decide_deactivated(&snapshot, now());
-    assert_eq!(step, act(Effect::DeactivateAccount));
+    assert_eq!(step, act(deactivate()));
     let refused = || {
         let problem = Some(Box::new(problem("unauthorized")));
         let (url, message) = (String::new(), String::new());
@@ -189,7 +182,7 @@ fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
     for (outcome, is_second, expected) in cases {
         let mut snapshot = snapshot.clone();
         snapshot.run.may_be_deactivated = is_second;
-        let record = absorb(&mut snapshot, &Effect::DeactivateAccount, outcome, now()).unwrap();
+        let record = absorb(&mut snapshot, &deactivate(), outcome, now()).unwrap();
         let mut written = record.changes.iter().map(|change| match change {
             Change::Account(account) => account.next_step,
             other => panic!("{other:?}"),
@@ -209,13 +202,13 @@ fn contacts_are_sent_once_whatever_was_sent_before() {
     let wanted = Account { next_step: AccountStep::UpdateContacts, ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(wanted.clone()))]);
     snapshot.account = Some(wanted);
-    assert_eq!(controller::decide_updated(&snapshot, now()), act(Effect::UpdateContacts));
+    assert_eq!(controller::decide_updated(&snapshot, now()), act(update_contacts()));
     let outcome = Outcome::Account {
         url: ACCOUNT.to_owned(),
         contacts: account().contacts,
         terms_of_service: None,
     };
-    absorb(&mut snapshot, &Effect::UpdateContacts, outcome, now()).unwrap();
+    absorb(&mut snapshot, &update_contacts(), outcome, now()).unwrap();
     snapshot.account = Some(account());
     assert_eq!(controller::decide_updated(&snapshot, now()), Step::Settled);
 }

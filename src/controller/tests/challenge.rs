@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
+use super::effects::{accept, clean_up, present, read_authorization, self_check};
 use super::fixture::{
-    after, authorization_seen, authorization_url, challenge, challenge_url, check, error, now,
-    problem, solving, written_order,
+    after, authorization_seen, challenge, challenge_url, check, error, now, problem, solving,
+    written_order,
 };
 use crate::controller::{
     Answer, ChallengeSeen, Deferral, Effect, Outcome, Slot, Snapshot, Step, Wake, absorb,
@@ -33,14 +34,9 @@ fn seconds(count: i64) -> SignedDuration {
 
 #[test]
 fn all_that_can_move_moves_in_one_step() {
-    let url = challenge_url;
     let snapshot = solving(&[Phase::Presenting, Phase::SelfChecking, Phase::Accepting]);
     let Step::Act(effects) = controller::decide(&snapshot, now()) else { panic!() };
-    let expected = [
-        Effect::Present { url: url(0) },
-        Effect::SelfCheck { url: url(1) },
-        Effect::Accept { url: url(2) },
-    ];
+    let expected = [present(0), self_check(1), accept(2)];
     assert_eq!(effects, expected);
     let done = solving(&[Phase::Accepted, Phase::Final]);
     assert_eq!(controller::decide(&done, now()), Step::Settled);
@@ -65,7 +61,7 @@ fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
 fn a_challenge_starts_again_only_when_its_last_turn_is_cleaned_up() {
     let mut snapshot = granted(solving(&[Phase::Queued]), &[0]);
     snapshot.order.as_mut().unwrap().challenges[0].clean_up = CleanUp::Owed;
-    let clean = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(0) };
+    let clean = clean_up("web-1-1", 0);
     assert_eq!(controller::clean_ups(&snapshot), [clean]);
     assert!(matches!(controller::decide(&snapshot, now()), Step::Wait { wake: Wake::Slot, .. }));
     snapshot.run.attempt_mut(&challenge_url(0)).clean_up_failed = true;
@@ -124,7 +120,7 @@ fn another_turn_continues_where_the_last_one_ended() {
     assert_eq!(recorded(&granted), (expected, vec![Reason::Started; 2]));
 
     // An effect that was in flight when the turn ended.
-    let effect = Effect::Present { url: challenge_url(0) };
+    let effect = present(0);
     snapshot.order.as_mut().unwrap().challenges[0].presented_at = None;
     let (found, _) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
     assert_eq!((found.phase, found.presented_at), (Phase::Requeued, Some(now())));
@@ -138,7 +134,7 @@ fn what_an_earlier_run_was_at_work_on_waits_for_a_slot_of_this_one() {
         snapshot.run.attempt_mut(&url).slot = Slot::Missing;
     }
     snapshot.run.attempt_mut(&challenge_url(2)).is_unsure = true;
-    let read = Effect::ReadAuthorization { url: authorization_url(2) };
+    let read = read_authorization(2);
     assert_eq!(controller::decide(&snapshot, now()), Step::Act(vec![read]));
     snapshot.run.attempt_mut(&challenge_url(2)).is_unsure = false;
     let step = controller::decide(&snapshot, now());
@@ -152,7 +148,7 @@ fn what_an_earlier_run_was_at_work_on_waits_for_a_slot_of_this_one() {
 #[test]
 fn a_check_that_failed_is_repeated_after_the_interval() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
-    let effect = Effect::SelfCheck { url: challenge_url(0) };
+    let effect = self_check(0);
     let checked = |passed: bool| Outcome::Checked(check((!passed).then_some("connection refused")));
     absorb(&mut snapshot, &effect, checked(false), now()).unwrap();
     let Step::Wait { until, wake: Wake::Time, .. } = controller::decide(&snapshot, now()) else {
@@ -195,7 +191,7 @@ fn absorbed(
 #[test]
 fn presenting_is_noted_or_tried_again() {
     let mut snapshot = solving(&[Phase::Presenting]);
-    let effect = Effect::Present { url: challenge_url(0) };
+    let effect = present(0);
     let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
     assert_eq!((found.phase, found.presented_at), (Phase::SelfChecking, Some(now())));
     assert_eq!(reasons, [Reason::Presented]);
@@ -211,7 +207,7 @@ fn presenting_is_noted_or_tried_again() {
 #[test]
 fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
     use CauseKind::{Denied, Local, Precondition, Program, Transient};
-    let effect = Effect::Present { url: challenge_url(0) };
+    let effect = present(0);
     for (kind, may_be_out, owed, wait, gives_up) in [
         (Denied, false, false, 20, true),
         (Denied, true, true, 20, true),
@@ -265,7 +261,7 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
 fn what_accept_answers_is_waiting_or_a_verdict() {
     use AuthorizationState::{Invalid, Other, Pending, Processing, Valid};
     let snapshot = solving(&[Phase::Accepting]);
-    let effect = Effect::Accept { url: challenge_url(0) };
+    let effect = accept(0);
     let answer = |state: AuthorizationState| {
         let problem = state.is_failure().then(|| problem("dns"));
         let outcome = Outcome::Accepted(ChallengeSeen { state, problem });
@@ -288,7 +284,7 @@ fn left(state: AuthorizationState) -> ChallengeSeen {
 #[test]
 fn a_challenge_left_pending_with_an_error_is_checked_and_accepted_again() {
     use AuthorizationState::{Pending, Processing};
-    let effect = Effect::Accept { url: challenge_url(0) };
+    let effect = accept(0);
     let error = "403 urn:ietf:params:acme:error:connection: no";
     let mut snapshot = solving(&[Phase::Accepting]);
     for (is_out, kind, phase) in [
@@ -328,7 +324,7 @@ fn a_challenge_left_pending_with_an_error_is_checked_and_accepted_again() {
 #[test]
 fn the_pause_before_another_accept_delays_the_self_check_and_the_wait_instead() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
-    let check = Effect::SelfCheck { url: challenge_url(0) };
+    let check = self_check(0);
     for (count, pause) in [(1, 5), (2, 10), (3, 20), (4, 40), (5, 60), (6, 60), (u32::MAX, 60)] {
         let left = &mut snapshot.order.as_mut().unwrap().challenges[0];
         left.problem = Some(problem("connection"));
@@ -355,7 +351,7 @@ fn the_pause_before_another_accept_delays_the_self_check_and_the_wait_instead() 
 #[test]
 fn a_failed_validation_clears_the_hits_that_preceded_it() {
     use AuthorizationState::Pending;
-    let read = Effect::ReadAuthorization { url: authorization_url(0) };
+    let read = read_authorization(0);
     let mut seen = authorization_seen(0, Pending, Pending);
     seen.seen[0].1 = left(Pending);
     let outcome = Outcome::Authorization(Box::new(seen));
@@ -369,7 +365,7 @@ fn a_failed_validation_clears_the_hits_that_preceded_it() {
         let mut snapshot = solving(&[phase]);
         let url = challenge_url(0);
         snapshot.run.attempt_mut(&url).answer = Answer::Out;
-        snapshot.run.note_begin(&Effect::Accept { url: url.clone() }, now());
+        snapshot.run.note_begin(&accept(0), now());
         snapshot.run.note_hit(&url, now());
         snapshot.run.attempt_mut(&url).accept_tries = u32::from(is_tried);
         absorb(&mut snapshot, &read, outcome.clone(), now()).unwrap();
@@ -392,8 +388,7 @@ fn a_slot_is_held_from_presenting_to_the_verdict() {
     for verdict in [Valid, Invalid, Expired, Revoked, Deactivated] {
         let snapshot = solving(&[Accepting]);
         let outcome = Outcome::Accepted(ChallengeSeen { state: verdict.clone(), problem: None });
-        let (found, _) =
-            absorbed(&mut snapshot.clone(), &Effect::Accept { url: challenge_url(0) }, outcome);
+        let (found, _) = absorbed(&mut snapshot.clone(), &accept(0), outcome);
         assert_eq!((found.is_processing(), found.state), (false, verdict));
     }
 }
@@ -407,13 +402,13 @@ fn an_outcome_that_comes_too_late_changes_nothing() {
             if phase == Phase::Requeued && outcome == Outcome::Presented {
                 continue;
             }
-            let effect = Effect::SelfCheck { url: challenge_url(0) };
+            let effect = self_check(0);
             let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
             assert_eq!(found, challenge(0, phase));
         }
     }
     let accepted = solving(&[Phase::Accepted]);
-    let effect = Effect::SelfCheck { url: challenge_url(0) };
+    let effect = self_check(0);
     assert!(absorb(&mut accepted.clone(), &effect, checked(), now()).is_err());
 }
 
@@ -457,7 +452,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     let mut snapshot = solving(&[Phase::Accepted, Phase::Final]);
     snapshot.order.as_mut().unwrap().challenges[1].clean_up = CleanUp::Owed;
     let owed = controller::clean_ups(&snapshot);
-    let effect = Effect::CleanUp { order: "web-1-1".to_owned(), url: challenge_url(1) };
+    let effect = clean_up("web-1-1", 1);
     assert_eq!(owed, std::slice::from_ref(&effect), "an accepted challenge stays out");
 
     let failed = Outcome::Failed(error(CauseKind::Local));
@@ -472,7 +467,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     // Of a retired order as well.
     snapshot.run.attempt_mut(&challenge_url(1)).clean_up_failed = false;
     snapshot.retired = vec![Order { name: "web-1-0".to_owned(), ..snapshot.order.take().unwrap() }];
-    let effect = Effect::CleanUp { order: "web-1-0".to_owned(), url: challenge_url(1) };
+    let effect = clean_up("web-1-0", 1);
     assert_eq!(controller::clean_ups(&snapshot), [effect]);
 }
 
@@ -482,8 +477,8 @@ fn a_failed_accept_is_checked_at_the_ca() {
     use CauseKind::{Gone, Refused, Transient, Unusable};
     for kind in [Transient, Refused, Gone, Unusable] {
         let mut snapshot = solving(&[Phase::Accepting]);
-        let effect = Effect::Accept { url: challenge_url(0) };
-        let read = Effect::ReadAuthorization { url: authorization_url(0) };
+        let effect = accept(0);
+        let read = read_authorization(0);
         for attempt in 1..=3 {
             assert_eq!(
                 controller::decide(&snapshot, now()),
@@ -518,7 +513,7 @@ fn what_an_authorization_says_of_an_unsure_accept() {
         (Valid, Valid, Phase::Final, Valid),
         (Invalid, Invalid, Phase::Final, Invalid),
     ];
-    let effect = Effect::ReadAuthorization { url: authorization_url(0) };
+    let effect = read_authorization(0);
     for (state, own, phase, kept) in cases {
         let mut snapshot = solving(&[Phase::Accepting]);
         snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;

@@ -33,7 +33,10 @@ fn failed(snapshot: &mut Snapshot, step: DeployStep, at: jiff::Timestamp) {
 #[test]
 fn the_steps_go_one_after_another_and_the_reload_is_left_to_the_run() {
     let mut snapshot = deployed_nowhere();
-    let act = |step| Step::Act(vec![Effect::Deploy { step }]);
+    let act = |step| {
+        let target = deploy::target(&deployed_nowhere().settings, step).unwrap();
+        Step::Act(vec![Effect::Deploy { target, revision: 1, replaces: Vec::new() }])
+    };
     assert_eq!(deploy::decide(&snapshot, now()), act(DeployStep::Output));
     done(&mut snapshot, DeployStep::Output, "live");
     assert_eq!(deploy::decide(&snapshot, now()), act(DeployStep::Hook));

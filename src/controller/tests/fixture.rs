@@ -11,12 +11,12 @@ use crate::controller::{
     Snapshot, issuing, trigger,
 };
 use crate::resource::{
-    Account, AccountStep, Acme, Authorization, AuthorizationState, CaFault, Cause, CauseKind,
-    Certificate, CertificateRecord, CertificateRequest, CertificateRequestSpec, CertificateSpec,
-    CertificateStatus, Challenge, ChallengeSpec, ChallengeType, CheckReport, CleanUp, DnsName,
-    FailedOrder, Http01, Http01Report, Identifier, Issuer, IssuerKind, IssuerRef, KeyAlgorithm,
-    KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order, OrderPhase, OrderSpec, OrderState,
-    OrderUrls, Origin, Phase, PrivateKeySpec, Problem, ProgramFailure, ProviderFailure,
+    Account, AccountIdentity, AccountStep, Acme, Authorization, AuthorizationState, CaFault, Cause,
+    CauseKind, Certificate, CertificateRecord, CertificateRequest, CertificateRequestSpec,
+    CertificateSpec, CertificateStatus, Challenge, ChallengeSpec, ChallengeType, CheckReport,
+    CleanUp, DnsName, FailedOrder, Http01, Http01Report, Identifier, Issuer, IssuerKind, IssuerRef,
+    KeyAlgorithm, KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order, OrderPhase, OrderSpec,
+    OrderState, OrderUrls, Origin, Phase, PrivateKeySpec, Problem, ProgramFailure, ProviderFailure,
     ProviderFault, PublicKeyDigest, Reason, SecretKeySelector, Settings, Solver, SolverKind,
     Verdict,
 };
@@ -234,7 +234,7 @@ pub(super) fn request(snapshot: &Snapshot, revision: u32, digest: &str) -> Certi
 
 pub(super) fn account() -> Account {
     Account {
-        identity: crate::controller::account::identity(&fresh()),
+        identity: AccountIdentity::of(&fresh().issuer),
         next_step: AccountStep::Nothing,
         public_key: PublicKeyDigest("account".to_owned()),
         url: Some(ACCOUNT.to_owned()),

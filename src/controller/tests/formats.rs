@@ -6,7 +6,7 @@ use crate::controller::{
 };
 use crate::resource::{
     Cause, Doing, Failure, FailureClass, Jks, KeyAlgorithm, KeyEncoding, KeystoreProfile,
-    Keystores, OutputFormat, Pkcs12, PrivateKeySpec, Reason, SecretTemplate,
+    Keystores, OutputFormat, Pkcs12, PrivateKeySpec, Reason, SecretTemplate, csv,
 };
 
 /// A live pair whose spec was edited since.
@@ -121,7 +121,9 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
     for (snapshot, reason, what) in cases {
         let message = format!("Secret written again without an order: {what}");
         let found = formats::decide(&snapshot, now());
-        assert_eq!(found, Step::Act(vec![Effect::Rewrite]), "{what}");
+        let contents = formats::contents(&snapshot);
+        let rewrite = Effect::Rewrite { revision: 1, contents };
+        assert_eq!(found, Step::Act(vec![rewrite]), "{what}");
         let expected = Record::default().normal(now(), reason, message);
         assert_eq!(
             formats::absorb(&mut snapshot.clone(), &Outcome::Rewritten, now()),
@@ -222,8 +224,9 @@ fn a_renewal_that_must_wait_holds_up_no_rewrite() {
         s.record.attempted_inputs = vec![s.input_digest.clone()];
         keystores(s);
     };
-    let rewrite = Step::Act(vec![Effect::Rewrite]);
-    assert_eq!(next_step(&edited(renewal_failed), due), (Vec::new(), rewrite));
+    let failed = edited(renewal_failed);
+    let rewrite = Effect::Rewrite { revision: 1, contents: formats::contents(&failed) };
+    assert_eq!(next_step(&failed, due), (Vec::new(), Step::Act(vec![rewrite])));
     let (until, why) = (Some(due + hours(1)), Deferral::Backoff { attempts: 1 });
     let wait = Step::Wait { until, wake: Wake::Time, why };
     let all_is_said = |s: &mut Snapshot| {
@@ -260,6 +263,6 @@ fn lists_are_written_as_go_writes_csv() {
         (&[" a", "", "\\.", "a\nb"], "\" a\",,\"\\.\",\"a\nb\""),
     ] {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-        assert_eq!(formats::csv(&values), expected);
+        assert_eq!(csv(&values), expected);
     }
 }

@@ -1,9 +1,12 @@
 //! The last controller's table, and what a success leaves behind.
 
 use super::fixture::{
-    after, error, hours, in_phase, leaf, live, now, ordered, request, solving, written_record,
+    ACCOUNT, after, error, hours, in_phase, leaf, live, now, ordered, request, solving,
+    written_record,
 };
-use crate::controller::{Change, Effect, Outcome, Record, Snapshot, Step, issuing, trigger};
+use crate::controller::{
+    Change, Effect, Outcome, Record, Snapshot, Step, formats, issuing, trigger,
+};
 use crate::resource::{
     Cause, CauseKind, CertificateStatus, Condition, ConditionStatus, ConditionType, Doing, Failure,
     FailureClass, OrderState, Phase, Reason,
@@ -23,7 +26,13 @@ fn published(snapshot: &Snapshot) -> Record {
 
 #[test]
 fn only_a_certificate_of_the_current_request_is_put_in_place() {
-    assert_eq!(issuing::decide(&fetched(), now()), Step::Act(vec![Effect::Publish]));
+    let publish = Effect::Publish {
+        certificate: "PEM".to_owned(),
+        revision: 1,
+        contents: formats::contents(&fetched()),
+        account: ACCOUNT.to_owned(),
+    };
+    assert_eq!(issuing::decide(&fetched(), now()), Step::Act(vec![publish]));
     let cases: &[(&str, Edit)] = &[
         ("no order", |s| s.order = None),
         ("no certificate", |s| s.order.as_mut().unwrap().phase = in_phase("awaiting")),

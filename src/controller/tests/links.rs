@@ -1,7 +1,7 @@
 //! Missing links: which set is linked again, and which one stays beside a damaged one.
 
 use super::fixture::{key, leaf, live, now};
-use crate::controller::links::{last_good, repair, restored};
+use crate::controller::links::{repair, restored};
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
 use crate::resource::{
     DataLink, EventType, KeptPair, LeafFacts, PublishedPair, Reason, Repair, SecretLinks,
@@ -134,11 +134,11 @@ fn the_newest_good_set_stays_beside_a_damaged_live_one() {
             // An interrupted publish of the same certificate left it.
             set("..revision-4-0", 4, Some(pair("4", "4"))),
         ];
-        assert_eq!(last_good(&sets, &leaf("4").fingerprint), Some("..revision-2-0"));
+        assert_eq!(KeptPair::last_good(&sets, &leaf("4").fingerprint), Some("..revision-2-0"));
     }
     let sets = [
         set("..revision-1-0", 1, Some(pair("1", "1"))),
         KeptPair { is_live: true, ..set("..revision-2-0", 2, Some(pair("2", "2"))) },
     ];
-    assert_eq!(last_good(&sets, &leaf("3").fingerprint), None);
+    assert_eq!(KeptPair::last_good(&sets, &leaf("3").fingerprint), None);
 }

@@ -11,6 +11,7 @@ mod alert;
 mod backoff;
 mod challenge;
 mod deploy;
+mod effects;
 mod fixture;
 mod formats;
 mod issuing;

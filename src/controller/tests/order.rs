@@ -2,9 +2,10 @@
 
 use jiff::SignedDuration;
 
+use super::effects::{accept, create_order, download, finalize, read_authorization, read_order};
 use super::fixture::{
-    SERVER, authorization_url, challenge_url, failed_at, in_phase, now, ordered, ready_to_order,
-    solving, unread_authorization, written_order,
+    SERVER, challenge_url, failed_at, in_phase, now, ordered, ready_to_order, solving,
+    unread_authorization, written_order,
 };
 use crate::controller::{
     ChallengeSeen, Change, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
@@ -36,11 +37,11 @@ fn change(mut snapshot: Snapshot, change: impl FnOnce(&mut Order)) -> Snapshot {
 #[test]
 fn each_phase_has_its_effect() {
     let cases = [
-        (ordered("creating", OrderState::Unknown), vec![Effect::CreateOrder]),
-        (ordered("finalizing", OrderState::Ready), vec![Effect::Finalize]),
-        (ordered("awaiting", OrderState::Processing), vec![Effect::ReadOrder]),
-        (ordered("downloading", OrderState::Valid), vec![Effect::Download]),
-        (solving(&[Phase::Accepted]), vec![Effect::ReadOrder]),
+        (ordered("creating", OrderState::Unknown), vec![create_order()]),
+        (ordered("finalizing", OrderState::Ready), vec![finalize()]),
+        (ordered("awaiting", OrderState::Processing), vec![read_order()]),
+        (ordered("downloading", OrderState::Valid), vec![download()]),
+        (solving(&[Phase::Accepted]), vec![read_order()]),
     ];
     for (snapshot, expected) in cases {
         assert_eq!(acts(&snapshot), expected);
@@ -48,7 +49,7 @@ fn each_phase_has_its_effect() {
         let mut resumed = snapshot;
         resumed.run.order_is_known = false;
         let is_new = resumed.order.as_ref().unwrap().phase.word() == "creating";
-        let first = if is_new { Effect::CreateOrder } else { Effect::ReadOrder };
+        let first = if is_new { create_order() } else { read_order() };
         assert_eq!(acts(&resumed), [first]);
     }
     for settled in [ready_and_done(), solving(&[Phase::Queued]), super::fixture::live()] {
@@ -122,7 +123,7 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     assert_eq!(failed_with(&second).0, FailureClass::Validation, "once is enough");
     let mut repeated = snapshot.clone();
     let seen = ChallengeSeen { state: AuthorizationState::Pending, problem: None };
-    let accept = Effect::Accept { url: challenge_url(0) };
+    let accept = accept(0);
     absorb(&mut repeated, &accept, Outcome::Accepted(seen), now()).unwrap();
     assert_eq!(failed_with(&repeated).0, FailureClass::Validation, "accept was sent again");
 
@@ -153,7 +154,7 @@ fn an_invalid_order_is_asked_which_name_was_refused() {
         o.phase = in_phase("refused");
         o.challenges[1].state = AuthorizationState::Valid;
     });
-    let read = |n| Effect::ReadAuthorization { url: authorization_url(n) };
+    let read = |n| read_authorization(n);
     assert_eq!(acts(&snapshot), [read(0), read(2)]);
     for challenge in &mut snapshot.order.as_mut().unwrap().challenges {
         challenge.phase = Phase::Final;
@@ -166,11 +167,10 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     let millis = SignedDuration::from_millis;
     let mut snapshot = solving(&[Phase::Accepting, Phase::Accepting]);
     for index in 0..2 {
-        snapshot.run.note_begin(&Effect::Accept { url: challenge_url(index) }, now());
-        let accept =
-            Outcome::Accepted(ChallengeSeen { state: AuthorizationState::Pending, problem: None });
-        let effect = Effect::Accept { url: challenge_url(index) };
-        let record = absorb(&mut snapshot, &effect, accept, now()).unwrap();
+        snapshot.run.note_begin(&accept(index), now());
+        let seen = ChallengeSeen { state: AuthorizationState::Pending, problem: None };
+        let outcome = Outcome::Accepted(seen);
+        let record = absorb(&mut snapshot, &accept(index), outcome, now()).unwrap();
         snapshot.order = Some(written_order(&record).clone());
     }
     snapshot.run.note_hit(&challenge_url(0), now() + millis(3));
@@ -192,7 +192,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     let mut pauses = Vec::new();
     for _ in 0..12 {
         let seen = Outcome::Order(Box::new(super::fixture::order_seen(OrderState::Pending)));
-        absorb(&mut snapshot, &Effect::ReadOrder, seen.clone(), now()).unwrap();
+        absorb(&mut snapshot, &read_order(), seen.clone(), now()).unwrap();
         pauses.push(now().duration_until(until(&snapshot)).as_millis());
     }
     assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000]);
@@ -205,9 +205,9 @@ fn authorizations_are_read_beside_an_order_that_stays_pending() {
     for looks in 0..=16 {
         snapshot.run.poll = Poll { looks, not_before: None };
         let effects = acts(&snapshot);
-        assert_eq!(effects[0], Effect::ReadOrder);
+        assert_eq!(effects[0], read_order());
         let beside = effects[1..].iter().map(|effect| match effect {
-            Effect::ReadAuthorization { url } => url.rsplit('/').next().unwrap().to_owned(),
+            Effect::ReadAuthorization { url, .. } => url.rsplit('/').next().unwrap().to_owned(),
             effect => panic!("{effect:?}"),
         });
         read.push(beside.collect::<String>());
@@ -224,7 +224,7 @@ fn a_long_retry_after_is_honoured_for_a_minute() {
         let mut seen = super::fixture::order_seen(OrderState::Processing);
         seen.retry_after = Some(SignedDuration::from_secs(asked));
         let outcome = Outcome::Order(Box::new(seen));
-        absorb(&mut snapshot, &Effect::ReadOrder, outcome.clone(), now()).unwrap();
+        absorb(&mut snapshot, &read_order(), outcome.clone(), now()).unwrap();
         let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
         assert_eq!(until, Some(now() + SignedDuration::from_secs(waited)), "{asked}");
     }
@@ -235,7 +235,7 @@ fn unread_authorizations_are_read_all_at_once_and_none_is_no_reason_to_wait() {
     let reading = change(ordered("authorizing", OrderState::Pending), |order| {
         order.authorizations = vec![unread_authorization(0), unread_authorization(1)];
     });
-    let read = |n| Effect::ReadAuthorization { url: authorization_url(n) };
+    let read = |n| read_authorization(n);
     assert_eq!(acts(&reading), [read(0), read(1)]);
 
     let empty = ordered("authorizing", OrderState::Pending);
@@ -251,10 +251,10 @@ fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_fail
         if watched {
             let seen = super::fixture::order_seen(OrderState::Processing);
             let outcome = Outcome::Order(Box::new(seen));
-            absorb(&mut snapshot, &Effect::ReadOrder, outcome.clone(), now()).unwrap();
+            absorb(&mut snapshot, &read_order(), outcome.clone(), now()).unwrap();
         }
         let outcome = Outcome::Failed(gone.clone());
-        let record = controller::absorb(&mut snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
+        let record = controller::absorb(&mut snapshot, &read_order(), outcome, now()).unwrap();
         assert_eq!(written_order(&record).state, OrderState::Expired);
         snapshot.order = Some(written_order(&record).clone());
         let step = controller::decide(&snapshot, now());
@@ -279,8 +279,7 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         for state in states.into_iter().skip(usize::from(!watched)) {
             let seen = OrderSeen { expires, ..super::fixture::order_seen(state) };
             let outcome = Outcome::Order(Box::new(seen));
-            let record =
-                controller::absorb(&mut snapshot, &Effect::ReadOrder, outcome, now()).unwrap();
+            let record = controller::absorb(&mut snapshot, &read_order(), outcome, now()).unwrap();
             snapshot.order = Some(written_order(&record).clone());
         }
         let step = controller::decide(&snapshot, now());
@@ -335,7 +334,7 @@ fn an_unknown_account_is_looked_up_before_any_other_request() {
 #[test]
 fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
     for kind in [CauseKind::Precondition, CauseKind::State] {
-        for effect in [Effect::Download, Effect::Finalize] {
+        for effect in [download(), finalize()] {
             let mut snapshot = ordered("downloading", OrderState::Valid);
             let outcome = Outcome::Failed(super::fixture::error(kind));
             absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
@@ -346,10 +345,10 @@ fn a_certificate_that_cannot_be_fetched_for_a_reason_of_our_own_ends_the_run() {
     let mut snapshot = ordered("downloading", OrderState::Valid);
     let gone = Outcome::Failed(super::fixture::error(CauseKind::Gone));
     for _ in 0..11 {
-        absorb(&mut snapshot, &Effect::Download, gone.clone(), now()).unwrap();
+        absorb(&mut snapshot, &download(), gone.clone(), now()).unwrap();
         assert!(matches!(next_step(&snapshot, now()).1, Step::Wait { .. }));
     }
-    absorb(&mut snapshot, &Effect::Download, gone.clone(), now()).unwrap();
+    absorb(&mut snapshot, &download(), gone.clone(), now()).unwrap();
     assert!(matches!(next_step(&snapshot, now()).1, Step::Fail(f) if f.class == FailureClass::Ca));
 }
 
@@ -360,9 +359,9 @@ fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
     let Cause::Ca(ca) = &mut refusal.cause else { panic!("{refusal}") };
     ca.message = "orderNotReady: hold on".to_owned();
     for _ in 0..3 {
-        assert_eq!(acts(&snapshot), [Effect::Finalize]);
+        assert_eq!(acts(&snapshot), [finalize()]);
         let outcome = Outcome::Failed(refusal.clone());
-        absorb(&mut snapshot, &Effect::Finalize, outcome.clone(), now()).unwrap();
+        absorb(&mut snapshot, &finalize(), outcome.clone(), now()).unwrap();
         snapshot.run.order_is_known = true;
     }
     let (class, message) = failed_with(&snapshot);

@@ -1,8 +1,9 @@
 //! The transitions of an order.
 
+use super::effects::{accept, create_order, download, finalize, read_authorization, read_order};
 use super::fixture::{
-    authorization_seen, authorization_url, error, in_phase, leaf, now, order_seen, ordered,
-    problem, solving, unread_authorization, written_order,
+    authorization_seen, error, in_phase, leaf, now, order_seen, ordered, problem, solving,
+    unread_authorization, written_order,
 };
 use crate::controller::{
     Effect, EffectError, Outcome, Record, Snapshot, Step, absorb, order as controller,
@@ -21,29 +22,29 @@ fn seen(snapshot: &Snapshot, effect: &Effect, state: OrderState) -> Order {
 fn what_the_ca_says_names_the_next_phase() {
     let other = || OrderState::Other("frozen".to_owned());
     let cases = [
-        ("creating", Effect::CreateOrder, OrderState::Pending, "authorizing"),
-        ("creating", Effect::CreateOrder, OrderState::Ready, "finalizing"),
-        ("creating", Effect::CreateOrder, OrderState::Processing, "awaiting"),
-        ("creating", Effect::CreateOrder, OrderState::Valid, "downloading"),
-        ("creating", Effect::CreateOrder, OrderState::Invalid, "failed"),
-        ("creating", Effect::CreateOrder, other(), "authorizing"),
-        ("authorizing", Effect::ReadOrder, OrderState::Pending, "authorizing"),
-        ("authorizing", Effect::ReadOrder, OrderState::Invalid, "failed"),
-        ("solving", Effect::ReadOrder, OrderState::Pending, "solving"),
-        ("solving", Effect::ReadOrder, other(), "solving"),
-        ("solving", Effect::ReadOrder, OrderState::Ready, "finalizing"),
-        ("solving", Effect::ReadOrder, OrderState::Invalid, "refused"),
-        ("refused", Effect::ReadOrder, OrderState::Invalid, "refused"),
-        ("finalizing", Effect::Finalize, OrderState::Pending, "awaiting"),
-        ("finalizing", Effect::Finalize, OrderState::Processing, "awaiting"),
-        ("finalizing", Effect::Finalize, OrderState::Valid, "downloading"),
-        ("finalizing", Effect::Finalize, OrderState::Ready, "finalizing"),
-        ("finalizing", Effect::ReadOrder, OrderState::Processing, "awaiting"),
-        ("awaiting", Effect::ReadOrder, OrderState::Processing, "awaiting"),
-        ("awaiting", Effect::ReadOrder, OrderState::Ready, "finalizing"),
-        ("awaiting", Effect::ReadOrder, OrderState::Valid, "downloading"),
-        ("awaiting", Effect::ReadOrder, OrderState::Invalid, "failed"),
-        ("downloading", Effect::ReadOrder, OrderState::Valid, "downloading"),
+        ("creating", create_order(), OrderState::Pending, "authorizing"),
+        ("creating", create_order(), OrderState::Ready, "finalizing"),
+        ("creating", create_order(), OrderState::Processing, "awaiting"),
+        ("creating", create_order(), OrderState::Valid, "downloading"),
+        ("creating", create_order(), OrderState::Invalid, "failed"),
+        ("creating", create_order(), other(), "authorizing"),
+        ("authorizing", read_order(), OrderState::Pending, "authorizing"),
+        ("authorizing", read_order(), OrderState::Invalid, "failed"),
+        ("solving", read_order(), OrderState::Pending, "solving"),
+        ("solving", read_order(), other(), "solving"),
+        ("solving", read_order(), OrderState::Ready, "finalizing"),
+        ("solving", read_order(), OrderState::Invalid, "refused"),
+        ("refused", read_order(), OrderState::Invalid, "refused"),
+        ("finalizing", finalize(), OrderState::Pending, "awaiting"),
+        ("finalizing", finalize(), OrderState::Processing, "awaiting"),
+        ("finalizing", finalize(), OrderState::Valid, "downloading"),
+        ("finalizing", finalize(), OrderState::Ready, "finalizing"),
+        ("finalizing", read_order(), OrderState::Processing, "awaiting"),
+        ("awaiting", read_order(), OrderState::Processing, "awaiting"),
+        ("awaiting", read_order(), OrderState::Ready, "finalizing"),
+        ("awaiting", read_order(), OrderState::Valid, "downloading"),
+        ("awaiting", read_order(), OrderState::Invalid, "failed"),
+        ("downloading", read_order(), OrderState::Valid, "downloading"),
     ];
     for (phase, effect, state, next) in cases {
         let found = seen(&ordered(phase, OrderState::Unknown), &effect, state.clone());
@@ -57,7 +58,7 @@ fn what_the_ca_says_names_the_next_phase() {
 fn an_order_past_pending_proves_its_challenges() {
     for state in [OrderState::Ready, OrderState::Processing, OrderState::Valid] {
         let snapshot = solving(&[Phase::Accepted, Phase::SelfChecking, Phase::Queued]);
-        let order = seen(&snapshot, &Effect::ReadOrder, state);
+        let order = seen(&snapshot, &read_order(), state);
         for challenge in &order.challenges {
             let found = (challenge.phase, &challenge.state);
             assert_eq!(found, (Phase::Final, &AuthorizationState::Valid));
@@ -91,24 +92,24 @@ fn a_refusal_is_final_unless_the_effect_may_have_taken_place() {
     let look = Some(("awaiting", OrderState::Ready));
     let expired = Some(("failed", OrderState::Expired));
     let cases = [
-        ("creating", Effect::CreateOrder, error(Refused), nothing.clone()),
-        ("creating", Effect::CreateOrder, error(Unusable), nothing.clone()),
-        ("creating", Effect::CreateOrder, error(Transient), None),
-        ("awaiting", Effect::ReadOrder, error(Gone), expired),
-        ("awaiting", Effect::ReadOrder, error(Refused), nothing.clone()),
-        ("awaiting", Effect::ReadOrder, error(Transient), None),
-        ("finalizing", Effect::Finalize, error(Transient), look.clone()),
-        ("finalizing", Effect::Finalize, error(Gone), look.clone()),
-        ("finalizing", Effect::Finalize, refusal(Refused, "orderNotReady", 400), look.clone()),
-        ("finalizing", Effect::Finalize, refusal(Refused, "unauthorized", 403), look),
-        ("finalizing", Effect::Finalize, refusal(Refused, "badCSR", 400), nothing.clone()),
-        ("finalizing", Effect::Finalize, error(Local), nothing.clone()),
-        ("finalizing", Effect::Finalize, error(State), None),
-        ("downloading", Effect::Download, error(Gone), None),
-        ("downloading", Effect::Download, error(Transient), None),
-        ("downloading", Effect::Download, error(Precondition), None),
-        ("downloading", Effect::Download, error(Unusable), nothing.clone()),
-        ("downloading", Effect::Download, error(Refused), nothing),
+        ("creating", create_order(), error(Refused), nothing.clone()),
+        ("creating", create_order(), error(Unusable), nothing.clone()),
+        ("creating", create_order(), error(Transient), None),
+        ("awaiting", read_order(), error(Gone), expired),
+        ("awaiting", read_order(), error(Refused), nothing.clone()),
+        ("awaiting", read_order(), error(Transient), None),
+        ("finalizing", finalize(), error(Transient), look.clone()),
+        ("finalizing", finalize(), error(Gone), look.clone()),
+        ("finalizing", finalize(), refusal(Refused, "orderNotReady", 400), look.clone()),
+        ("finalizing", finalize(), refusal(Refused, "unauthorized", 403), look),
+        ("finalizing", finalize(), refusal(Refused, "badCSR", 400), nothing.clone()),
+        ("finalizing", finalize(), error(Local), nothing.clone()),
+        ("finalizing", finalize(), error(State), None),
+        ("downloading", download(), error(Gone), None),
+        ("downloading", download(), error(Transient), None),
+        ("downloading", download(), error(Precondition), None),
+        ("downloading", download(), error(Unusable), nothing.clone()),
+        ("downloading", download(), error(Refused), nothing),
     ];
     for (phase, effect, error, expected) in cases {
         let kind = error.kind();
@@ -121,7 +122,7 @@ fn a_certificate_makes_the_order_complete() {
     let snapshot = ordered("downloading", OrderState::Valid);
     let leaf = Box::new(leaf("next"));
     let outcome = Outcome::Certificate { pem: "PEM".to_owned(), leaf };
-    let record = absorb(&mut snapshot.clone(), &Effect::Download, outcome, now()).unwrap();
+    let record = absorb(&mut snapshot.clone(), &download(), outcome, now()).unwrap();
     let order = written_order(&record);
     assert_eq!((order.phase.word(), order.certificate()), ("issued", Some("PEM")));
     assert_eq!(record.events[0].reason, Reason::Complete);
@@ -136,7 +137,7 @@ fn authorizing() -> Snapshot {
 
 fn read(snapshot: &Snapshot, index: usize, state: AuthorizationState) -> Record {
     let outcome = Outcome::Authorization(Box::new(authorization_seen(index, state.clone(), state)));
-    let effect = Effect::ReadAuthorization { url: authorization_url(index) };
+    let effect = read_authorization(index);
     absorb(&mut snapshot.clone(), &effect, outcome, now()).unwrap()
 }
 
@@ -205,26 +206,20 @@ fn the_authorizations_of_an_invalid_order_say_who_is_to_blame() {
 fn an_outcome_that_belongs_elsewhere_is_refused_and_keeps_nothing() {
     let snapshot = ordered("awaiting", OrderState::Processing);
     for outcome in [Outcome::Presented, Outcome::CleanedUp, Outcome::Prepared] {
-        assert!(absorb(&mut snapshot.clone(), &Effect::ReadOrder, outcome, now()).is_err());
+        assert!(absorb(&mut snapshot.clone(), &read_order(), outcome, now()).is_err());
     }
     let mut none = snapshot;
     none.order = None;
     let outcome = Outcome::Order(Box::new(order_seen(OrderState::Ready)));
-    assert!(absorb(&mut none.clone(), &Effect::ReadOrder, outcome, now()).is_err());
+    assert!(absorb(&mut none.clone(), &read_order(), outcome, now()).is_err());
 }
 
 #[test]
 fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
     let lost = refusal(CauseKind::Refused, "accountDoesNotExist", 400);
-    let url = super::fixture::challenge_url(0);
-    for effect in [
-        Effect::CreateOrder,
-        Effect::ReadOrder,
-        Effect::ReadAuthorization { url: authorization_url(0) },
-        Effect::Accept { url },
-        Effect::Finalize,
-        Effect::Download,
-    ] {
+    for effect in
+        [create_order(), read_order(), read_authorization(0), accept(0), finalize(), download()]
+    {
         let mut snapshot = solving(&[Phase::Accepting]);
         snapshot.run.ordered = true;
         let outcome = Outcome::Failed(lost.clone());

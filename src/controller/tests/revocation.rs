@@ -1,9 +1,10 @@
 //! Revocations: the request, and what the CA receives.
 
-use super::fixture::{error, live, now};
+use super::fixture::{ACCOUNT, account, error, live, now};
 use crate::controller::revocation::{self, Asked, RevocationError};
 use crate::controller::{
-    Change, Effect, EffectError, Outcome, Record, RevocationRequest, Snapshot, Step, Wish, absorb,
+    Change, Effect, EffectError, Outcome, Record, RevocationRequest, RevocationSigner, Snapshot,
+    Step, Wish, absorb,
 };
 use crate::resource::{CauseKind, RevocationReason};
 
@@ -69,13 +70,15 @@ fn nothing_is_revoked_where_nothing_is_issued() {
 
 #[test]
 fn an_owed_revocation_is_sent_to_the_ca_once_in_a_run() {
-    let begun = asked(RevocationReason::Superseded, true);
+    let mut begun = asked(RevocationReason::Superseded, true);
+    assert!(matches!(revocation::decide(&begun, now()), Step::Fail(_)), "no account can sign it");
+    begun.account = Some(account());
     let owed = begun.record.revocations[0].clone();
     let effect = Effect::Revoke {
         certificate: "PEM".to_owned(),
         fingerprint: owed.fingerprint.clone(),
         reason: owed.reason,
-        key: None,
+        signer: RevocationSigner::Account(ACCOUNT.to_owned()),
     };
     assert_eq!(revocation::decide(&begun, now()), Step::Act(vec![effect.clone()]));
     let outcomes = [

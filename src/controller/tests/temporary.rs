@@ -1,14 +1,16 @@
 //! A temporary certificate: when there is one, and that readiness ignores it.
 
+use super::effects::prepare;
 use super::fixture::{
-    account, after, hours, key, leaf, live, now, order, ordered, ready_to_order, request,
+    account, after, hours, in_phase, key, leaf, live, now, order, ordered, ready_to_order, request,
 };
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
 use crate::controller::{
     Change, Effect, Outcome, Snapshot, Step, formats, issuing, next_step, readiness, trigger,
 };
 use crate::resource::{
-    CertificateStatus, ConditionStatus, EventType, LeafFacts, OrderState, PublicKeyDigest, Reason,
+    CertificateStatus, ConditionStatus, EventType, LeafFacts, Order, OrderState, PublicKeyDigest,
+    Reason,
 };
 
 type Edit = fn(&mut Snapshot);
@@ -49,7 +51,10 @@ fn renewing() -> Snapshot {
 
 #[test]
 fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
-    let publish = Step::Act(vec![Effect::PublishTemporary]);
+    let publish = |snapshot: &Snapshot| {
+        let contents = formats::temporary_contents(snapshot);
+        Step::Act(vec![Effect::PublishTemporary { revision: 1, contents }])
+    };
     let published: &[(&str, Edit)] = &[
         ("nothing is live", |s| s.secret = None),
         ("no key", |s| s.secret.as_mut().unwrap().key = None),
@@ -67,8 +72,8 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
     for (what, edit) in published {
         let mut snapshot = renewing();
         edit(&mut snapshot);
-        assert_eq!(issuing::decide_temporary(&snapshot, now()), publish, "{what}");
-        assert_eq!(next_step(&snapshot, now()).1, publish, "{what}: before the order");
+        assert_eq!(issuing::decide_temporary(&snapshot, now()), publish(&snapshot), "{what}");
+        assert_eq!(next_step(&snapshot, now()).1, publish(&snapshot), "{what}: before the order");
     }
     let settled: &[(&str, Edit)] = &[
         ("a pair is live", |_| {}),
@@ -125,7 +130,7 @@ fn a_temporary_certificate_adds_an_event_and_counts_as_nothing() {
     assert_eq!(pair.annotations.keys().find(of_issuer), None);
     assert!(pair.is_temporary() && !trigger::is_adoptable(pair, now()));
     // The issuance continues.
-    let goes_on = Step::Act(vec![Effect::Prepare { solving: true }]);
+    let goes_on = Step::Act(vec![prepare(true)]);
     assert_eq!(next_step(&snapshot, now()).1, goes_on);
     // Without one, the trigger reports a violation, and formats are not rewritten.
     snapshot.record.status = CertificateStatus::default();
@@ -151,7 +156,7 @@ fn the_next_key_of_another_attempt_leaves_it_as_it_is() {
     snapshot.next_request.as_mut().unwrap().spec.public_key = PublicKeyDigest("later".to_owned());
     assert_eq!(issuing::decide_temporary(&snapshot, now()), Step::Settled);
     // What a success changes is changed for a pair that was temporary, too.
-    snapshot.order = Some(order(&snapshot));
+    snapshot.order = Some(Order { phase: in_phase("issued"), ..order(&snapshot) });
     let outcome = Outcome::Published(Box::new(leaf("later")));
     let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     let Some(Change::Certificate(record)) = record.changes.get(1) else { panic!("{record:?}") };

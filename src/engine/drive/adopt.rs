@@ -6,7 +6,7 @@ use super::state::Drive;
 use crate::controller::{Record, Snapshot, trigger};
 use crate::engine::gather;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
-use crate::engine::session::Task;
+use crate::engine::task::Task;
 use crate::resource::{PublishedPair, Reason, SecretFiles};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {

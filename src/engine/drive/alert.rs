@@ -4,7 +4,8 @@ use crate::controller::{Change, Record, alert, backoff};
 use crate::engine::ending::{Ended, Ending};
 use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
-use crate::engine::session::{Session, Task};
+use crate::engine::session::Session;
+use crate::engine::task::Task;
 
 /// Runs the hook for each certificate that failed, unless an earlier run did for this stage.
 pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(

@@ -12,7 +12,8 @@ use crate::engine::goal::Goal;
 use crate::engine::notice;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
-use crate::engine::session::{Session, Task};
+use crate::engine::session::Session;
+use crate::engine::task::Task;
 use crate::resource::DeployStep;
 
 /// Runs each requested program, and records the result with each certificate.
@@ -35,8 +36,7 @@ pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Obser
                 Ok(failure) => {
                     end.undeployed = failure;
                     if done.is_ok() {
-                        let settings = task.certificate.settings.or(&task.issuer.settings);
-                        let done = deploy::target(&settings, DeployStep::Reload);
+                        let done = deploy::target(&task.settings(), DeployStep::Reload);
                         end.deployed.extend(done.map(|target| target.to_string()));
                     }
                 }

@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 
 use crate::engine::ports::Store;
 use crate::engine::schedule::Schedule;
-use crate::engine::session::Task;
+use crate::engine::task::Task;
 
 /// What the certificates of one run share.
 pub(in crate::engine) struct Shared<'a, C, S: Store> {

@@ -1,8 +1,5 @@
 //! One certificate's run: the snapshot, the effects in flight, and their outcomes.
 
-use std::collections::HashSet;
-use std::rc::Rc;
-
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -13,7 +10,8 @@ use crate::controller::{Effect, EffectError, Outcome, absorb};
 use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
-use crate::engine::session::{Session, Task};
+use crate::engine::session::Session;
+use crate::engine::task::Task;
 use crate::resource::{Cause, Doing};
 
 /// Outcomes in quick succession are written together: those within this time, or within four times
@@ -28,7 +26,7 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     pub(super) task: &'a Task,
     pub(super) session: Session<'a, S>,
     /// The effects in flight: a repeated request for one does not start it again.
-    in_flight: HashSet<Effect>,
+    in_flight: Vec<Effect>,
     pub(super) effects: FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>,
     /// Measured on the monotonic clock: no jump of the wall clock moves it.
     pub(super) deadline: Option<LocalBoxFuture<'a, ()>>,
@@ -54,7 +52,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             shared,
             task,
             session,
-            in_flight: HashSet::new(),
+            in_flight: Vec::new(),
             effects: FuturesUnordered::new(),
             deadline: None,
             extended: false,
@@ -84,23 +82,18 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     /// Each effect may run twice: one that is still needed starts again.
     pub(super) fn drop_effects(&mut self) {
         self.effects.clear();
-        self.in_flight = HashSet::new();
+        self.in_flight.clear();
     }
 
     pub(super) fn start(&mut self, effects: Vec<Effect>) {
-        let fresh: Vec<Effect> =
-            effects.into_iter().filter(|effect| self.in_flight.insert(effect.clone())).collect();
-        if fresh.is_empty() {
-            return;
-        }
-        let now = self.engine.clock.now();
-        for effect in &fresh {
-            self.session.snapshot.run.note_begin(effect, now);
-        }
-        let snapshot = Rc::new(self.session.snapshot.clone());
-        for effect in fresh {
+        for effect in effects {
+            if self.in_flight.contains(&effect) {
+                continue;
+            }
+            self.in_flight.push(effect.clone());
+            self.session.snapshot.run.note_begin(&effect, self.engine.clock.now());
             self.engine.observer.stage(&self.session.name, effect.stage());
-            let performed = self.engine.performer.perform(Rc::clone(&snapshot), effect.clone());
+            let performed = self.engine.performer.perform(self.task, effect.clone());
             self.effects.push(performed.map(move |outcome| (effect, outcome)).boxed_local());
         }
     }
@@ -108,7 +101,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     /// Absorbs an outcome, and those that follow at once.
     pub(super) async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
         self.absorb(&effect, outcome);
-        if effect == Effect::CreateOrder {
+        if matches!(effect, Effect::CreateOrder { .. }) {
             // The URL is stored right away: without it the next run would have to order again.
             return;
         }
@@ -129,7 +122,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     }
 
     pub(super) fn absorb(&mut self, effect: &Effect, outcome: Outcome) {
-        self.in_flight.remove(effect);
+        self.in_flight.retain(|other| other != effect);
         let now = self.engine.clock.now();
         let is_done = outcome == Outcome::Done;
         match absorb(&mut self.session.snapshot, effect, outcome, now) {

@@ -12,7 +12,8 @@ use crate::engine::goal::Goal;
 use crate::engine::notice;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::{Engine, OVERDUE};
-use crate::engine::session::{Session, Task};
+use crate::engine::session::Session;
+use crate::engine::task::Task;
 use crate::resource::{
     Cause, Challenge, Doing, Failure, Order, OrderPhase, Phase, Reason, Rollback,
 };

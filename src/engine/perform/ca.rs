@@ -9,70 +9,77 @@ use zeroize::Zeroizing;
 use super::error;
 use super::issuer::IssuerAccess;
 use super::world::World;
+use crate::acme::preferred_chain::{Choice, choose};
 use crate::acme::{
     AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, NewOrder,
     OrderView, Session,
 };
 use crate::controller::{
-    AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, Secret, Snapshot,
-    account, chain,
+    AuthorizationSeen, ChallengeSeen, EffectError, OrderSeen, Outcome, RevocationSigner, Secret,
 };
 use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
+use crate::engine::task::Task;
 use crate::manifest::SecretError;
 use crate::pki;
 use crate::resource::{
-    AccountStep, Cause, OfferedChallenge, Order, PublicKeyDigest, RevocationReason,
-    SecretKeySelector,
+    AccountIdentity, AccountStep, Cause, Identifier, OfferedChallenge, OrderUrls, PublicKeyDigest,
+    RevocationReason, SecretKeySelector,
 };
 use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    pub(super) async fn read_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let order = order_of(snapshot)?;
-        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
-        order_seen(session.order(order.url().unwrap_or_default()).await)
+    pub(super) async fn read_order(
+        &self,
+        task: &Task,
+        account: &str,
+        url: &str,
+    ) -> Result<Outcome, EffectError> {
+        let (session, _) = self.session(task, account).await?;
+        order_seen(session.order(url).await)
     }
 
     pub(super) async fn read_authorization(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
+        account: &str,
         url: &str,
     ) -> Result<Outcome, EffectError> {
-        let order = order_of(snapshot)?;
-        let (session, key) = self.session(snapshot, &order.spec.account_url).await?;
+        let (session, key) = self.session(task, account).await?;
         let seen = session.authorization(url).await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Authorization(Box::new(authorization_seen(seen, &key))))
     }
 
     pub(super) async fn accept(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
+        account: &str,
         url: &str,
     ) -> Result<Outcome, EffectError> {
-        let order = order_of(snapshot)?;
-        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
+        let (session, _) = self.session(task, account).await?;
         let seen = session.accept(url).await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Accepted(challenge_seen(seen)))
     }
 
-    pub(super) async fn finalize(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let order = order_of(snapshot)?;
-        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
-        let csr = csr_der(&order.spec.request)?;
-        let url = order.url().unwrap_or_default();
-        let finalize_url = order.phase.urls().map_or("", |urls| &urls.finalize_url);
-        order_seen(session.finalize(url, finalize_url, &csr).await)
+    pub(super) async fn finalize(
+        &self,
+        task: &Task,
+        account: &str,
+        urls: &OrderUrls,
+        request: &str,
+    ) -> Result<Outcome, EffectError> {
+        let (session, _) = self.session(task, account).await?;
+        let csr = csr_der(request)?;
+        order_seen(session.finalize(&urls.url, &urls.finalize_url, &csr).await)
     }
 
-    /// Revokes a certificate for the account of the snapshot's issuer, or signed with its own key.
-    /// A certificate that is revoked already is no error.
+    /// Revokes a certificate. One that is revoked already is no error.
     pub(super) async fn revoke(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
         certificate: &str,
         reason: RevocationReason,
-        key: Option<Secret>,
+        signer: &RevocationSigner,
     ) -> Result<Outcome, EffectError> {
         let chain = pki::Chain::from_pem(certificate).map_err(|error| {
             EffectError::new(Cause::State {
@@ -80,36 +87,39 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             })
         })?;
         let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
-        let done = if let Some(key) = key {
-            let key = pki::PrivateKey::from_pem(&key.0).map_err(error::precondition)?;
-            self.client(snapshot)?.revoke_by_key(&key, der, reason.code()).await
-        } else {
-            let key = self.account_key(snapshot).await?;
-            let url = registered(snapshot)?;
-            self.client(snapshot)?.revoke(&key, url, der, reason.code()).await
+        let client = self.client(task)?;
+        let done = match signer {
+            RevocationSigner::Certificate(key) => {
+                let key = pki::PrivateKey::from_pem(&key.0).map_err(error::precondition)?;
+                client.revoke_by_key(&key, der, reason.code()).await
+            }
+            RevocationSigner::Account(url) => {
+                let key = self.account_key(task).await?;
+                client.revoke(&key, url, der, reason.code()).await
+            }
         };
         done.map(|()| Outcome::Done).map_err(|error| error::ca(&error))
     }
 
-    /// Deactivates the account of the snapshot's issuer.
+    /// Deactivates the account of the task's issuer.
     pub(super) async fn deactivate_account(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
+        account: &str,
     ) -> Result<Outcome, EffectError> {
-        let key = self.account_key(snapshot).await?;
-        let url = registered(snapshot)?;
-        let done = self.client(snapshot)?.deactivate(&key, url).await;
+        let key = self.account_key(task).await?;
+        let done = self.client(task)?.deactivate(&key, account).await;
         done.map(|_| Outcome::Done).map_err(|error| error::ca(&error))
     }
 
-    pub(super) fn client(&self, snapshot: &Snapshot) -> Result<Arc<Client>, EffectError> {
-        let acme = &snapshot.issuer.acme;
+    pub(super) fn client(&self, task: &Task) -> Result<Arc<Client>, EffectError> {
+        let acme = &task.issuer.acme;
         let key = (acme.server.clone(), acme.ca_bundle.clone(), acme.skip_tls_verify);
         if let Some(client) = self.clients.borrow().get(&key) {
             return Ok(Arc::clone(client));
         }
         let client = self
-            .access(snapshot)
+            .access(task)
             .client(&self.options.user_agent, self.options.limits.clone())
             .map_err(|e| error::ca(&e))?;
         self.clients.borrow_mut().insert(key, Arc::clone(&client));
@@ -118,19 +128,16 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     async fn session(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
         account_url: &str,
     ) -> Result<(Session, Rc<AccountKey>), EffectError> {
-        let key = self.account_key(snapshot).await?;
-        let session = Session::new(self.client(snapshot)?, (*key).clone(), account_url);
+        let key = self.account_key(task).await?;
+        let session = Session::new(self.client(task)?, (*key).clone(), account_url);
         Ok((session, key))
     }
 
-    pub(super) async fn account_key(
-        &self,
-        snapshot: &Snapshot,
-    ) -> Result<Rc<AccountKey>, EffectError> {
-        let id = account_id(&account::identity(snapshot));
+    pub(super) async fn account_key(&self, task: &Task) -> Result<Rc<AccountKey>, EffectError> {
+        let id = account_id(&AccountIdentity::of(&task.issuer));
         if let Some(key) = self.account_keys.borrow().get(&id) {
             return Ok(Rc::clone(key));
         }
@@ -138,7 +145,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let pem = pem.map_err(|e| error::state(&e))?.ok_or_else(|| {
             error::precondition(format!(
                 "the account key of {} is gone from the state; put it back from a backup",
-                snapshot.issuer.acme.server
+                task.issuer.acme.server
             ))
         })?;
         let text = std::str::from_utf8(&pem).map_err(error::precondition)?;
@@ -149,13 +156,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// The key of the referenced secret if there is one, else the one that an interrupted run made,
     /// else a new one.
-    pub(super) async fn obtain_account_key(
-        &self,
-        snapshot: &Snapshot,
-    ) -> Result<Outcome, EffectError> {
-        let acme = &snapshot.issuer.acme;
+    pub(super) async fn obtain_account_key(&self, task: &Task) -> Result<Outcome, EffectError> {
+        let acme = &task.issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
-        let id = account_id(&account::identity(snapshot));
+        let id = account_id(&AccountIdentity::of(&task.issuer));
         let records = Records::new(self.store);
         let kept = records.account_key(&id).await.map_err(|e| error::state(&e))?;
         let known = records.account(&id).await.map_err(|e| error::state(&e))?;
@@ -167,7 +171,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 std::str::from_utf8(bytes).ok().and_then(|pem| AccountKey::from_pem(pem).ok());
             !gone.is_some_and(|gone| key.is_some_and(|key| digest_of_key(&key) == gone.public_key))
         });
-        let found = match self.access(snapshot).secret_and_file(&reference) {
+        let found = match self.access(task).secret_and_file(&reference) {
             Ok((bytes, path)) => Some((bytes, path.display().to_string())),
             Err(SecretError::Missing { .. }) => {
                 kept.map(|bytes| (bytes, "the key in the state".to_owned()))
@@ -200,81 +204,86 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
     }
 
-    pub(super) async fn account(
+    pub(super) async fn find_account(&self, task: &Task) -> Result<Outcome, EffectError> {
+        let client = self.client(task)?;
+        let key = self.account_key(task).await?;
+        match client.find_account(&key).await.map_err(|e| error::ca(&e))? {
+            Some(answer) => account_seen(&client, answer, None).await,
+            None => Ok(Outcome::NoAccount),
+        }
+    }
+
+    pub(super) async fn register(
         &self,
-        snapshot: &Snapshot,
-        effect: &Effect,
+        task: &Task,
+        contacts: Vec<String>,
     ) -> Result<Outcome, EffectError> {
-        let client = self.client(snapshot)?;
-        let key = self.account_key(snapshot).await?;
-        let wanted = account::contacts(snapshot);
-        let url = snapshot.account.as_ref().and_then(|account| account.url.clone());
-        let answer = match (effect, url) {
-            (Effect::FindAccount, _) => client.find_account(&key).await,
-            (Effect::UpdateContacts, Some(url)) => {
-                client.update_contacts(&key, &url, &wanted).await.map(Some)
-            }
-            _ => {
-                let eab = self.access(snapshot).external_account_binding()?;
-                client.register(&key, &wanted, eab.as_ref()).await.map(Some)
-            }
-        };
-        let Some(answer) = answer.map_err(|e| error::ca(&e))? else {
-            return Ok(Outcome::NoAccount);
-        };
-        usable(&answer)?;
-        let sent = answer.created || matches!(effect, Effect::UpdateContacts);
-        let directory = client.directory().await.map_err(|e| error::ca(&e))?;
-        Ok(Outcome::Account {
-            url: answer.url,
-            contacts: if sent { wanted } else { answer.contacts },
-            terms_of_service: directory.terms_of_service.clone(),
-        })
+        let client = self.client(task)?;
+        let key = self.account_key(task).await?;
+        let eab = self.access(task).external_account_binding()?;
+        let answer = client.register(&key, &contacts, eab.as_ref()).await;
+        let answer = answer.map_err(|e| error::ca(&e))?;
+        let sent = answer.created.then_some(contacts);
+        account_seen(&client, answer, sent).await
+    }
+
+    pub(super) async fn update_contacts(
+        &self,
+        task: &Task,
+        account: &str,
+        contacts: Vec<String>,
+    ) -> Result<Outcome, EffectError> {
+        let client = self.client(task)?;
+        let key = self.account_key(task).await?;
+        let answer = client.update_contacts(&key, account, &contacts).await;
+        account_seen(&client, answer.map_err(|e| error::ca(&e))?, Some(contacts)).await
     }
 
     /// The issuer's secrets, CA and providers.
-    pub(super) fn access<'a>(&'a self, snapshot: &'a Snapshot) -> IssuerAccess<'a> {
+    pub(super) fn access<'a>(&'a self, task: &'a Task) -> IssuerAccess<'a> {
         IssuerAccess {
-            issuer: &snapshot.issuer,
+            issuer: &task.issuer,
             secrets: &self.secrets,
             cluster_resource_namespace: &self.options.cluster_resource_namespace,
         }
     }
 
-    pub(super) async fn create_order(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let spec = &order_of(snapshot)?.spec;
-        if !spec.profile.is_empty() {
-            let directory = self.client(snapshot)?.directory().await;
+    pub(super) async fn create_order(
+        &self,
+        task: &Task,
+        account: &str,
+        new: &NewOrder,
+    ) -> Result<Outcome, EffectError> {
+        if let Some(profile) = &new.profile {
+            let directory = self.client(task)?.directory().await;
             let directory = directory.map_err(|e| error::ca(&e))?;
-            offers_profile(directory.profiles.as_ref(), &spec.profile)?;
+            offers_profile(directory.profiles.as_ref(), profile)?;
         }
-        let (session, _) = self.session(snapshot, &spec.account_url).await?;
-        let new = NewOrder {
-            identifiers: spec.identifiers.clone(),
-            profile: Some(spec.profile.clone()).filter(|profile| !profile.is_empty()),
-            not_after: spec.not_after,
-        };
-        order_seen(session.new_order(&new).await)
+        let (session, _) = self.session(task, account).await?;
+        order_seen(session.new_order(new).await)
     }
 
-    /// Fetches the chain, takes the preferred one among the alternates, and verifies it.
-    pub(super) async fn download(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let order = order_of(snapshot)?;
-        let (session, _) = self.session(snapshot, &order.spec.account_url).await?;
-        let url = order.phase.certificate_url().unwrap_or_default();
+    /// Fetches the chain, and takes the preferred one among the alternates.
+    pub(super) async fn download(
+        &self,
+        task: &Task,
+        account: &str,
+        url: &str,
+        preferred: &str,
+    ) -> Result<pki::Chain, EffectError> {
+        let (session, _) = self.session(task, account).await?;
         let downloaded = session.certificate(url).await.map_err(|e| error::ca(&e))?;
         let invalid = |error: &dyn std::fmt::Display| {
             error::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
         };
         let decode = |pem: &str| pki::Chain::from_pem(pem).map_err(|e| invalid(&e));
         let mut chains = vec![decode(&downloaded.pem)?];
-        let preferred = &snapshot.issuer.acme.preferred_chain;
         let alternates = &downloaded.alternates;
         let chosen = loop {
             let seen: Vec<_> = chains.iter().map(pki::Chain::topmost_issuer_common_name).collect();
-            let next = match chain::choose(preferred, &seen, alternates.len()) {
-                chain::Choice::Take(index) => break index,
-                chain::Choice::Fetch(index) => alternates.get(index).map_or("", String::as_str),
+            let next = match choose(preferred, &seen, alternates.len()) {
+                Choice::Take(index) => break index,
+                Choice::Fetch(index) => alternates.get(index).map_or("", String::as_str),
             };
             let pem = session.alternate(next).await.map_err(|e| error::ca(&e))?;
             chains.push(decode(&pem)?);
@@ -287,28 +296,39 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 "the CA offers no chain with the preferred topmost issuer; taking its default"
             );
         }
-        let public_key = snapshot.next_request.as_ref().map(|r| r.spec.public_key.clone());
-        let public_key = public_key.ok_or_else(|| error::local("there is no request"))?;
-        let now = self.clock.now();
-        pki::verify_issued(&chain, &public_key, &order.spec.identifiers, now)
+        Ok(chain)
+    }
+
+    /// The chain, if it is for this key and these names.
+    pub(super) fn verified(
+        &self,
+        chain: &pki::Chain,
+        public_key: &PublicKeyDigest,
+        identifiers: &[Identifier],
+    ) -> Result<Outcome, EffectError> {
+        pki::verify_issued(chain, public_key, identifiers, self.clock.now())
             .map_err(|error| error::unusable(&error))?;
         Ok(Outcome::Certificate { pem: chain.to_pem(), leaf: Box::new(chain.leaf().clone()) })
     }
 }
 
-fn order_of(snapshot: &Snapshot) -> Result<&Order, EffectError> {
-    snapshot.current_order().ok_or_else(|| error::local("there is no order"))
+/// The account as the CA returned it; with the contacts, if they were sent.
+async fn account_seen(
+    client: &Client,
+    answer: AccountAnswer,
+    sent: Option<Vec<String>>,
+) -> Result<Outcome, EffectError> {
+    usable(&answer)?;
+    let directory = client.directory().await.map_err(|e| error::ca(&e))?;
+    Ok(Outcome::Account {
+        url: answer.url,
+        contacts: sent.unwrap_or(answer.contacts),
+        terms_of_service: directory.terms_of_service.clone(),
+    })
 }
 
 fn digest_of_key(key: &AccountKey) -> PublicKeyDigest {
     PublicKeyDigest(digest_of(key.thumbprint().as_bytes()))
-}
-
-fn registered(snapshot: &Snapshot) -> Result<&str, EffectError> {
-    let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
-    url.ok_or_else(|| {
-        error::precondition(format!("no account is known at {}", snapshot.issuer.acme.server))
-    })
 }
 
 /// The reference, with the field's own default for its key.

@@ -7,44 +7,47 @@ use serde_json::json;
 
 use super::error;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, Snapshot, rollback};
+use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Alert, Clock, Store};
+use crate::engine::task::Task;
 use crate::manifest::{TrustError, Trusted};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run};
-use crate::resource::{DeployStep, LeafFacts, NamespacedName, SecretFiles, Settings};
+use crate::resource::{DeployTarget, LeafFacts, NamespacedName, SecretFiles};
 use crate::store::{Output, OutputError};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn deploy(
         &self,
-        snapshot: &Snapshot,
-        step: DeployStep,
+        task: &Task,
+        target: &DeployTarget,
+        revision: u32,
+        replaces: &[String],
     ) -> Result<Outcome, EffectError> {
-        let secret = snapshot.certificate.secret_key();
+        let secret = task.certificate.secret_key();
         let files = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
         let files = files.ok_or_else(|| error::local("nothing is published"))?;
-        match step {
-            DeployStep::Output => write_output(snapshot, &files)?,
-            DeployStep::Hook => self.deploy_hook(snapshot, &files).await?,
+        match target {
+            DeployTarget::Output { .. } => write_output(target, revision, &files, replaces)?,
+            DeployTarget::Hook { name } => self.deploy_hook(task, name, revision, &files).await?,
             // Once for all certificates of the run: see `reload_program`.
-            DeployStep::Reload => {}
+            DeployTarget::Reload { .. } => {}
         }
         Ok(Outcome::Deployed { files: files_digest(&files) })
     }
 
     async fn deploy_hook(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
+        name: &str,
+        revision: u32,
         files: &SecretFiles,
     ) -> Result<(), EffectError> {
-        let Some(name) = &snapshot.settings.deploy_hook else { return Ok(()) };
-        let certificate = snapshot.certificate.metadata.key();
+        let certificate = task.certificate.metadata.key();
         let leaf = leaf_of(files)?;
-        let place = self.store.secret_place(&snapshot.certificate.secret_key());
-        let revision = snapshot.record.status.revision.unwrap_or_default();
-        let output = snapshot.settings.output_dir.clone().unwrap_or_default();
+        let place = self.store.secret_place(&task.certificate.secret_key());
+        let output = task.settings().output_dir.unwrap_or_default();
         let names: Vec<String> = leaf.dns_names.iter().map(ToString::to_string).collect();
         let addresses: Vec<String> = leaf.ip_addresses.iter().map(ToString::to_string).collect();
         let (not_before, not_after) = (leaf.not_before.to_string(), leaf.not_after.to_string());
@@ -53,7 +56,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             "kind": "DeployEvent",
             "event": "deploy",
             "certificate": {"namespace": certificate.namespace, "name": certificate.name},
-            "secretName": snapshot.certificate.spec.secret_name,
+            "secretName": task.certificate.spec.secret_name,
             "secretDir": place,
             "outputDir": output,
             "revision": revision,
@@ -159,8 +162,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 }
 
 /// Checks whether keys may be put into the output's folder, before there is a key.
-pub(super) fn check_output(snapshot: &Snapshot) -> Result<(), EffectError> {
-    let output = output_of(&snapshot.settings);
+pub(super) fn check_output(target: &DeployTarget) -> Result<(), EffectError> {
+    let output = output_of(target);
     let output = output.map_err(|error| error::precondition(error.cause))?;
     output.map_or(Ok(()), |output| {
         output.check().map_err(|error| error::precondition(with_command(&error)))
@@ -179,13 +182,13 @@ fn with_command(error: &OutputError) -> String {
     }
 }
 
-/// The settings as an output of these files.
-fn output_of(settings: &Settings) -> Result<Option<Output>, EffectError> {
-    let Some(folder) = &settings.output_dir else { return Ok(None) };
-    let owner = settings.output_owner.as_deref().map(user_id).transpose()?;
-    let group = settings.output_group.as_deref().map(group_id).transpose()?;
+/// The output of a target that is one.
+fn output_of(target: &DeployTarget) -> Result<Option<Output>, EffectError> {
+    let DeployTarget::Output { folder, owner, group, mode } = target else { return Ok(None) };
+    let owner = owner.as_deref().map(user_id).transpose()?;
+    let group = group.as_deref().map(group_id).transpose()?;
     // A named group may read the files.
-    let mode = settings.output_mode.unwrap_or(if group.is_some() { 0o640 } else { 0o600 });
+    let mode = mode.unwrap_or(if group.is_some() { 0o640 } else { 0o600 });
     Ok(Some(Output { folder: PathBuf::from(folder), owner, group, mode }))
 }
 
@@ -211,12 +214,17 @@ fn group_id(name: &str) -> Result<u32, EffectError> {
     }
 }
 
-fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), EffectError> {
-    let Some(output) = output_of(&snapshot.settings)? else { return Ok(()) };
+fn write_output(
+    target: &DeployTarget,
+    revision: u32,
+    files: &SecretFiles,
+    replaces: &[String],
+) -> Result<(), EffectError> {
+    let Some(output) = output_of(target)? else { return Ok(()) };
     let ours = leaf_of(files)?;
     let may_replace = |there: &[u8]| match pki::leaf_facts(&String::from_utf8_lossy(there)) {
         Ok(theirs)
-            if theirs.not_before > ours.not_before && !rollback::replaces(snapshot, &theirs) =>
+            if theirs.not_before > ours.not_before && !replaces.contains(&theirs.fingerprint) =>
         {
             Err(format!(
                 "the certificate there is newer: it is valid from {}, the one to be written from {}",
@@ -225,7 +233,6 @@ fn write_output(snapshot: &Snapshot, files: &SecretFiles) -> Result<(), EffectEr
         }
         Ok(_) | Err(_) => Ok(()),
     };
-    let revision = snapshot.record.status.revision.unwrap_or_default();
     output.write(revision, files, &may_replace).map_err(|error| error::local(with_command(&error)))
 }
 

@@ -8,13 +8,14 @@ use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use super::error;
 use super::issuer::ProviderAccess;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, Snapshot};
+use crate::controller::{EffectError, Outcome};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store};
+use crate::engine::task::Task;
 use crate::probe::{self, Dns01Request, Resolver};
 use crate::resource::{
-    Challenge, ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target,
-    Identifier, SolverKind,
+    ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
+    SolverKind,
 };
 use crate::solver::dns01::{DnsProvider, TxtRecord};
 
@@ -22,10 +23,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// The provider of a solver, with validated settings and its credentials.
     pub(super) fn provider(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
         settings: &Dns01Provider,
     ) -> Result<Rc<dyn DnsProvider>, EffectError> {
-        let access = self.access(snapshot);
+        let access = self.access(task);
         let key = (access.namespace().to_owned(), digest_of_provider(settings));
         if let Some(provider) = self.providers.borrow().get(&key) {
             return Ok(Rc::clone(provider));
@@ -54,13 +55,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// Finds the zone and name of the TXT record. Nothing is written.
     pub(super) async fn locate(
         &self,
-        snapshot: &Snapshot,
-        challenge: &Challenge,
+        task: &Task,
+        spec: &ChallengeSpec,
     ) -> Result<Outcome, EffectError> {
-        let spec = &challenge.spec;
         let (dns01, domain) = (settings_of(spec)?, domain_of(spec)?);
         // Its settings may have become unusable since the order was made.
-        let provider = self.provider(snapshot, &dns01.provider)?;
+        let provider = self.provider(task, &dns01.provider)?;
         let strategy = dns01.cname_strategy.unwrap_or(CnameStrategy::None);
         let (name, zone) = if provider.needs_zone() || strategy == CnameStrategy::Follow {
             let found = probe::locate(self.zone_resolver(), &domain, strategy).await;
@@ -82,28 +82,17 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }))
     }
 
-    pub(super) async fn write_record(
+    pub(super) async fn query_record(
         &self,
-        snapshot: &Snapshot,
-        challenge: &Challenge,
+        challenge: &ChallengeSpec,
+        dns01: &Dns01,
+        target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        let target =
-            challenge.target.as_ref().ok_or_else(|| error::local("the zone is not known yet"))?;
-        let settings = settings_of(&challenge.spec)?;
-        let record = record_of(&challenge.spec, target)?;
-        let provider = self.provider(snapshot, &settings.provider)?;
-        provider.present(&record).await.map_err(|error| error::provider(&error))?;
-        Ok(Outcome::Presented)
-    }
-
-    pub(super) async fn query_record(&self, challenge: &Challenge) -> Result<Outcome, EffectError> {
-        let spec = &challenge.spec;
-        let dns01 = settings_of(spec)?;
-        let mut request = Dns01Request::new(&domain_of(spec)?, &value_of(&spec.key));
+        let mut request = Dns01Request::new(&domain_of(challenge)?, &value_of(&challenge.key));
         request.nameservers.clone_from(&dns01.nameservers);
         request.is_recursive_only = self.options.dns01.recursive_nameservers_only;
         // A provider without zones writes where it says, not where the CNAMEs point to.
-        let target = challenge.target.as_ref().filter(|target| !target.zone.is_empty());
+        let target = target.filter(|target| !target.zone.is_empty());
         request.written = target.map(|target| target.name.clone());
         let report = probe::check_dns01(self.zone_resolver(), &request).await;
         Ok(Outcome::Checked(Box::new(CheckReport::Dns01(report))))
@@ -113,31 +102,35 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// with: credentials are never sent to a server that only the state names.
     pub(super) async fn take_record_back(
         &self,
-        snapshot: &Snapshot,
-        challenge: &Challenge,
+        task: &Task,
+        challenge: &ChallengeSpec,
+        target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        let Some(target) = &challenge.target else { return Ok(Outcome::CleanedUp) };
-        let solvers = &snapshot.issuer.acme.solvers;
+        let Some(target) = target else { return Ok(Outcome::CleanedUp) };
+        let solvers = &task.issuer.acme.solvers;
         let settings = solvers.iter().find_map(|solver| match &solver.kind {
             SolverKind::Dns01(dns01) => Some(&dns01.provider)
                 .filter(|settings| digest_of_provider(settings) == target.solver_digest),
             SolverKind::Http01(_) => None,
         });
         let Some(settings) = settings else {
-            let issuer = &snapshot.issuer.metadata.name;
+            let issuer = &task.issuer.metadata.name;
             return Err(error::precondition(format!(
                 "it was written with settings that no solver of issuer \"{issuer}\" has any \
                  more. It is taken back once they are there again"
             )));
         };
-        let provider = self.provider(snapshot, settings)?;
-        let record = record_of(&challenge.spec, target)?;
+        let provider = self.provider(task, settings)?;
+        let record = record_of(challenge, target)?;
         provider.clean_up(&record).await.map_err(|error| error::provider(&error))?;
         Ok(Outcome::CleanedUp)
     }
 }
 
-fn record_of(spec: &ChallengeSpec, target: &Dns01Target) -> Result<TxtRecord, EffectError> {
+pub(super) fn record_of(
+    spec: &ChallengeSpec,
+    target: &Dns01Target,
+) -> Result<TxtRecord, EffectError> {
     Ok(TxtRecord {
         domain: domain_of(spec)?,
         name: target.name.clone(),

@@ -5,15 +5,18 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::deploy::check_output;
+use super::dns01::record_of;
 use super::error;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, Secret, Snapshot};
+use crate::controller::{EffectError, Outcome, Secret, SecretContents};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
+use crate::engine::task::Task;
 use crate::pki;
 use crate::probe::check_http01;
 use crate::resource::{
-    Cause, Challenge, ChallengeType, CheckReport, KeyAlgorithm, SolverKind, Token,
+    Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, KeyAlgorithm,
+    SolverKind, Token,
 };
 use crate::solver::http01::{Listener, Webroot};
 use crate::store::Records;
@@ -32,25 +35,27 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// Checks every local precondition before the first request to a CA.
     pub(super) fn prepare(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
         solving: bool,
+        contents: &SecretContents,
+        targets: &[DeployTarget],
     ) -> Result<Outcome, EffectError> {
-        self.access(snapshot).external_account_binding()?;
-        self.formats_can_be_made(snapshot)?;
-        check_output(snapshot)?;
+        self.access(task).external_account_binding()?;
+        self.formats_can_be_made(task, contents)?;
+        targets.iter().try_for_each(check_output)?;
         if !solving {
             return Ok(Outcome::Prepared);
         }
         let mut over_http = false;
-        for name in names_of(&snapshot.certificate) {
-            let solver = solver_for(&snapshot.issuer, &snapshot.certificate, &name);
+        for name in names_of(&task.certificate) {
+            let solver = solver_for(&task.issuer, &task.certificate, &name);
             match solver.map(|solver| &solver.kind) {
                 Some(SolverKind::Http01(_)) => over_http = true,
                 Some(SolverKind::Dns01(dns01)) => {
-                    self.provider(snapshot, &dns01.provider).map_err(|error| {
+                    self.provider(task, &dns01.provider).map_err(|error| {
                         let cause = Cause::Solver {
                             identifier: name.clone(),
-                            issuer: snapshot.issuer.metadata.name.clone(),
+                            issuer: task.issuer.metadata.name.clone(),
                             cause: Box::new(error.cause),
                         };
                         EffectError { cause, ..error }
@@ -59,27 +64,27 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 None => {
                     return Err(error::precondition(format!(
                         "{name}: no solver of issuer \"{}\" is for this name",
-                        snapshot.issuer.metadata.name
+                        task.issuer.metadata.name
                     )));
                 }
             }
         }
         if over_http {
-            match &snapshot.settings.http01_webroot {
+            match &task.settings().http01_webroot {
                 Some(webroot) => {
                     let webroot = Webroot::open(Path::new(webroot)).map_err(error::precondition)?;
                     webroot.check_writable().map_err(error::precondition)?;
                 }
-                None => self.listen(snapshot)?,
+                None => self.listen(task)?,
             }
         }
         Ok(Outcome::Prepared)
     }
 
     /// Opens the listener for this certificate's challenges, once per run.
-    fn listen(&self, snapshot: &Snapshot) -> Result<(), EffectError> {
+    fn listen(&self, task: &Task) -> Result<(), EffectError> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
-        for text in &snapshot.settings.http01_listen {
+        for text in &task.settings().http01_listen {
             addresses.push(text.parse().map_err(|_| {
                 error::precondition(format!("certctl.io/http01-listen: {text} is no address"))
             })?);
@@ -106,8 +111,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(())
     }
 
-    pub(super) async fn reuse_key(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let files = self.store.published(&snapshot.certificate.secret_key()).await;
+    pub(super) async fn reuse_key(&self, task: &Task) -> Result<Outcome, EffectError> {
+        let files = self.store.published(&task.certificate.secret_key()).await;
         let files = files.map_err(|e| error::state(&e))?;
         let bytes = files.as_ref().and_then(|files| files.0.get("tls.key"));
         let bytes = bytes.ok_or_else(|| error::local("there is no live key"))?;
@@ -116,17 +121,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone()))
     }
 
-    pub(super) async fn build_request(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let key = self.next_key(snapshot).await?;
-        let csr = pki::build_csr(&snapshot.certificate.spec, &key).map_err(error::local)?;
+    pub(super) async fn build_request(&self, task: &Task) -> Result<Outcome, EffectError> {
+        let key = self.next_key(task).await?;
+        let csr = pki::build_csr(&task.certificate.spec, &key).map_err(error::local)?;
         Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
     }
 
-    pub(super) async fn next_key(
-        &self,
-        snapshot: &Snapshot,
-    ) -> Result<pki::PrivateKey, EffectError> {
-        let name = snapshot.certificate.metadata.key();
+    pub(super) async fn next_key(&self, task: &Task) -> Result<pki::PrivateKey, EffectError> {
+        let name = task.certificate.metadata.key();
         let bytes = Records::new(self.store).next_key(&name).await;
         let bytes = bytes.map_err(|e| error::state(&e))?;
         let bytes = bytes.ok_or_else(|| error::local("the next private key is gone"))?;
@@ -136,16 +138,19 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     pub(super) async fn present(
         &self,
-        snapshot: &Snapshot,
-        url: &str,
+        task: &Task,
+        challenge: &ChallengeSpec,
+        target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        let challenge = challenge_of(snapshot, url)?;
-        if challenge.spec.kind == ChallengeType::Dns01 {
-            return self.write_record(snapshot, challenge).await;
+        if let (SolverKind::Dns01(dns01), Some(target)) = (&challenge.solver.kind, target) {
+            let record = record_of(challenge, target)?;
+            let provider = self.provider(task, &dns01.provider)?;
+            provider.present(&record).await.map_err(|error| error::provider(&error))?;
+            return Ok(Outcome::Presented);
         }
         let token = token_of(challenge)?;
-        let key = &challenge.spec.key;
-        if let Some(webroot) = &snapshot.settings.http01_webroot {
+        let key = &challenge.key;
+        if let Some(webroot) = &task.settings().http01_webroot {
             let webroot = Webroot::open(Path::new(webroot)).map_err(error::local)?;
             webroot.put(&token, key).map_err(error::local)?;
         } else {
@@ -156,61 +161,45 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     pub(super) async fn self_check(
         &self,
-        snapshot: &Snapshot,
-        url: &str,
+        task: &Task,
+        challenge: &ChallengeSpec,
+        target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        let challenge = challenge_of(snapshot, url)?;
-        if challenge.spec.kind == ChallengeType::Dns01 {
-            return self.query_record(challenge).await;
+        if let SolverKind::Dns01(dns01) = &challenge.solver.kind {
+            return self.query_record(challenge, dns01, target).await;
         }
-        let spec = &challenge.spec;
         let token = token_of(challenge)?;
-        let options = self.check_options(snapshot);
+        let options = self.check_options(task);
         // Of many concurrent checks, the first finish while the others wait, so that the CA can
         // start early. Slow ones delay no others for long.
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
-        let report =
-            check_http01(&self.resolver, &spec.identifier, &token, &spec.key, options).await;
+        let (identifier, key) = (&challenge.identifier, &challenge.key);
+        let report = check_http01(&self.resolver, identifier, &token, key, options).await;
         Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
     }
 
     pub(super) async fn clean_up(
         &self,
-        snapshot: &Snapshot,
-        order: &str,
-        url: &str,
+        task: &Task,
+        challenge: &ChallengeSpec,
+        target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        let orders = snapshot.retired.iter().chain(&snapshot.order);
-        let mut challenges = orders.filter(|o| o.name == order).flat_map(|o| &o.challenges);
-        let challenge = challenges
-            .find(|c| c.spec.url == url)
-            .ok_or_else(|| error::local(format!("there is no challenge {url}")))?;
-        if challenge.spec.kind == ChallengeType::Dns01 {
-            return self.take_record_back(snapshot, challenge).await;
+        if challenge.kind == ChallengeType::Dns01 {
+            return self.take_record_back(task, challenge, target).await;
         }
         let token = token_of(challenge)?;
         self.tokens.remove(&token).map_err(error::local)?;
-        if let Some(webroot) = &snapshot.settings.http01_webroot {
+        if let Some(webroot) = &task.settings().http01_webroot {
             let webroot = Webroot::open(Path::new(webroot)).map_err(error::local)?;
-            webroot.remove(&token, &challenge.spec.key).map_err(error::local)?;
+            webroot.remove(&token, &challenge.key).map_err(error::local)?;
         }
         self.hits.forget(&token);
         Ok(Outcome::CleanedUp)
     }
 }
 
-pub(super) fn challenge_of<'a>(
-    snapshot: &'a Snapshot,
-    url: &str,
-) -> Result<&'a Challenge, EffectError> {
-    let order = snapshot.current_order();
-    order
-        .and_then(|order| order.challenges.iter().find(|c| c.spec.url == url))
-        .ok_or_else(|| error::local(format!("there is no challenge {url}")))
-}
-
-fn token_of(challenge: &Challenge) -> Result<Token, EffectError> {
-    challenge.spec.token.parse().map_err(error::local)
+fn token_of(challenge: &ChallengeSpec) -> Result<Token, EffectError> {
+    challenge.token.parse().map_err(error::local)
 }
 
 /// How long a self-check waits for earlier ones.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use zeroize::Zeroizing;
 
 use super::error;
-use crate::controller::{EffectError, Snapshot, formats};
+use crate::controller::EffectError;
 use crate::engine::gather::salted_digest;
 use crate::manifest::{SecretError, SecretSource};
-use crate::resource::{NamespacedName, SecretKeySelector};
+use crate::resource::{Certificate, NamespacedName, PublishedPair, SecretKeySelector, keystore};
 
 /// A password.
 type Password = Zeroizing<String>;
@@ -17,12 +17,12 @@ type Password = Zeroizing<String>;
 /// left out when its new password is unavailable.
 pub(in crate::engine) fn changed_passwords(
     secrets: &SecretSource,
-    snapshot: &Snapshot,
+    certificate: &Certificate,
+    live: &PublishedPair,
 ) -> BTreeSet<String> {
-    let Some(pair) = &snapshot.secret else { return BTreeSet::new() };
-    let stores = pair.formats.keystores.iter();
+    let stores = live.formats.keystores.iter();
     let changed = stores.filter(|(name, store)| {
-        password(secrets, snapshot, name)
+        password(secrets, certificate, name)
             .is_ok_and(|password| salted_digest(&store.salt, &password) != store.password_digest)
     });
     changed.map(|(name, _)| name.clone()).collect()
@@ -31,12 +31,12 @@ pub(in crate::engine) fn changed_passwords(
 /// The password of a keystore, by its file name.
 pub(super) fn password(
     secrets: &SecretSource,
-    snapshot: &Snapshot,
+    certificate: &Certificate,
     name: &str,
 ) -> Result<Password, EffectError> {
-    let keystores = snapshot.certificate.spec.keystores.clone().unwrap_or_default();
+    let keystores = certificate.spec.keystores.clone().unwrap_or_default();
     let (field, literal, reference) = match name {
-        formats::KEYSTORE_JKS | formats::TRUSTSTORE_JKS => {
+        keystore::KEYSTORE_JKS | keystore::TRUSTSTORE_JKS => {
             let store = keystores.jks.map(|jks| (jks.password, jks.password_secret_ref));
             let (literal, reference) = store.unwrap_or_default();
             ("spec.keystores.jks", literal, reference)
@@ -49,7 +49,7 @@ pub(super) fn password(
     };
     match (literal, reference) {
         (Some(literal), _) => Ok(Zeroizing::new(literal)),
-        (None, Some(reference)) => referenced_password(secrets, snapshot, &reference)
+        (None, Some(reference)) => referenced_password(secrets, certificate, &reference)
             .map_err(|why| error::precondition(format!("{field}.passwordSecretRef: {why}"))),
         (None, None) => Err(error::precondition(format!("{field} has no password"))),
     }
@@ -57,10 +57,10 @@ pub(super) fn password(
 
 fn referenced_password(
     secrets: &SecretSource,
-    snapshot: &Snapshot,
+    certificate: &Certificate,
     reference: &SecretKeySelector,
 ) -> Result<Password, String> {
-    let namespace = &snapshot.certificate.metadata.namespace;
+    let namespace = &certificate.metadata.namespace;
     let secret = NamespacedName::new(namespace, &reference.name);
     let bytes =
         secrets.resolve(&secret, &reference.key).map_err(|error: SecretError| error.to_string())?;

@@ -8,53 +8,57 @@ use zeroize::Zeroizing;
 use super::error;
 use super::password::password;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, Snapshot, formats, links};
+use crate::controller::{EffectError, Outcome, SecretContents};
 use crate::engine::gather::salted_digest;
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::decoded;
 use crate::engine::ports::{Clock, Store};
+use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
-    KeptPair, LeafFacts, NamespacedName, PublishedKeystore, SecretFiles, SecretMetadata, envelope,
+    KeptPair, LeafFacts, PublishedKeystore, SecretFiles, SecretMetadata, annotation,
+    annotations_of, csv, envelope, keystore,
 };
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Publishes key, chain and metadata in one step.
-    pub(super) async fn publish(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let order = snapshot.current_order();
-        let pem = order.and_then(|order| order.certificate());
-        let pem = pem.ok_or_else(|| error::local("there is no certificate to publish"))?;
-        let chain = pki::Chain::from_pem(pem).map_err(error::local)?;
-        let key = self.next_key(snapshot).await?;
-        let files = self.secret_files(snapshot, &key, &chain)?;
-        let revision = snapshot.next_revision();
-        let secret = snapshot.certificate.secret_key();
-        self.put_live(&secret, revision, &files, chain.leaf()).await?;
-        let line = self.issuance(snapshot, chain.leaf());
+    pub(super) async fn publish(
+        &self,
+        task: &Task,
+        certificate: &str,
+        revision: u32,
+        contents: &SecretContents,
+        account: &str,
+    ) -> Result<Outcome, EffectError> {
+        let leaf = self.put_live(task, certificate, revision, contents).await?;
+        let line = self.issuance(task, &leaf, revision, account);
         self.store.log_issuance(&line).await.map_err(|e| error::state(&e))?;
-        Ok(Outcome::Published(Box::new(chain.leaf().clone())))
+        Ok(Outcome::Published(Box::new(leaf)))
     }
 
     /// Publishes the next key with a temporary certificate. The revision stays as it is, and
     /// `issuance.log` gets no line: no CA has issued anything.
     pub(super) async fn publish_temporary(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
+        revision: u32,
+        contents: &SecretContents,
     ) -> Result<Outcome, EffectError> {
-        let key = self.next_key(snapshot).await?;
-        let spec = &snapshot.certificate.spec;
-        let pem = pki::temporary_certificate(spec, &key, self.clock.now());
-        let chain = pki::Chain::from_pem(&pem.map_err(error::local)?).map_err(error::local)?;
-        let files = self.secret_files(snapshot, &key, &chain)?;
-        let revision = snapshot.record.status.revision.unwrap_or(0);
-        let secret = snapshot.certificate.secret_key();
-        self.put_live(&secret, revision, &files, chain.leaf()).await?;
-        Ok(Outcome::PublishedTemporary(Box::new(chain.leaf().clone())))
+        let key = self.next_key(task).await?;
+        let pem = pki::temporary_certificate(&task.certificate.spec, &key, self.clock.now());
+        let pem = pem.map_err(error::local)?;
+        let leaf = self.put_live(task, &pem, revision, contents).await?;
+        Ok(Outcome::PublishedTemporary(Box::new(leaf)))
     }
 
     /// Publishes the live key and chain again, in the formats of the spec.
-    pub(super) async fn rewrite(&self, snapshot: &Snapshot) -> Result<Outcome, EffectError> {
-        let secret = snapshot.certificate.secret_key();
+    pub(super) async fn rewrite(
+        &self,
+        task: &Task,
+        revision: u32,
+        contents: &SecretContents,
+    ) -> Result<Outcome, EffectError> {
+        let secret = task.certificate.secret_key();
         let live = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
         let live = live.unwrap_or_default();
         let text = |name: &str| {
@@ -64,79 +68,88 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         };
         let key = pki::PrivateKey::from_pem(&text("tls.key")?).map_err(error::precondition)?;
         let chain = pki::Chain::from_pem(&text("tls.crt")?).map_err(error::precondition)?;
-        let files = self.secret_files(snapshot, &key, &chain)?;
-        let revision = snapshot.record.status.revision.unwrap_or(0);
+        let files = self.secret_files(task, contents, &key, &chain)?;
         self.store.publish(&secret, revision, &files, None).await.map_err(|e| error::state(&e))?;
         Ok(Outcome::Rewritten)
     }
 
-    /// Publishes, and keeps the last good set when the live one is damaged.
+    /// Publishes the next key with this chain, and keeps the last good set when the live one is damaged.
     async fn put_live(
         &self,
-        secret: &NamespacedName,
+        task: &Task,
+        certificate: &str,
         revision: u32,
-        files: &SecretFiles,
-        leaf: &LeafFacts,
-    ) -> Result<(), EffectError> {
-        let sets = self.store.sets(secret).await.map_err(|e| error::state(&e))?;
+        contents: &SecretContents,
+    ) -> Result<LeafFacts, EffectError> {
+        let key = self.next_key(task).await?;
+        let chain = pki::Chain::from_pem(certificate).map_err(error::local)?;
+        let files = self.secret_files(task, contents, &key, &chain)?;
+        let secret = task.certificate.secret_key();
+        let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
         let sets: Vec<KeptPair> = sets.iter().map(decoded).collect();
-        let last_good = links::last_good(&sets, &leaf.fingerprint);
-        let done = self.store.publish(secret, revision, files, last_good).await;
-        done.map_err(|e| error::state(&e))
+        let last_good = KeptPair::last_good(&sets, &chain.leaf().fingerprint);
+        let done = self.store.publish(&secret, revision, &files, last_good).await;
+        done.map(|()| chain.leaf().clone()).map_err(|e| error::state(&e))
     }
 
     /// Checks the inputs of the formats before the first request to a CA.
-    pub(super) fn formats_can_be_made(&self, snapshot: &Snapshot) -> Result<(), EffectError> {
-        authorities(snapshot)?;
-        for name in formats::wanted_keystores(snapshot).keys() {
-            password(&self.secrets, snapshot, name)?;
+    pub(super) fn formats_can_be_made(
+        &self,
+        task: &Task,
+        contents: &SecretContents,
+    ) -> Result<(), EffectError> {
+        authorities(task, contents)?;
+        for name in contents.keystores.keys() {
+            password(&self.secrets, &task.certificate, name)?;
         }
         Ok(())
     }
 
     fn secret_files(
         &self,
-        snapshot: &Snapshot,
+        task: &Task,
+        of: &SecretContents,
         key: &pki::PrivateKey,
         chain: &pki::Chain,
     ) -> Result<SecretFiles, EffectError> {
-        let mut files = pki::secret_files(&snapshot.certificate.spec, key, chain);
-        let authorities = authorities(snapshot)?;
-        if let Some(text) = formats::wanted_authorities(snapshot) {
+        let mut files = pki::secret_files(&task.certificate.spec, key, chain);
+        let authorities = authorities(task, of)?;
+        if let Some(text) = &of.authorities {
             files.0.insert("ca.crt".to_owned(), Zeroizing::new(text.as_bytes().to_vec()));
         }
         let contents = KeystoreContents { key, chain, authorities: authorities.as_ref() };
         let mut keystores = BTreeMap::new();
-        for (name, setting) in formats::wanted_keystores(snapshot) {
-            let password = password(&self.secrets, snapshot, name)?;
-            let store = keystore(snapshot, &contents, name, &setting, &password)?;
-            files.0.insert(name.to_owned(), store);
+        for (name, setting) in &of.keystores {
+            let password = password(&self.secrets, &task.certificate, name)?;
+            let store = keystore(task, &contents, name, setting, &password)?;
+            files.0.insert((*name).to_owned(), store);
             let salt = fresh_salt()?;
             let password_digest = salted_digest(&salt, &password);
-            keystores.insert(name.to_owned(), PublishedKeystore { setting, salt, password_digest });
+            let setting = setting.clone();
+            let published = PublishedKeystore { setting, salt, password_digest };
+            keystores.insert((*name).to_owned(), published);
         }
-        let mut annotations = formats::annotations(snapshot, chain.leaf());
+        let mut annotations = of.annotations.clone();
+        annotations.extend(annotations_of(chain.leaf()));
         for (name, values) in pki::subject_attributes(chain) {
-            let key = format!("{}{name}", formats::detail::SUBJECT_PREFIX);
-            annotations.insert(key, formats::csv(&values));
+            annotations.insert(format!("{}{name}", annotation::SUBJECT_PREFIX), csv(&values));
         }
-        let metadata = SecretMetadata { annotations, labels: formats::labels(snapshot), keystores };
+        let metadata = SecretMetadata { annotations, labels: of.labels.clone(), keystores };
         let json = envelope::seal(&metadata).map_err(error::local)?;
         files.0.insert(SecretMetadata::FILE.to_owned(), Zeroizing::new(json));
         Ok(files)
     }
 
     /// One line of `issuance.log`.
-    fn issuance(&self, snapshot: &Snapshot, leaf: &LeafFacts) -> String {
-        let account = snapshot.current_order().map(|order| order.spec.account_url.as_str());
+    fn issuance(&self, task: &Task, leaf: &LeafFacts, revision: u32, account: &str) -> String {
         let line = Issuance {
             time: self.clock.now().to_string(),
-            certificate: snapshot.certificate.metadata.key().to_string(),
-            revision: snapshot.next_revision(),
+            certificate: task.certificate.metadata.key().to_string(),
+            revision,
             serial: &leaf.serial,
             sha256: &leaf.fingerprint,
-            names: names_of(&snapshot.certificate).iter().map(ToString::to_string).collect(),
-            account: account.unwrap_or_default(),
+            names: names_of(&task.certificate).iter().map(ToString::to_string).collect(),
+            account,
             uid: rustix::process::getuid().as_raw(),
             verb: self.options.verb,
         };
@@ -158,35 +171,34 @@ struct Issuance<'a> {
 }
 
 fn keystore(
-    snapshot: &Snapshot,
+    task: &Task,
     contents: &KeystoreContents<'_>,
     name: &str,
     setting: &str,
     password: &str,
 ) -> Result<Zeroizing<Vec<u8>>, EffectError> {
-    let keystores = snapshot.certificate.spec.keystores.as_ref();
+    let keystores = task.certificate.spec.keystores.as_ref();
     let pkcs12 = keystores.and_then(|keystores| keystores.pkcs12.as_ref());
     let profile = pkcs12.and_then(|pkcs12| pkcs12.profile).unwrap_or_default();
     let store = match name {
-        formats::KEYSTORE_JKS => contents.jks(setting, password),
-        formats::TRUSTSTORE_JKS => contents.jks_truststore(password),
-        formats::TRUSTSTORE_P12 => contents.pkcs12_truststore(profile, password),
+        keystore::KEYSTORE_JKS => contents.jks(setting, password),
+        keystore::TRUSTSTORE_JKS => contents.jks_truststore(password),
+        keystore::TRUSTSTORE_P12 => contents.pkcs12_truststore(profile, password),
         _ => contents.pkcs12(profile, password),
     };
     store.map_err(|error| error::precondition(format!("{name}: {error}")))
 }
 
 /// The certificates of ca.crt, when the spec requests one.
-fn authorities(snapshot: &Snapshot) -> Result<Option<pki::Chain>, EffectError> {
-    let asked = snapshot.settings.ca_crt_from_bundle;
-    match formats::wanted_authorities(snapshot) {
+fn authorities(task: &Task, contents: &SecretContents) -> Result<Option<pki::Chain>, EffectError> {
+    match &contents.authorities {
         Some(pem) => {
             let chain = pki::Chain::from_pem(pem);
             chain.map(Some).map_err(|error| error::precondition(format!("caBundle: {error}")))
         }
-        None if asked => Err(error::precondition(format!(
+        None if task.settings().ca_crt_from_bundle => Err(error::precondition(format!(
             "certctl.io/ca-crt: from-ca-bundle: issuer \"{}\" has no caBundle",
-            snapshot.issuer.metadata.name
+            task.issuer.metadata.name
         ))),
         None => Ok(None),
     }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::acme::{self, AccountKey, Client, Limits};
-use crate::controller::Snapshot;
 use crate::engine::ports::{Clock, Store};
+use crate::engine::task::Task;
 use crate::manifest::SecretSource;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
@@ -132,8 +132,8 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
         Rc::clone(self.turns.borrow_mut().entry(certificate.clone()).or_default())
     }
 
-    pub(super) fn check_options(&self, snapshot: &Snapshot) -> CheckOptions {
-        let port = snapshot.settings.http01_check_port.unwrap_or(self.options.http01_check_port);
+    pub(super) fn check_options(&self, task: &Task) -> CheckOptions {
+        let port = task.settings().http01_check_port.unwrap_or(self.options.http01_check_port);
         CheckOptions { port, ..CheckOptions::default() }
     }
 }

@@ -1,0 +1,40 @@
+//! One certificate to work on: the manifests, and the goal.
+
+use std::path::PathBuf;
+
+use super::goal::Goal;
+use crate::resource::{Certificate, Issuer, SecretFiles, Settings};
+
+/// One certificate to work on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    pub certificate: Certificate,
+    pub issuer: Issuer,
+    /// The manifest, as an absolute path; `None` for standard input.
+    pub manifest: Option<PathBuf>,
+    /// Absolute paths of the other files that it refers to.
+    pub references: Vec<PathBuf>,
+    /// Issue now, overriding the trigger and the backoff (`renew`).
+    pub force: Option<Force>,
+    pub goal: Goal,
+    /// The pair in a `kind: Secret` manifest of that name, for adoption.
+    pub secret: Option<SecretFiles>,
+    /// Digest over everything whose edit may bypass the backoff.
+    pub input_digest: String,
+}
+
+/// How an issuance is forced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Force {
+    /// Make a new private key, overriding `rotationPolicy`.
+    pub new_key: bool,
+    /// Abandon a pending order, and order anew.
+    pub new_order: bool,
+}
+
+impl Task {
+    /// The Certificate's settings, with the Issuer's as defaults.
+    pub fn settings(&self) -> Settings {
+        self.certificate.settings.or(&self.issuer.settings)
+    }
+}
