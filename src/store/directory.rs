@@ -378,6 +378,7 @@ fn is_fleeting(key: &Key) -> bool {
         | Key::NextKey(_)
         | Key::Account(_)
         | Key::AccountKey(_)
+        | Key::AccountLimits(_)
         | Key::BannedKeys => false,
     }
 }

@@ -148,6 +148,10 @@ impl World {
             | Effect::Revoke { .. }
             | Effect::DeactivateAccount => {
                 let number = self.requests.replace(self.requests.get() + 1);
+                let down = self.ca.borrow().down;
+                if let Some(fault) = down {
+                    return Err(failed(fault, "the CA is down"));
+                }
                 let answer = self.ask_the_ca(snapshot, effect);
                 if self.error.lost == Some(number) { Err(lost()) } else { answer }
             }

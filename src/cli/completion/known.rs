@@ -211,6 +211,7 @@ impl Known {
             | Key::NextKey(_)
             | Key::Account(_)
             | Key::AccountKey(_)
+            | Key::AccountLimits(_)
             | Key::BannedKeys
             | Key::Scheduler => None,
         };
