@@ -59,6 +59,7 @@ impl Answer {
         }
         let document = serde_json::from_slice::<Value>(&self.body).ok();
         let found = document.and_then(|value| problem::parse(&value, Some(self.status)));
+        let found = found.or_else(|| problem::of_status(self.status, &self.body));
         Err(match found {
             Some(problem) => AcmeError::Problem {
                 url: self.url,

@@ -4,6 +4,7 @@ use instant_acme as wire;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use super::error::excerpt;
 use crate::resource::{Problem, Subproblem};
 
 /// Reads a problem document; `None` when `value` is none. `status` is the answer's, and `None` for
@@ -25,6 +26,17 @@ pub(super) fn parse(value: &Value, status: Option<u16>) -> Option<Problem> {
             .map(|word| cut(Some(word.to_owned())))
             .collect(),
         subproblems: found.subproblems.into_iter().take(MOST_SUBPROBLEMS).map(part).collect(),
+    })
+}
+
+/// The problem document that a rate limit without one stands for: a proxy in front of the CA knows
+/// only the status.
+pub(super) fn of_status(status: u16, body: &[u8]) -> Option<Problem> {
+    (status == 429).then(|| Problem {
+        status: Some(status),
+        kind: "urn:ietf:params:acme:error:rateLimited".to_owned(),
+        detail: excerpt(&String::from_utf8_lossy(body), 200),
+        ..Problem::default()
     })
 }
 
@@ -59,10 +71,12 @@ fn text(value: &Value, field: &str) -> Option<String> {
     value.get(field).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// A limit, so that a hostile CA cannot flood the state and the terminal.
+/// A limit, so that a hostile CA cannot flood the state and the terminal. A URL must be whole: Let's
+/// Encrypt sends one with a long token to the owner of a paused account.
 fn cut(text: Option<String>) -> String {
     let mut text = text.unwrap_or_default();
-    if let Some((end, _)) = text.char_indices().nth(LONGEST_TEXT) {
+    let longest = if text.contains("https://") { LONGEST_WITH_URL } else { LONGEST_TEXT };
+    if let Some((end, _)) = text.char_indices().nth(longest) {
         text.truncate(end);
         text.push('…');
     }
@@ -70,6 +84,7 @@ fn cut(text: Option<String>) -> String {
 }
 
 const LONGEST_TEXT: usize = 1024;
+const LONGEST_WITH_URL: usize = 8192;
 const MOST_SUBPROBLEMS: usize = 100;
 const MOST_ALGORITHMS: usize = 20;
 
@@ -118,6 +133,10 @@ mod tests {
     fn long_texts_and_lists_are_cut() {
         let problem = parse(&json!({"detail": "ä".repeat(5000)}), None).unwrap();
         assert_eq!(problem.detail, "ä".repeat(1024) + "…");
+        let paused = format!("visit https://ca.test/unpause?jwt={}", "x".repeat(4000));
+        assert_eq!(parse(&json!({"detail": paused}), None).unwrap().detail, paused);
+        let problem = parse(&json!({"detail": "https://".repeat(5000)}), None).unwrap();
+        assert_eq!(problem.detail.chars().count(), 8193);
         let many = vec![json!({}); 1000];
         let problem = parse(&json!({"detail": "", "subproblems": many}), None).unwrap();
         assert_eq!(problem.subproblems.len(), 100);

@@ -235,6 +235,15 @@ const ROWS: &[Row] = &[
         "wait; test repeated failures against a staging CA, or with certctl rehearse",
     ),
     row(
+        "paused",
+        Of::Anything,
+        Check::Status,
+        "after many failed validations the CA takes no orders of this account for such names until \
+         you allow them again; waiting does not help",
+        "fix why {name} could not be validated, visit the page in the detail, then run certctl \
+         renew",
+    ),
+    row(
         "rejectedIdentifier",
         Of::Anything,
         Check::Acme,

@@ -24,13 +24,51 @@ use crate::report::{Ending, Fault, Report};
 use crate::resource::{NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
-/// Reports how one certificate ended, as text or as JSON.
-pub(crate) fn tell(output: &mut Output, state: &StateDirectory, report: &Report, style: &Style) {
+/// Each report to print, with the certificates that wait for the same reason until the same time:
+/// a rate limit of a CA concerns many, and is one message.
+pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
+    let is_shared = |report: &Report| report.ending == Ending::Deferred && report.error.is_none();
+    let is_alike = |one: &Report, other: &Report| {
+        let key =
+            |r: &Report| (r.next_attempt, r.message.clone(), r.details.evidence.issuer.clone());
+        is_shared(one) && is_shared(other) && key(one) == key(other)
+    };
+    let mut groups: Vec<(&Report, Vec<&Report>)> = Vec::new();
+    for report in reports {
+        match groups.iter_mut().find(|(first, _)| is_alike(first, report)) {
+            Some((_, others)) => others.push(report),
+            None => groups.push((report, Vec::new())),
+        }
+    }
+    // The one that is due, and that knows why.
+    let rank = |r: &Report| (r.details.is_due, r.details.evidence.last_failure.is_some());
+    for (first, others) in &mut groups {
+        if let Some(best) = others.iter_mut().max_by_key(|other| rank(other))
+            && rank(best) > rank(first)
+        {
+            std::mem::swap(first, best);
+        }
+    }
+    groups
+}
+
+/// Reports how one certificate ended, as text or as JSON; and which others wait with it.
+pub(crate) fn tell(
+    output: &mut Output,
+    state: &StateDirectory,
+    report: &Report,
+    alike: &[&Report],
+    style: &Style,
+) {
     let name = report.key();
     if let Some(why) = &report.details.rewritten {
         rewritten(output, &name, why);
     }
-    let block = block(report, style);
+    let mut block = block(report, style);
+    if let Some(block) = &mut block {
+        let names: Vec<String> = alike.iter().map(|other| short(&other.key())).collect();
+        block.rows.extend(Row::new("also", names.join(", ")));
+    }
     if !report.details.is_due {
         let verdict = verdict(report);
         tracing::debug!(certificate = %name, "already reported within the last day: {verdict}");

@@ -81,8 +81,8 @@ pub(crate) async fn conclude(
     now: Timestamp,
 ) -> Result<ExitCode, CliError> {
     let style = Style::of(shell, now);
-    for report in reports {
-        report::tell(&mut shell.output, state, report, &style);
+    for (report, alike) in report::alike(reports) {
+        report::tell(&mut shell.output, state, report, &alike, &style);
     }
     if shell.wants_document() {
         shell.results.note(state, reports).await?;

@@ -3,6 +3,7 @@
 //! | account | step |
 //! | --- | --- |
 //! | nothing is being issued, or an order is past newOrder | settled |
+//! | a rate limit of the CA, or the turn of others, holds an order back | wait |
 //! | local preconditions not checked yet, or without those of challenges to come | prepare |
 //! | none recorded | obtain the key, and record it |
 //! | Register, recorded in this run | newAccount |
@@ -17,7 +18,7 @@ use jiff::Timestamp;
 
 use super::{
     Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
-    deploy, formats, order,
+    deploy, formats, limit, order,
 };
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Cause, Doing, Failure, Issuer, OrderPhase, Reason,
@@ -34,6 +35,11 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let order = snapshot.current_order().filter(|order| !order::is_replaced(snapshot, order, now));
     let phase = order.map_or(&OrderPhase::Creating, |order| &order.phase);
     let solving = *phase == OrderPhase::Creating || phase.is_being_authorized();
+    if *phase == OrderPhase::Creating
+        && let Some(wait) = limit::decide(snapshot)
+    {
+        return wait;
+    }
     if !snapshot.run.prepared || (solving && !snapshot.run.prepared_to_solve) {
         let contents = formats::contents(snapshot);
         let targets = deploy::wanted(&snapshot.settings);

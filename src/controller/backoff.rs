@@ -16,6 +16,8 @@ use crate::resource::{
 pub const MINIMUM: SignedDuration = SignedDuration::from_hours(1);
 /// The longest delay.
 pub const MAXIMUM: SignedDuration = SignedDuration::from_hours(32);
+/// How long a server error must come back before it counts.
+const LASTING: SignedDuration = SignedDuration::from_hours(24);
 /// The longest Retry-After that the ACME client returns.
 pub const LONGEST_WISH: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -71,6 +73,19 @@ pub fn beside_a_wait(snapshot: &Snapshot, failure: Failure, until: Option<Timest
     let (Some(until), Some(last)) = (until, &snapshot.record.last_failure) else { return failure };
     let besides = Some(Box::new(Waiting { until, failure: last.clone() }));
     Failure { besides, ..failure }
+}
+
+/// A server error of the CA that has come back for a day is a failure like any other: the class
+/// counts, and the failure says since when.
+pub fn lasting(record: &CertificateRecord, failure: Failure, now: Timestamp) -> Failure {
+    if !failure.is_server_error() {
+        return failure;
+    }
+    let before = record.last_failure.as_ref();
+    let before = before.filter(|last| last.is_server_error() && last.doing == failure.doing);
+    let since = before.and_then(|last| last.since.or(last.at)).unwrap_or(now);
+    let class = if since.duration_until(now) < LASTING { failure.class } else { FailureClass::Ca };
+    Failure { class, since: Some(since), ..failure }
 }
 
 /// The record after a failure: a counted one raises the attempts and closes the issuance; one that

@@ -13,6 +13,7 @@ pub mod deploy;
 pub mod formats;
 pub mod issuing;
 pub mod keymanager;
+pub mod limit;
 pub mod links;
 pub mod order;
 pub mod policy;
@@ -37,6 +38,7 @@ use jiff::Timestamp;
 
 pub use attempt::{Answer, Attempt, Grant, Slot, Told};
 pub use effect::{Effect, RevocationSigner, SecretContents};
+pub use limit::Hold;
 pub use run::{Poll, RevocationRequest, Run, Wish};
 pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
@@ -122,6 +124,10 @@ pub fn absorb(
     {
         if error.cause.is_unknown_account() && effect.acts_for_the_account() {
             return Ok(account::absorb_loss(snapshot, effect, error, now));
+        }
+        if let Some(refusal) = limit::refusal(snapshot, effect, error, now) {
+            snapshot.run.refusal = Some((refusal, error.failure(effect.doing())));
+            return Ok(Record::default());
         }
         let run = &mut snapshot.run;
         run.refusal_retry_after = error.retry_after.or(run.refusal_retry_after);

@@ -6,8 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
+use super::limit::Hold;
 use super::step::EffectError;
-use crate::resource::{DeployStep, Doing, RevocationReason};
+use crate::resource::{DeployStep, Doing, Failure, Refusal, RevocationReason};
 
 /// What happened in this run. Dropped when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +57,10 @@ pub struct Run {
     pub answer_time: SignedDuration,
     /// The Retry-After of the CA when it refused the order.
     pub refusal_retry_after: Option<SignedDuration>,
+    /// A rate limit of the CA that the engine has not stored yet, with the failed request.
+    pub refusal: Option<(Refusal, Failure)>,
+    /// Why no order may be asked for yet.
+    pub hold: Option<Hold>,
     /// Deploy, ignoring the wait after earlier failures (`deploy`).
     pub deploy_now: bool,
     /// What was deployed in this run.

@@ -3,6 +3,7 @@
 mod account;
 mod adopt;
 mod alert;
+mod pace;
 mod reload;
 mod shared;
 mod state;
@@ -25,6 +26,7 @@ use super::{gather, notice};
 use account::{AccountTurn, needs_the_account};
 pub(super) use adopt::pair_of_the_manifests;
 pub(super) use alert::alert;
+pub(super) use pace::Paces;
 pub(super) use reload::reload;
 pub(super) use shared::{AccountGates, Reloads, Shared};
 use state::Drive;
@@ -53,6 +55,7 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
         Err(StoreError::Locked { holder, .. }) => ended_with(Ending::Locked { holder }),
         Err(error) => ended_with(state_failure(&error)),
     };
+    shared.paces.leave(&certificate);
     shared.schedule.leave(&certificate).await;
     ended
 }
@@ -215,6 +218,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let mut turn = None;
         loop {
             self.refresh().await?;
+            if is_issuance {
+                self.keep_pace(turn.is_some()).await?;
+            }
             if is_issuance && let Some(signal) = self.apply_events_or_stop().await? {
                 return self.interrupted(signal).await;
             }

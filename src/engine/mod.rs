@@ -46,8 +46,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
         let schedule = Schedule::new(self.clock, self.store, &self.options);
         let accounts = drive::AccountGates::default();
-        let reloads = drive::Reloads::default();
-        let shared = drive::Shared { schedule: &schedule, accounts: &accounts, reloads: &reloads };
+        let (paces, reloads) = (drive::Paces::default(), drive::Reloads::default());
+        let shared = drive::Shared {
+            schedule: &schedule,
+            accounts: &accounts,
+            paces: &paces,
+            reloads: &reloads,
+        };
         let mut waiting = tasks.iter();
         let mut running = FuturesUnordered::new();
         let mut ended = Vec::with_capacity(tasks.len());
@@ -79,8 +84,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     pub async fn reach(&self, task: &Task) -> Result<(Ending, Snapshot), ports::StoreError> {
         let schedule = Schedule::new(self.clock, self.store, &self.options);
         let accounts = drive::AccountGates::default();
-        let reloads = drive::Reloads::default();
-        let shared = drive::Shared { schedule: &schedule, accounts: &accounts, reloads: &reloads };
+        let (paces, reloads) = (drive::Paces::default(), drive::Reloads::default());
+        let shared = drive::Shared {
+            schedule: &schedule,
+            accounts: &accounts,
+            paces: &paces,
+            reloads: &reloads,
+        };
         let (ended, snapshot) = Box::pin(drive::reach(self, shared, task)).await?;
         Ok((ended.ending, snapshot))
     }

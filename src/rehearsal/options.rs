@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::faults::Faults;
 use super::resolver::Resolver;
@@ -54,6 +54,9 @@ pub struct CaOptions {
     pub leaves_pending: bool,
     /// Maximum number of orders, and of accounts.
     pub max_orders: usize,
+    /// How many orders an account may create within how long; more are refused with 429 and a
+    /// Retry-After.
+    pub order_limit: Option<(usize, SignedDuration)>,
     /// Fault rules; the caller can change them later through a clone.
     pub faults: Faults,
 }
@@ -83,6 +86,7 @@ impl CaOptions {
             retry_after: None,
             leaves_pending: false,
             max_orders: 8192,
+            order_limit: None,
             faults: Faults::default(),
         }
     }

@@ -44,6 +44,7 @@ impl OrderStatus {
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) account: u64,
+    pub(super) created: Timestamp,
     pub(super) status: OrderStatus,
     pub(super) expires: Timestamp,
     pub(super) identifiers: Vec<Identifier>,
@@ -87,6 +88,11 @@ pub(super) fn new_order(
     if world.orders.len() >= shared.options.max_orders {
         return Err(Problem::new(ProblemType::RateLimited, "this CA has no more orders"));
     }
+    if let Some(wait) = over_the_limit(shared, world, account, now) {
+        let problem =
+            Problem::new(ProblemType::RateLimited, "too many new orders from this account");
+        return Ok(Reply::from(problem).retry_after(Some(wait.to_string())));
+    }
     let expires = super::after(now, shared.options.order_lifetime);
     let authorizations = identifiers
         .iter()
@@ -97,6 +103,7 @@ pub(super) fn new_order(
         id,
         Order {
             account,
+            created: now,
             status: OrderStatus::Pending,
             expires,
             identifiers,
@@ -111,6 +118,18 @@ pub(super) fn new_order(
         },
     );
     show(shared, world, account, id, 201)
+}
+
+/// How many seconds the account has to wait for another order.
+fn over_the_limit(shared: &Shared, world: &World, account: u64, now: Timestamp) -> Option<i64> {
+    let (most, window) = shared.options.order_limit?;
+    let orders = world.orders.values().filter(|order| order.account == account);
+    let mut ends: Vec<_> = orders.filter_map(|o| o.created.checked_add(window).ok()).collect();
+    ends.retain(|end| *end > now);
+    ends.sort_unstable();
+    let frees = ends.len().checked_sub(most)?;
+    let wait = now.duration_until(*ends.get(frees)?);
+    Some(wait.as_secs() + i64::from(wait.subsec_nanos() > 0))
 }
 
 /// The order, read.

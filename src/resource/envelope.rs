@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Account, BannedKeys, CertificateRecord, CertificateRequest, CertificateSpec, Order, OrderState,
-    Queue, SecretFiles, SecretMetadata, escape,
+    Account, AccountLimits, BannedKeys, CertificateRecord, CertificateRequest, CertificateSpec,
+    Order, OrderState, Queue, SecretFiles, SecretMetadata, escape,
 };
 
 /// A type that is stored as JSON.
@@ -202,6 +202,11 @@ impl Document for Account {
             account.insert("nextStep".to_owned(), step);
         }
     }
+}
+
+impl Document for AccountLimits {
+    const KIND: &'static str = "AccountLimits";
+    const VERSION: u64 = 1;
 }
 
 impl Document for BannedKeys {

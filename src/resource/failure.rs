@@ -61,6 +61,9 @@ pub struct Failure {
     /// When it was recorded; `None` before that, and of a record of format 1 that had no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
+    /// When a server error of the CA came first that has come back ever since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
     /// The CA's Retry-After, counted from its response; the certificate's record stores it as a
     /// time.
     #[serde(skip)]
@@ -81,7 +84,7 @@ pub struct Waiting {
 impl Failure {
     /// A failure that is about to be recorded.
     pub fn new(class: FailureClass, doing: Doing, cause: Cause) -> Self {
-        Self { class, doing, cause, at: None, retry_after: None, besides: None }
+        Self { class, doing, cause, at: None, since: None, retry_after: None, besides: None }
     }
 
     /// The failure of a cause by itself.
@@ -98,6 +101,11 @@ impl Failure {
             | FailureClass::Output
             | FailureClass::State => false,
         }
+    }
+
+    /// Whether the CA answered with a server error.
+    pub fn is_server_error(&self) -> bool {
+        matches!(&self.cause, Cause::Ca(ca) if ca.fault == CaFault::ServerError)
     }
 
     /// For the Issuing condition.
@@ -124,6 +132,9 @@ impl fmt::Display for Failure {
         match self.doing.sentence() {
             "" => write!(f, "{}", self.cause)?,
             doing => write!(f, "{doing}: {}", self.cause)?,
+        }
+        if let Some(since) = self.since.filter(|_| self.counts()) {
+            write!(f, "; the CA has answered with server errors since {}", rfc3339(since))?;
         }
         match self.besides.as_deref() {
             Some(Waiting { until, failure }) => {
@@ -247,8 +258,10 @@ pub struct CaFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CaFault {
-    /// The network, or a server error that may be temporary.
+    /// The network.
     Unreachable,
+    /// The CA answered 5xx, which may be temporary.
+    ServerError,
     /// The CA refused.
     Refused,
     /// The CA does not know the order, authorization or certificate (any more).
@@ -412,7 +425,7 @@ impl Cause {
     pub fn kind(&self) -> CauseKind {
         match self {
             Self::Ca(ca) => match ca.fault {
-                CaFault::Unreachable => CauseKind::Transient,
+                CaFault::Unreachable | CaFault::ServerError => CauseKind::Transient,
                 CaFault::Refused => CauseKind::Refused,
                 CaFault::Gone => CauseKind::Gone,
                 CaFault::Unusable => CauseKind::Unusable,

@@ -50,6 +50,12 @@ impl Problem {
     pub fn short_kind(&self) -> &str {
         self.kind.rsplit(':').next().unwrap_or(&self.kind)
     }
+
+    /// Whether the CA paused the account for some names until its owner visits a page of the CA, in
+    /// the words of Boulder (`wfe2/wfe.go`).
+    pub fn is_paused(&self) -> bool {
+        self.short_kind() == "rateLimited" && self.detail.contains("temporarily prevented from")
+    }
 }
 
 impl fmt::Display for Problem {

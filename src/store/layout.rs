@@ -24,6 +24,7 @@ pub(super) const SCHEDULER_FILE: &str = "scheduler.json";
 
 const NEXT_KEY_FILE: &str = "next-private-key.pem";
 const ACCOUNT_KEY_FILE: &str = "key.pem";
+const ACCOUNT_LIMITS_FILE: &str = "limits.json";
 
 /// A file below the state directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +57,7 @@ pub(super) fn document(key: &Key) -> Result<Place, StoreError> {
         Key::NextKey(name) => Place::new(certificate(name)?, NEXT_KEY_FILE),
         Key::Account(digest) => Place::new(account(digest)?, ACCOUNT_FILE),
         Key::AccountKey(digest) => Place::new(account(digest)?, ACCOUNT_KEY_FILE),
+        Key::AccountLimits(digest) => Place::new(account(digest)?, ACCOUNT_LIMITS_FILE),
         Key::BannedKeys => Place::new(Vec::new(), BANNED_KEYS_FILE),
         Key::Scheduler => Place::new(Vec::new(), SCHEDULER_FILE),
     })
@@ -178,6 +180,7 @@ mod tests {
             (Key::Order(name(), 7, 2), "certificates/default/web.tls/orders/7-2.json"),
             (Key::NextKey(name()), "certificates/default/web.tls/next-private-key.pem"),
             (Key::Account("ab12".into()), "accounts/ab12/account.json"),
+            (Key::AccountLimits("ab12".into()), "accounts/ab12/limits.json"),
             (Key::AccountKey("ab12".into()), "accounts/ab12/key.pem"),
             (Key::BannedKeys, "banned-keys.json"),
             (Key::Scheduler, "scheduler.json"),

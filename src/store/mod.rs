@@ -11,6 +11,7 @@
 //!   accounts/<digest>/
 //!     account.json                    Account
 //!     key.pem                         its key, PKCS#8
+//!     limits.json                     AccountLimits
 //!   secrets/<namespace>/<secretName>/
 //!     tls.crt -> ..data/tls.crt       stable names, one link per file
 //!     ..data -> ..revision-7-0        the one link that moves: the commit point

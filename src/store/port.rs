@@ -21,6 +21,8 @@ pub enum Key {
     Account(String),
     /// The account's private key, PKCS#8 PEM.
     AccountKey(String),
+    /// `resource::AccountLimits` of an account.
+    AccountLimits(String),
     /// `resource::BannedKeys`, written under [`Lock::Scheduler`] only: that lock covers what all
     /// certificates share.
     BannedKeys,

@@ -12,7 +12,9 @@ use zeroize::Zeroizing;
 use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
 use crate::resource::envelope::{self, Document};
-use crate::resource::{Account, CertificateRecord, CertificateRequest, NamespacedName, Order};
+use crate::resource::{
+    Account, AccountLimits, CertificateRecord, CertificateRequest, NamespacedName, Order,
+};
 use crate::store::port::{Etag, Key, Prefix, Store, StoreError, Stored};
 
 /// A stored document.
@@ -191,6 +193,25 @@ impl<'a, S: Store> Records<'a, S> {
         self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
     }
 
+    /// What is known of an account's limits. Nothing is set aside: no lock is held.
+    pub async fn account_limits(
+        &self,
+        digest: &str,
+    ) -> Result<Option<Kept<AccountLimits>>, StoreError> {
+        self.look(&Key::AccountLimits(digest.to_owned())).await
+    }
+
+    /// Writes what is known of an account's limits, under the account's lock.
+    pub async fn put_account_limits(
+        &self,
+        digest: &str,
+        limits: &AccountLimits,
+        expected: Option<&Etag>,
+    ) -> Result<(), StoreError> {
+        let key = Key::AccountLimits(digest.to_owned());
+        self.write(&key, limits, expected, |_, _| None).await.map(drop)
+    }
+
     /// The next private key of a certificate, PKCS#8 PEM.
     pub async fn next_key(
         &self,
@@ -310,6 +331,7 @@ mod tests {
             Key::Account(digest) => records.account(digest).await?.is_some(),
             Key::BannedKeys => records.banned_keys().await?.is_some(),
             Key::Scheduler => records.queue().await?.is_some(),
+            Key::AccountLimits(digest) => records.account_limits(digest).await?.is_some(),
             Key::NextKey(_) | Key::AccountKey(_) => unreachable!(),
         })
     }

@@ -89,7 +89,7 @@ fn a_page_of_html_is_reported_as_such() {
 fn after_a_rate_limit_the_next_attempt_is_when_both_the_ca_and_the_backoff_allow_it() {
     for (retry_after, wait) in [("600", 3600), ("86400", 86400)] {
         let world = World::prepared(&[CertificateYaml::new("web")]);
-        world.fault(Rule::always(Fault::rate_limited(Some(retry_after))).on(RequestKind::NewOrder));
+        world.fault(Rule::always(Fault::rate_limited(Some(retry_after))).on(RequestKind::Finalize));
         let run = world.issue().ends_in(5).says("too many requests").says("attempt 1");
         let record = world.state().record("web");
         assert_eq!(record.status.failed_issuance_attempts, Some(1), "{}", run.stderr);

@@ -43,6 +43,8 @@ mod json;
 #[cfg(test)]
 mod json_log;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod links;
 #[cfg(test)]
 mod lost_account;

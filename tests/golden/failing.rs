@@ -134,12 +134,6 @@ fn a_ca_that_refuses_or_is_away() {
     scene.world.fault(Rule::always(Fault::RejectIdentifier { detail }));
     scene.run("certctl issue");
     scene.world.ca.faults().clear();
-    let limited = Fault::rate_limited(Some("7200"));
-    scene.world.fault(Rule::always(limited).on(RequestKind::NewOrder));
-    scene.note("Too many orders, the CA says, and: not within two hours.");
-    scene.run("certctl renew web");
-    scene.run("certctl issue");
-    scene.world.ca.faults().clear();
     scene.world.fault(Rule::always(Fault::unavailable(None)).on(RequestKind::NewOrder));
     scene.note("The CA is down.").run("certctl renew web");
     scene.world.ca.faults().clear();

@@ -46,6 +46,16 @@ pub(crate) struct Ca {
     pub(crate) certificate_life: SignedDuration,
     /// What it hands out in place of the certificate that was ordered.
     pub(crate) wrong: Option<Wrong>,
+    /// How many orders it takes within how long.
+    pub(crate) limit: Option<(usize, SignedDuration)>,
+    /// It answers nothing, or only with this.
+    pub(crate) down: Option<CaFault>,
+    /// When it refused an order for that.
+    pub(crate) limited: Vec<Timestamp>,
+    /// When it took the orders of the current window.
+    window: Vec<Timestamp>,
+    /// Its words when it refuses an order of these names.
+    pub(crate) words: BTreeMap<Identifier, &'static str>,
 }
 
 /// How an order is shown that ran out of time.
@@ -99,6 +109,11 @@ impl Ca {
             too_old: TooOld::Gone,
             certificate_life: SignedDuration::from_hours(90 * 24),
             wrong: None,
+            limit: None,
+            down: None,
+            limited: Vec::new(),
+            window: Vec::new(),
+            words: BTreeMap::new(),
         }
     }
 
@@ -130,6 +145,7 @@ impl Ca {
     }
 
     pub(crate) fn new_order(&mut self, identifiers: &[Identifier], now: Timestamp) -> Answer {
+        self.check_limits(identifiers, now)?;
         let mut authorizations = Vec::new();
         for identifier in identifiers {
             let proven = self.proven.contains(identifier);
@@ -152,6 +168,29 @@ impl Ca {
             forgotten: false,
         });
         self.order(&url)
+    }
+
+    /// A window begins with the first order after the last one is over.
+    fn check_limits(
+        &mut self,
+        identifiers: &[Identifier],
+        now: Timestamp,
+    ) -> Result<(), EffectError> {
+        if let Some(words) = identifiers.iter().find_map(|name| self.words.get(name)) {
+            self.limited.push(now);
+            return Err(limited(words, SignedDuration::from_hours(5)));
+        }
+        let Some((most, length)) = self.limit else { return Ok(()) };
+        if self.window.first().is_some_and(|begun| now >= *begun + length) {
+            self.window.clear();
+        }
+        if self.window.len() == most {
+            self.limited.push(now);
+            let words = "too many new orders (10) from this account in the last 36s";
+            return Err(limited(words, now.duration_until(self.window[0] + length)));
+        }
+        self.window.push(now);
+        Ok(())
     }
 
     /// What a look at an order shows; what was being worked on is done at the next look.
@@ -328,6 +367,14 @@ fn refusal(kind: &str, status: u16) -> EffectError {
     let problem = Some(Box::new(problem(kind, status)));
     let (url, message) = (String::new(), String::new());
     EffectError::new(Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message }))
+}
+
+fn limited(words: &str, wait: SignedDuration) -> EffectError {
+    let detail = words.to_owned();
+    let problem = Some(Box::new(Problem { detail, ..problem("rateLimited", 429) }));
+    let (url, message) = ("https://ca.test/new-order".to_owned(), String::new());
+    let cause = Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message });
+    EffectError { cause, retry_after: Some(wait) }
 }
 
 /// The number at the end of a URL.

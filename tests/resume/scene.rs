@@ -137,6 +137,18 @@ impl Scene {
         Went { ending, is_new, labels: fuse.labels(), requests: world.requests.get() }
     }
 
+    /// One run over several tasks; `None` when it was killed.
+    pub(crate) fn run_tasks(
+        &self,
+        fuse: &Rc<Fuse>,
+        tasks: &[Task],
+        options: Options,
+    ) -> Option<Vec<Ended>> {
+        let (world, shutdown) = self.world(fuse, Error::default());
+        let run = self.engine_run(fuse, &world, shutdown, tasks, options);
+        self.clock.run(|| fuse.is_blown(), run)
+    }
+
     /// Runs side by side, each with tasks of its own.
     pub(crate) fn run_together(
         &self,
@@ -197,10 +209,13 @@ impl Scene {
     }
 
     pub(crate) fn record(&self) -> Option<CertificateRecord> {
+        self.record_of(&self.name())
+    }
+
+    pub(crate) fn record_of(&self, name: &NamespacedName) -> Option<CertificateRecord> {
         let disk = self.disk();
-        let name = self.name();
         let records = Records::new(&disk);
-        let kept = self.clock.run(|| false, records.certificate(&name)).unwrap().unwrap();
+        let kept = self.clock.run(|| false, records.certificate(name)).unwrap().unwrap();
         kept.map(|kept| kept.value)
     }
 

@@ -151,6 +151,10 @@ impl World {
             | Effect::Revoke { .. }
             | Effect::DeactivateAccount { .. } => {
                 let number = self.requests.replace(self.requests.get() + 1);
+                let down = self.ca.borrow().down;
+                if let Some(fault) = down {
+                    return Err(failed(fault, "the CA is down"));
+                }
                 let account = self.account(task).await;
                 let order = self.newest_order(task).await;
                 let answer = self.ask_the_ca(task, account, order, effect);

@@ -59,6 +59,7 @@ fn what_rfc_8555_names_and_a_person_can_act_on_is_known() {
         "malformed",
         "orderNotReady",
         "rateLimited",
+        "paused",
         "rejectedIdentifier",
         "serverInternal",
         "tls",

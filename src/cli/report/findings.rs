@@ -173,6 +173,7 @@ fn of_problem(
     let name = name.or_else(|| identifier.map(ToString::to_string)).unwrap_or_default();
     let name = name.trim_start_matches("*.");
     let subject = Subject { certificate, issuer: &evidence.issuer, name, proof: None };
+    let kind = if problem.is_paused() { "paused" } else { kind };
     found.advise(advice::of_problem(kind, &subject));
     found
 }

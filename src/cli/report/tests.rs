@@ -350,7 +350,7 @@ fn reported(end: &Ended, style: &Style) -> String {
     let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
     let mut output =
         Output::to_writers(Box::new(std::io::sink()), Box::new(sink.reopen().unwrap()));
-    tell(&mut output, &state, &Report::of(end.clone()), style);
+    tell(&mut output, &state, &Report::of(end.clone()), &[], style);
     let text = std::fs::read_to_string(sink.path()).unwrap();
     text.replace(&*path.to_string_lossy(), "STATE")
 }

@@ -4,8 +4,8 @@ use super::fixture::{after, error, hours, live, now, solving, written_order, wri
 use crate::controller::backoff::{self, delay, is_urgent, next_attempt, record_failure};
 use crate::controller::{readiness, trigger};
 use crate::resource::{
-    Cause, CauseKind, CertificateStatus, CleanUp, ConditionStatus, ConditionType, Doing, Failure,
-    FailureClass, OrderState, Phase, Reason,
+    CaFault, Cause, CauseKind, CertificateStatus, CleanUp, ConditionStatus, ConditionType, Doing,
+    Failure, FailureClass, OrderState, Phase, Reason,
 };
 
 fn failure(class: FailureClass) -> Failure {
@@ -196,4 +196,28 @@ fn a_wait_is_urgent_after_two_thirds_of_the_renewal_window() {
     assert!(!is_urgent(&record, after(hours(20)) - jiff::SignedDuration::from_secs(1)));
     assert!(is_urgent(&record, after(hours(20))));
     assert_eq!(backoff::class_of_last_failure(&record), FailureClass::Other);
+}
+
+#[test]
+fn a_server_error_counts_when_it_has_come_back_for_a_day() {
+    let mut snapshot = live();
+    let broken = |fault| Failure::of(Doing::CreateOrder, Cause::ca(fault, "no"));
+    let story = [
+        (0, CaFault::Unreachable, None, false),
+        (1, CaFault::ServerError, Some(1), false),
+        (24, CaFault::ServerError, Some(1), false),
+        (25, CaFault::ServerError, Some(1), true),
+        (30, CaFault::Unreachable, None, false),
+        (50, CaFault::ServerError, Some(50), false),
+    ];
+    for (hour, fault, since, counts) in story {
+        let now = after(hours(hour));
+        let found = backoff::lasting(&snapshot.record, broken(fault), now);
+        assert_eq!(
+            (found.since, found.counts()),
+            (since.map(|h| after(hours(h))), counts),
+            "{hour}"
+        );
+        snapshot.record.last_failure = Some(Failure { at: Some(now), ..found });
+    }
 }

@@ -7,7 +7,7 @@ use super::state::Drive;
 use crate::controller::{Change, Effect, Step, account};
 use crate::engine::goal::Pass;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
-use crate::resource::AccountStep;
+use crate::resource::{AccountStep, CauseKind};
 
 /// Exclusive access to the account until this is dropped.
 pub(super) struct AccountTurn<L> {
@@ -39,6 +39,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let id = self.session.account_id();
         let gate = self.shared.accounts.gate(&id).lock_owned().await;
         self.session.load_account().await?;
+        if let Some(error) = self.shared.accounts.unreachable.borrow().get(&id) {
+            self.session.snapshot.run.error = Some(error.clone());
+            return Ok(None);
+        }
         if self.shared.accounts.renewed.borrow().contains(&id) {
             self.session.snapshot.run.note_account();
         }
@@ -67,6 +71,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     pub(super) fn give_the_account_back(&mut self, turn: AccountTurn<S::Lease>, step: &Step) {
         if !matches!(step, Step::Wait { .. } | Step::Fail(_)) {
             self.session.snapshot.run.note_account();
+        }
+        let error = self.session.snapshot.run.error.clone();
+        if let Some(error) = error.filter(|(_, error)| error.kind() == CauseKind::Transient) {
+            let mut unreachable = self.shared.accounts.unreachable.borrow_mut();
+            unreachable.insert(self.session.account_id(), error);
         }
         let account = self.session.snapshot.account.as_ref();
         let url = account.and_then(|account| account.url.clone());

@@ -6,14 +6,18 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
+use super::pace::Paces;
+use crate::controller::EffectError;
 use crate::engine::ports::Store;
 use crate::engine::schedule::Schedule;
 use crate::engine::task::Task;
+use crate::resource::Doing;
 
 /// What the certificates of one run share.
 pub(in crate::engine) struct Shared<'a, C, S: Store> {
     pub(in crate::engine) schedule: &'a Schedule<'a, C, S>,
     pub(in crate::engine) accounts: &'a AccountGates,
+    pub(in crate::engine) paces: &'a Paces,
     pub(in crate::engine) reloads: &'a Reloads,
 }
 
@@ -31,6 +35,8 @@ pub(in crate::engine) struct AccountGates {
     gates: RefCell<HashMap<String, Arc<Mutex<()>>>>,
     /// Accounts that the CA had forgotten and this run registered again: at most once per run.
     pub(super) renewed: RefCell<HashSet<String>>,
+    /// Accounts whose CA could not be reached: it is tried once per run.
+    pub(super) unreachable: RefCell<HashMap<String, (Doing, EffectError)>>,
 }
 
 impl AccountGates {

@@ -6,7 +6,7 @@ use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::shared::Shared;
-use crate::controller::{Effect, EffectError, Outcome, absorb};
+use crate::controller::{Effect, EffectError, Outcome, absorb, limit};
 use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
@@ -83,6 +83,11 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     pub(super) fn drop_effects(&mut self) {
         self.effects.clear();
         self.in_flight.clear();
+    }
+
+    /// Whether a request for an account or an order is in flight.
+    pub(super) fn is_asking(&self) -> bool {
+        self.in_flight.iter().any(limit::creates)
     }
 
     pub(super) fn start(&mut self, effects: Vec<Effect>) {

@@ -22,6 +22,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Records that an issuance has failed.
     pub(super) async fn fail(&mut self, failure: Failure, now: Timestamp) -> Ending {
         self.drop_effects();
+        let failure = backoff::lasting(&self.session.snapshot.record, failure, now);
         let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
         if !failure.counts() {
             self.park().await;

@@ -26,6 +26,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let clock = self.engine.clock;
         let performer = self.engine.performer;
         let woken = self.shared.schedule.woken(&self.session.name);
+        let may_ask = self.shared.paces.woken(&self.session.name);
         let is_crowded = self.session.snapshot.run.is_crowded;
         let seen = self.hits_seen;
         let now = clock.now();
@@ -74,6 +75,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             (effect, outcome) = outcome => Woken::Outcome(effect, Box::new(outcome)),
             () = event => Woken::Time,
             () = woken.notified() => Woken::Time,
+            () = may_ask.notified() => Woken::Time,
             () = sleep(until) => Woken::Time,
             () = sleep(look_at) => Woken::Time,
             () = deadline => Woken::Deadline,

@@ -15,6 +15,7 @@ pub(super) fn ca(error: &AcmeError) -> EffectError {
     // A refused nonce says nothing about the request: after many retries the next run continues.
     let bad_nonce = error.is_problem("badNonce");
     let fault = match error {
+        error if error.status().is_some_and(|status| status >= 500) => CaFault::ServerError,
         error if error.is_transient() || bad_nonce => CaFault::Unreachable,
         _ if gone => CaFault::Gone,
         AcmeError::TooLarge { .. }

@@ -1,0 +1,77 @@
+//! May the CA be asked for an account or an order now?
+//!
+//! A rate limit (RFC 8555 section 6.6) of newAccount or newOrder is no verdict on a certificate: it
+//! holds back the orders that the CA names, or all of the account, until its Retry-After is over.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Deferral, Effect, EffectError, Snapshot, Step, Wake, order};
+use crate::resource::{Doing, OrderPhase, Refusal, Scope};
+
+/// The wait when the CA does not say how long.
+const UNSAID: SignedDuration = SignedDuration::from_hours(1);
+
+/// Why a certificate must not ask for an order yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hold {
+    /// Until when; `None` while others ask.
+    pub until: Option<Timestamp>,
+    pub why: Deferral,
+}
+
+/// The wait of a certificate that must not ask yet.
+pub(super) fn decide(snapshot: &Snapshot) -> Option<Step> {
+    let Hold { until, why } = snapshot.run.hold.clone()?;
+    Some(Step::Wait { until, wake: Wake::Time, why })
+}
+
+/// Whether the next request to the CA is for an account or an order.
+pub fn asks(snapshot: &Snapshot, now: Timestamp) -> bool {
+    let order = snapshot.current_order().filter(|order| !order::is_replaced(snapshot, order, now));
+    snapshot.is_issuing()
+        && snapshot.next_request.is_some()
+        && order.is_none_or(|order| order.phase == OrderPhase::Creating)
+}
+
+/// Whether an effect asks the CA for an account or an order.
+pub fn creates(effect: &Effect) -> bool {
+    matches!(effect.doing(), Doing::CreateOrder | Doing::RegisterAccount)
+}
+
+/// The refusal in an error of newAccount or newOrder. An account that the CA paused until the user
+/// acts is not refused for a time: that is a failure.
+pub(super) fn refusal(
+    snapshot: &Snapshot,
+    effect: &Effect,
+    error: &EffectError,
+    now: Timestamp,
+) -> Option<Refusal> {
+    let problem = error.problem().filter(|_| creates(effect) && asks(snapshot, now))?;
+    if problem.status != Some(429) || problem.is_paused() {
+        return None;
+    }
+    let wait = error.retry_after.unwrap_or(UNSAID);
+    let scope = if effect.doing() == Doing::CreateOrder {
+        Scope::of(problem, &names(snapshot))
+    } else {
+        Scope::Account
+    };
+    Some(Refusal { scope, at: now, until: now.checked_add(wait).ok()? })
+}
+
+/// The names of the order, sorted.
+pub fn names(snapshot: &Snapshot) -> Vec<String> {
+    let mut names: Vec<_> = order::identifiers(snapshot).iter().map(ToString::to_string).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether the order renews the live certificate: the names are the same.
+pub fn renews(snapshot: &Snapshot, names: &[String]) -> bool {
+    snapshot.live_leaf().filter(|leaf| !leaf.is_temporary()).is_some_and(|leaf| {
+        let addresses = leaf.ip_addresses.iter().map(ToString::to_string);
+        let mut live: Vec<_> = leaf.dns_names.iter().cloned().chain(addresses).collect();
+        live.sort_unstable();
+        live == names
+    })
+}

@@ -1,0 +1,255 @@
+//! Promise: a rate limit of a CA costs no certificate an attempt. The run asks again when the CA
+//! says so, with one certificate, and what would be refused is not asked.
+//!
+//! On a clock that moves only when all tasks wait: times are exact.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "the modules beside the tests are tests too"
+)]
+#![expect(dead_code, reason = "the world is made for tests of killed runs, too")]
+
+#[path = "resume/ca.rs"]
+mod ca;
+#[path = "resume/disk.rs"]
+mod disk;
+#[path = "resume/fuse.rs"]
+mod fuse;
+#[path = "resume/issuance.rs"]
+mod issuance;
+#[path = "resume/scene.rs"]
+mod scene;
+#[path = "resume/time.rs"]
+mod time;
+#[path = "resume/world.rs"]
+mod world;
+
+use std::rc::Rc;
+
+use certctl::engine::ports::Clock as _;
+use certctl::engine::{Ended, Ending, Options, Task};
+use certctl::resource::{CaFault, FailureClass};
+use jiff::{SignedDuration, Timestamp};
+
+use fuse::Fuse;
+use scene::{Scene, identifier, task};
+use world::Error;
+
+/// How many orders the CA takes in a window.
+const MOST: usize = 10;
+const CERTIFICATES: usize = 60;
+
+fn options() -> Options {
+    Options { parallel: 256, ..scene::options() }
+}
+
+fn tasks() -> Vec<Task> {
+    (0..CERTIFICATES).map(|n| task(&format!("c{n}"), &[&format!("n{n}.example")])).collect()
+}
+
+/// A CA that takes ten orders in so long, and a hook for failures.
+fn limited(window: SignedDuration) -> Scene {
+    let mut scene = Scene::new(&["a.example"]);
+    scene.alerts = Some(Rc::default());
+    scene.ca.borrow_mut().limit = Some((MOST, window));
+    scene
+}
+
+fn run(scene: &Scene, tasks: &[Task]) -> Vec<Ended> {
+    scene.run_together(&[tasks], options(), Error::default).remove(0)
+}
+
+fn issued(ended: &[Ended]) -> usize {
+    ended.iter().filter(|end| matches!(end.ending, Ending::Issued(_))).count()
+}
+
+/// Until when each waits that was deferred.
+fn waits(ended: &[Ended]) -> Vec<Option<Timestamp>> {
+    let until = |end: &Ended| match &end.ending {
+        Ending::Deferred { until, urgent: None, .. } => Some(*until),
+        _ => None,
+    };
+    ended.iter().filter_map(until).collect()
+}
+
+fn alerts(scene: &Scene) -> usize {
+    scene.alerts.as_ref().unwrap().borrow().len()
+}
+
+/// No certificate has a counted failure.
+fn none_is_counted(scene: &Scene, tasks: &[Task]) {
+    for task in tasks {
+        let record = scene.record_of(&task.certificate.metadata.key()).unwrap();
+        let status = record.status;
+        assert_eq!((status.failed_issuance_attempts, status.last_failure_time), (None, None));
+    }
+}
+
+/// The CA refused at most one order per window.
+fn one_probe_per_window(scene: &Scene, window: SignedDuration) {
+    let refused = scene.ca.borrow().limited.clone();
+    for two in refused.windows(2) {
+        assert!(two[0].duration_until(two[1]) >= window, "{refused:?}");
+    }
+}
+
+#[test]
+fn a_short_retry_after_is_a_pause_in_the_run() {
+    let window = SignedDuration::from_secs(36);
+    let (scene, tasks) = (limited(window), tasks());
+    let ended = run(&scene, &tasks);
+    assert_eq!(issued(&ended), CERTIFICATES);
+    let ideal = window * 5;
+    let passed = scene.clock.passed();
+    assert!(passed <= ideal + ideal / 10, "{passed:?} instead of {ideal:?}");
+    assert_eq!(scene.ca.borrow().limited.len(), 5);
+    one_probe_per_window(&scene, window);
+    none_is_counted(&scene, &tasks);
+    assert_eq!((scene.ca.borrow().orders.len(), alerts(&scene)), (CERTIFICATES, 0));
+}
+
+#[test]
+fn a_long_retry_after_ends_the_run_and_the_next_run_keeps_to_it() {
+    let window = SignedDuration::from_hours(2);
+    let (scene, tasks) = (limited(window), tasks());
+    let start = scene.clock.now();
+    let mut left = CERTIFICATES;
+    for hour in 0..12 {
+        let begun = start + SignedDuration::from_hours(hour);
+        scene.clock.set(begun);
+        let refused = scene.ca.borrow().limited.len();
+        let ended = run(&scene, &tasks);
+        let times = waits(&ended);
+        if hour % 2 == 0 {
+            assert_eq!(issued(&ended), MOST, "hour {hour}");
+            left -= MOST;
+            // One asked in vain, and the others did not ask.
+            let probes = scene.ca.borrow().limited.len() - refused;
+            assert_eq!((times.len(), probes), (left, usize::from(left > 0)), "hour {hour}");
+        } else {
+            assert_eq!((issued(&ended), times.len()), (0, left), "hour {hour}");
+            assert_eq!(scene.ca.borrow().limited.len(), refused, "none asked");
+        }
+        let next = start + window * i32::try_from(hour / 2 + 1).unwrap();
+        for until in times {
+            let late = next.duration_until(until.unwrap());
+            assert!((SignedDuration::ZERO..SignedDuration::from_mins(1)).contains(&late));
+        }
+    }
+    assert_eq!((left, alerts(&scene)), (0, 1));
+    assert_eq!(scene.ca.borrow().orders.len(), CERTIFICATES);
+    none_is_counted(&scene, &tasks);
+}
+
+#[test]
+fn a_run_that_is_killed_in_a_pause_is_continued() {
+    let window = SignedDuration::from_secs(36);
+    let (scene, tasks) = (limited(window), tasks());
+    let mut killed = 0;
+    for moments in [30, 700, 1500, 2500] {
+        let fuse = Rc::new(Fuse::at(moments));
+        killed += usize::from(scene.run_tasks(&fuse, &tasks, options()).is_none());
+    }
+    assert!(killed >= 3, "{killed}");
+    let ended = run(&scene, &tasks);
+    let unchanged = ended.iter().filter(|end| matches!(end.ending, Ending::Unchanged { .. }));
+    assert_eq!(issued(&ended) + unchanged.count(), CERTIFICATES);
+    one_probe_per_window(&scene, window);
+    none_is_counted(&scene, &tasks);
+    let orders = scene.ca.borrow().orders.len();
+    // A killed run may have made an order whose URL was not stored.
+    assert!((CERTIFICATES..=CERTIFICATES + killed).contains(&orders), "{orders}");
+}
+
+/// What names a domain or a set of names holds back the certificates that have them.
+#[test]
+fn a_refusal_that_names_a_domain_holds_back_only_its_certificates() {
+    let scene = limited(SignedDuration::from_hours(2));
+    scene.ca.borrow_mut().limit = None;
+    let five = |name: &str, words| scene.ca.borrow_mut().words.insert(identifier(name), words);
+    five(
+        "a.one.example",
+        "too many certificates (50) already issued for \"one.example\" in the last 168h0m0s, retry after 2026-01-02 08:04:05 UTC: see https://letsencrypt.org/docs/rate-limits/",
+    );
+    five("b.one.example", "too many certificates (50) already issued for \"one.example\"");
+    five(
+        "two.example",
+        "too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s",
+    );
+    five(
+        "three.example",
+        "too many failed authorizations (5) for \"three.example\" in the last 1h0m0s",
+    );
+    let tasks = [
+        task("a", &["a.one.example"]),
+        task("b", &["b.one.example"]),
+        task("two", &["two.example"]),
+        task("two-and-more", &["more.example", "two.example.test"]),
+        task("three", &["three.example"]),
+        task("sub", &["sub.three.example"]),
+        task("free", &["free.example"]),
+    ];
+    let ended = run(&scene, &tasks);
+    let deferred = ended.iter().filter(|end| matches!(end.ending, Ending::Deferred { .. }));
+    let mut held: Vec<&str> = deferred.map(|end| end.certificate.name.as_str()).collect();
+    held.sort_unstable();
+    assert_eq!(held, ["a", "b", "three", "two"]);
+    // `b` was not asked for: its domain was refused already.
+    assert_eq!((issued(&ended), scene.ca.borrow().limited.len()), (3, 3));
+    none_is_counted(&scene, &tasks);
+    // Nor is any of them asked for within the five hours.
+    scene.clock.set(scene.clock.now() + SignedDuration::from_hours(4));
+    assert_eq!(waits(&run(&scene, &tasks)).len(), 4);
+    assert_eq!(scene.ca.borrow().limited.len(), 3);
+    scene.ca.borrow_mut().words.clear();
+    scene.clock.set(scene.clock.now() + SignedDuration::from_mins(61));
+    assert_eq!(issued(&run(&scene, &tasks)), 4);
+}
+
+/// A CA that is down takes its time to say nothing.
+#[test]
+fn a_ca_that_is_down_is_tried_once_per_account_and_run() {
+    let scene = Scene::new(&["a.example"]);
+    scene.ca.borrow_mut().down = Some(CaFault::Unreachable);
+    let tasks = tasks();
+    let fuse = Rc::default();
+    let ended = scene.run_tasks(&fuse, &tasks, options()).unwrap();
+    let is_away = |end: &Ended| {
+        matches!(&end.ending, Ending::Failed { failure, attempts: None, .. }
+            if failure.class == FailureClass::Unreachable)
+    };
+    assert!(ended.iter().all(is_away), "{ended:#?}");
+    let asks = |label: &String| label.starts_with("before effect RegisterAccount");
+    assert_eq!(fuse.labels().iter().filter(|label| asks(label)).count(), 1);
+    none_is_counted(&scene, &tasks);
+    scene.ca.borrow_mut().down = None;
+    assert_eq!(issued(&run(&scene, &tasks)), CERTIFICATES);
+}
+
+#[test]
+fn a_server_error_that_comes_back_for_a_day_counts_and_says_since_when() {
+    let scene = Scene::new(&["a.example"]);
+    let start = scene.clock.now();
+    let mut counted = Vec::new();
+    for hour in 0..28 {
+        let now = start + SignedDuration::from_hours(hour);
+        scene.clock.set(now);
+        let fault = if hour == 0 { CaFault::Unreachable } else { CaFault::ServerError };
+        scene.ca.borrow_mut().down = Some(fault);
+        match scene.run_freely() {
+            Ending::Failed { failure, attempts, .. } => {
+                let since = start + SignedDuration::from_hours(1);
+                let words = format!("server errors since {since}");
+                assert_eq!(failure.to_string().contains(&words), hour >= 25, "{hour}: {failure}");
+                assert_eq!(failure.class == FailureClass::Ca, hour >= 25, "{hour}");
+                counted.extend(attempts.map(|attempts| (hour, attempts)));
+            }
+            Ending::Deferred { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(counted, [(25, 1), (26, 2)]);
+}
