@@ -1,7 +1,6 @@
 //! Options of the built-in CA.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,15 +84,5 @@ impl CaOptions {
             max_orders: 8192,
             faults: Faults::default(),
         }
-    }
-}
-
-impl fmt::Debug for CaOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CaOptions")
-            .field("bind", &self.bind)
-            .field("resolver", &self.resolver)
-            .field("http01_port", &self.http01_port)
-            .finish_non_exhaustive()
     }
 }
