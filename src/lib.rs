@@ -29,7 +29,7 @@
 //! | `controller` | `resource` |
 //! | `pki` | `resource` |
 //! | `acme` | `pki`, `resource` |
-//! | `manifest` | `resource` |
+//! | `manifest` | `pki`, `resource` |
 //! | `program` | `manifest`, `resource` |
 //! | `store` | `manifest`, `resource` |
 //! | `solver` | `pki`, `program`, `resource` |

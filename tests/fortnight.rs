@@ -32,7 +32,7 @@ use std::rc::Rc;
 use certctl::cli::exit::{self, ExitCode};
 use certctl::engine::ports::Clock as _;
 use certctl::engine::{Ended, Ending, Options, Task};
-use certctl::resource::GoDuration;
+use certctl::resource::{FailureClass, GoDuration};
 use jiff::{SignedDuration, Timestamp};
 
 use scene::{Scene, identifier, task};

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::error::AcmeError;
@@ -53,23 +50,11 @@ pub fn system_tls() -> Result<ClientConfig, AcmeError> {
 }
 
 fn verified(roots: impl Into<Arc<RootCertStore>>) -> Result<ClientConfig, AcmeError> {
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| failed(error.to_string()))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    pki::verified_client(roots).map_err(|error| failed(error.to_string()))
 }
 
 fn bundle(pem: &str) -> Result<RootCertStore, AcmeError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let certificate = certificate.map_err(|error| failed(format!("caBundle: {error}")))?;
-        roots.add(certificate).map_err(|error| failed(format!("caBundle: {error}")))?;
-    }
-    if roots.is_empty() {
-        return Err(failed("caBundle: there is no PEM certificate"));
-    }
-    Ok(roots)
+    pki::roots(pem).map_err(|error| failed(format!("caBundle: {error}")))
 }
 
 fn system() -> Result<RootCertStore, AcmeError> {

@@ -5,6 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::pki::roots;
 use crate::resource::{Acme, ExternalAccountBinding, RenewalInformationSource};
 
 use super::diagnostic::{Draft, short};
@@ -186,20 +187,7 @@ fn decode_bundle(text: &str) -> Result<String, &'static str> {
     let compact: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     let bytes = STANDARD.decode(compact).map_err(|_| "not base64")?;
     let pem = String::from_utf8(bytes).map_err(|_| NO_CERTIFICATE)?;
-    let mut found = false;
-    for block in x509_parser::pem::Pem::iter_from_buffer(pem.as_bytes()) {
-        let block = match block {
-            Ok(block) => block,
-            // Text after the last block is a comment.
-            Err(_) if found => break,
-            Err(_) => return Err(NO_CERTIFICATE),
-        };
-        if block.label == "CERTIFICATE" {
-            block.parse_x509().map_err(|_| NO_CERTIFICATE)?;
-            found = true;
-        }
-    }
-    if found { Ok(pem) } else { Err(NO_CERTIFICATE) }
+    roots(&pem).map(|_| pem).map_err(|_| NO_CERTIFICATE)
 }
 
 const NO_CERTIFICATE: &str = "cert bundle didn't contain any valid certificates";

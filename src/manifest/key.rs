@@ -74,10 +74,9 @@ pub(crate) fn signature_algorithm(
     {
         let fits = |(_, signature): &&(&str, SignatureAlgorithm)| signature.key_algorithm() == key;
         let allowed: Vec<&str> = SIGNATURES.iter().filter(fits).map(|(word, _)| *word).collect();
-        let name = ALGORITHMS.iter().find(|(_, known)| *known == key).map_or("", |(word, _)| word);
         let allowed = allowed.join(" ");
         let message =
-            format!("for key algorithm {name} the allowed signature algorithms are [{allowed}]");
+            format!("for key algorithm {key} the allowed signature algorithms are [{allowed}]");
         field.refuse(sink, message);
     }
     Some(signature)

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use crate::pki::literal_subject_common_name;
 use crate::resource::{DnsName, Identifier, OtherName, Subject};
 
 use super::diagnostic::{Draft, short};
 use super::field::{Field, Fields, REQUIRED};
-use super::literal_subject;
 use super::name::{dns_name, to_dns_name};
 use super::sink::Sink;
 use super::tree::Span;
@@ -166,10 +166,11 @@ pub(crate) fn common_name(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Optio
     if text.is_some() || subject.is_some() {
         sink.error("E0108", field.span(), &field.path, LITERAL_EXCLUDES);
     }
-    match literal_subject::common_name(literal_text) {
-        Ok(text) => Some(checked_common_name(field, text?, true, sink)),
-        Err(fault) => {
-            field.refuse(sink, format!("invalid subject: {fault}"));
+    match literal_subject_common_name(literal_text) {
+        Ok(text) if text.is_empty() => None,
+        Ok(text) => Some(checked_common_name(field, text, true, sink)),
+        Err(error) => {
+            field.refuse(sink, error.to_string());
             None
         }
     }

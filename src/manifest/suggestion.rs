@@ -9,7 +9,7 @@ pub(crate) fn nearest<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> O
 }
 
 /// The item whose word is most similar to `text`.
-pub(crate) fn nearest_by<T>(
+pub fn nearest_by<T>(
     text: &str,
     items: impl Iterator<Item = T>,
     word: impl Fn(&T) -> &str,

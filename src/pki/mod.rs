@@ -3,7 +3,6 @@
 //! Input is validated when it is read, and OpenSSL 3.0 reads the output. This module uses no files,
 //! sockets or clocks; generating keys and signatures uses random numbers.
 
-mod any_certificate;
 mod bundle;
 mod certificate;
 mod chain;
@@ -30,11 +29,11 @@ mod subject_attributes;
 mod temporary;
 #[cfg(test)]
 pub(crate) mod test_ca;
+mod tls;
 mod trust;
 mod usages;
 mod verify;
 
-pub use any_certificate::unverified_client;
 pub use bundle::{Bundle, KeyMatch};
 pub use certificate::{
     CertificateError, MAX_CERTIFICATE_BYTES, MAX_CHAIN_BYTES, facts_of_der, leaf_facts,
@@ -57,9 +56,10 @@ pub use pem::PemError;
 pub use private_key::{MAX_KEY_BYTES, PrivateKey, key_facts};
 pub use revocation::{Revocation, RevocationDoubt};
 pub use secret::secret_files;
-pub use signing::SigningError;
+pub use signing::{SigningError, Verdict, verify as verify_signature};
 pub use subject::{SubjectError, literal_subject_common_name};
 pub use subject_attributes::subject_attributes;
 pub use temporary::{TemporaryError, temporary_certificate};
+pub use tls::{RootsError, roots, unverified_client, verified_client};
 pub use trust::{TrustError, verify_trust};
 pub use verify::{MAX_SKEW, verify_issued};

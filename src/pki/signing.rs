@@ -19,7 +19,7 @@ use crate::resource::{KeyAlgorithm, KeyFacts, SignatureAlgorithm};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SigningError {
     /// The algorithm is for another kind of key.
-    #[error("signature algorithm {} needs an {} key, not {found}", name(*wanted), wanted.key_algorithm())]
+    #[error("signature algorithm {wanted} needs an {} key, not {found}", wanted.key_algorithm())]
     WrongKey {
         /// The requested signature algorithm.
         wanted: SignatureAlgorithm,
@@ -27,7 +27,7 @@ pub enum SigningError {
         found: KeyAlgorithm,
     },
     /// The library does not support the curve with this hash.
-    #[error("signature algorithm {} is not available with an ECDSA key of {bits} bits", name(*wanted))]
+    #[error("signature algorithm {wanted} is not available with an ECDSA key of {bits} bits")]
     WrongSize {
         /// The requested signature algorithm.
         wanted: SignatureAlgorithm,
@@ -35,24 +35,11 @@ pub enum SigningError {
         bits: u32,
     },
     /// The library returned an error.
-    #[error("cannot sign with {}", name(*wanted))]
+    #[error("cannot sign with {wanted}")]
     Refused {
         /// The requested signature algorithm.
         wanted: SignatureAlgorithm,
     },
-}
-
-/// cert-manager's name of the algorithm.
-fn name(algorithm: SignatureAlgorithm) -> &'static str {
-    match algorithm {
-        SignatureAlgorithm::Sha256WithRsa => "SHA256WithRSA",
-        SignatureAlgorithm::Sha384WithRsa => "SHA384WithRSA",
-        SignatureAlgorithm::Sha512WithRsa => "SHA512WithRSA",
-        SignatureAlgorithm::EcdsaWithSha256 => "ECDSAWithSHA256",
-        SignatureAlgorithm::EcdsaWithSha384 => "ECDSAWithSHA384",
-        SignatureAlgorithm::EcdsaWithSha512 => "ECDSAWithSHA512",
-        SignatureAlgorithm::PureEd25519 => "PureEd25519",
-    }
 }
 
 /// cert-manager's default algorithm: the stronger the key, the longer the hash.
@@ -182,7 +169,7 @@ fn ecdsa(wanted: SignatureAlgorithm, bits: u32) -> Option<&'static EcdsaSigningA
 
 /// The result of [`verify`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     Good,
     Bad,
     /// The algorithm, or its combination with this key, is not supported.
@@ -190,7 +177,7 @@ pub(super) enum Verdict {
 }
 
 /// Checks the signature of a certificate or CSR under the signer's public key.
-pub(super) fn verify(
+pub fn verify(
     signer: &SubjectPublicKeyInfo<'_>,
     algorithm: &AlgorithmIdentifier<'_>,
     signature: &[u8],
@@ -266,7 +253,7 @@ mod tests {
         for (algorithm, size, expected) in cases {
             let public_key = crate::resource::PublicKeyDigest(String::new());
             let facts = KeyFacts { algorithm, size, public_key };
-            assert_eq!(name(default_algorithm(&facts)), expected, "{algorithm} {size}");
+            assert_eq!(default_algorithm(&facts).to_string(), expected, "{algorithm} {size}");
         }
     }
 

@@ -28,7 +28,7 @@ pub enum SubjectError {
         attribute: String,
     },
     /// Neither a known name nor an object identifier.
-    #[error("literal subject: unknown attribute `{attribute}`")]
+    #[error("literal subject: unknown attribute `{attribute}`: use one of {}", known())]
     UnknownAttribute {
         /// The attribute's name as written.
         attribute: String,
@@ -219,6 +219,10 @@ fn text_attribute(
         Any::encode_from(&Utf8StringRef::new(text)?)?
     };
     Ok(AttributeTypeAndValue { oid, value })
+}
+
+fn known() -> String {
+    NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// The names cert-manager knows (RFC 4514 section 3 and Go's SERIALNUMBER); others are written as

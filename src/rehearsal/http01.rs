@@ -42,7 +42,7 @@ async fn follow(
     records: &mut Vec<Value>,
 ) -> Result<(), Problem> {
     let path = format!("/.well-known/acme-challenge/{}", attempt.token);
-    let mut target = Target::first(&attempt.host, shared.http01_port(), path);
+    let mut target = Target::first(&attempt.host, shared.http01_port(), &path)?;
     for _ in 0..=MAX_REDIRECTS {
         let (address, answer) = fetch(shared, &target, records).await?;
         let status = answer.status();
@@ -94,7 +94,7 @@ async fn fetch(
     for address in [six, four].into_iter().flatten() {
         records.push(json!({
             "url": target.to_string(),
-            "hostname": target.host,
+            "hostname": target.host(),
             "port": target.port.to_string(),
             "addressesResolved": addresses.iter().map(IpAddr::to_string).collect::<Value>(),
             "addressUsed": address.to_string(),
@@ -102,7 +102,7 @@ async fn fetch(
         match TcpStream::connect(SocketAddr::new(*address, target.port)).await {
             Err(error) => failure = Some(unreachable(*address, target, error)),
             Ok(stream) => {
-                let answer = if target.is_https {
+                let answer = if target.is_https() {
                     ask(secured(*address, target, stream).await?, target).await
                 } else {
                     ask(stream, target).await
@@ -113,17 +113,17 @@ async fn fetch(
         }
     }
     Err(failure.unwrap_or_else(|| {
-        let detail = format!("no valid A or AAAA records found for {}", target.host);
+        let detail = format!("no valid A or AAAA records found for {}", target.host());
         Problem::new(ProblemType::Dns, detail)
     }))
 }
 
 async fn resolve(shared: &Shared, target: &Target) -> Result<Vec<IpAddr>, Problem> {
-    if let Ok(address) = target.host.parse() {
+    if let Ok(address) = target.host().parse() {
         return Ok(vec![address]);
     }
-    shared.options.resolver.addresses(&target.host).await.map_err(|error| {
-        let detail = format!("looking up A and AAAA for {}: {error}", target.host);
+    shared.options.resolver.addresses(target.host()).await.map_err(|error| {
+        let detail = format!("looking up A and AAAA for {}: {error}", target.host());
         Problem::new(ProblemType::Dns, detail)
     })
 }
@@ -137,7 +137,8 @@ async fn secured(
         let detail = format!("{address}: fetching {target}: {error}");
         Problem::new(ProblemType::Tls, detail)
     };
-    let name = ServerName::try_from(target.host.clone()).map_err(|e| refused(e.to_string()))?;
+    let name =
+        ServerName::try_from(target.host().to_owned()).map_err(|e| refused(e.to_string()))?;
     let config = crate::pki::unverified_client().map_err(|e| refused(e.to_string()))?;
     let connector = TlsConnector::from(Arc::new(config));
     connector.connect(name, stream).await.map_err(|e| refused(e.to_string()))
@@ -151,8 +152,8 @@ async fn ask(
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     // The connection ends with the answer's body, or when the runtime does.
     drop(tokio::spawn(connection));
-    let request = Request::get(target.path.as_str())
-        .header(HOST, target.host_header())
+    let request = Request::get(target.path())
+        .header(HOST, target.authority())
         .header(USER_AGENT, "certctl-rehearsal (HTTP-01 validation)")
         .header(ACCEPT, "*/*")
         .body(Empty::<Bytes>::new())?;

@@ -99,7 +99,6 @@ pub enum RehearsalError {
 }
 
 /// A running CA, on the runtime that it was started on. Dropping it stops the CA.
-#[derive(Debug)]
 pub struct Ca {
     handle: CaHandle,
     server: JoinHandle<()>,
@@ -154,7 +153,7 @@ impl Deref for Ca {
 }
 
 /// A handle to inspect a CA while it runs and afterwards.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CaHandle {
     shared: Arc<Shared>,
 }
@@ -207,12 +206,6 @@ impl Shared {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         drop(tasks.spawn(task));
-    }
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("base_url", &self.base_url).finish_non_exhaustive()
     }
 }
 

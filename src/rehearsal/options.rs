@@ -1,7 +1,6 @@
 //! Options of the built-in CA.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,15 +88,5 @@ impl CaOptions {
             order_limit: None,
             faults: Faults::default(),
         }
-    }
-}
-
-impl fmt::Debug for CaOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CaOptions")
-            .field("bind", &self.bind)
-            .field("resolver", &self.resolver)
-            .field("http01_port", &self.http01_port)
-            .finish_non_exhaustive()
     }
 }

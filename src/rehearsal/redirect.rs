@@ -2,27 +2,23 @@
 
 use std::fmt;
 
-use http::Uri;
+use reqwest::Url;
 
 use super::problem::{Problem, ProblemType};
 
-/// A parsed http or https URL.
+/// An http or https URL, and the port that is connected to: one port stands for port 80.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    pub(super) is_https: bool,
-    /// Name or address, without brackets.
-    pub(super) host: String,
+    url: Url,
     pub(super) port: u16,
-    /// Path and query.
-    pub(super) path: String,
-    /// Whether the URL names the port.
-    names_port: bool,
 }
 
 impl Target {
-    /// The URL of RFC 8555 section 8.3. The URL has no port: for the name it is port 80.
-    pub(super) fn first(host: &str, port: u16, path: String) -> Self {
-        Self { is_https: false, host: host.to_owned(), port, path, names_port: false }
+    /// The URL of RFC 8555 section 8.3, which names no port.
+    pub(super) fn first(host: &str, port: u16, path: &str) -> Result<Self, Problem> {
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let url = Url::parse(&format!("http://{host}{path}")).map_err(Problem::internal)?;
+        Ok(Self { url, port })
     }
 
     /// Follows a Location. Ports 80 and 443 are allowed, and the port configured instead of 80.
@@ -31,59 +27,44 @@ impl Target {
             let detail = format!("redirect from {self} to {location:?}: {why}");
             Problem::new(ProblemType::Connection, detail)
         };
-        let absolute = if location.contains("://") {
-            location.to_owned()
-        } else if let Some(rest) = location.strip_prefix("//") {
-            format!("{}://{rest}", self.scheme())
-        } else if location.starts_with('/') {
-            format!("{}://{}{location}", self.scheme(), self.authority())
-        } else {
-            let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            format!("{}://{}{folder}/{location}", self.scheme(), self.authority())
+        let url = self.url.join(location).map_err(|_| refused("not a URL"))?;
+        let usual = match url.scheme() {
+            "http" => http_port,
+            "https" => 443,
+            _ => return Err(refused("neither http nor https")),
         };
-        let uri: Uri = absolute.parse().map_err(|_| refused("not a URL"))?;
-        let is_https = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            Some(_) | None => return Err(refused("neither http nor https")),
-        };
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        if host.is_empty() {
-            return Err(refused("no host"));
-        }
-        let default = if is_https { 443 } else { http_port };
-        let port = uri.port_u16().unwrap_or(default);
+        let port = url.port().unwrap_or(usual);
         if ![80, 443, http_port].contains(&port) {
             return Err(refused("only ports 80 and 443 are followed"));
         }
-        Ok(Self {
-            is_https,
-            host: host.to_owned(),
-            port,
-            path: uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
-            names_port: uri.port().is_some(),
-        })
+        Ok(Self { url, port })
     }
 
-    /// The Host header.
-    pub(super) fn host_header(&self) -> String {
-        self.authority()
+    pub(super) fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
     }
 
-    fn scheme(&self) -> &'static str {
-        if self.is_https { "https" } else { "http" }
+    /// Name or address, without brackets.
+    pub(super) fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default().trim_matches(['[', ']'])
     }
 
-    fn authority(&self) -> String {
-        let host =
-            if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        if self.names_port { format!("{host}:{}", self.port) } else { host }
+    /// Path and query.
+    pub(super) fn path(&self) -> String {
+        let query = self.url.query().map(|query| format!("?{query}"));
+        self.url.path().to_owned() + &query.unwrap_or_default()
+    }
+
+    /// The value of the Host header.
+    pub(super) fn authority(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        self.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}{}", self.scheme(), self.authority(), self.path)
+        self.url.fmt(f)
     }
 }
 
@@ -93,13 +74,13 @@ mod tests {
 
     #[test]
     fn redirects_are_followed_where_a_ca_would() {
-        let from = Target::first("a.test", 5002, "/.well-known/acme-challenge/t".into());
+        let from = Target::first("a.test", 5002, "/.well-known/acme-challenge/t").unwrap();
         let good = [
             ("/x?y", "http://a.test/x?y", 5002),
             ("u", "http://a.test/.well-known/acme-challenge/u", 5002),
             ("//b.test/x", "http://b.test/x", 5002),
             ("http://b.test/x", "http://b.test/x", 5002),
-            ("http://b.test:80/x", "http://b.test:80/x", 80),
+            ("http://b.test:80/x", "http://b.test/x", 5002),
             ("http://b.test:5002/x", "http://b.test:5002/x", 5002),
             ("https://b.test/x", "https://b.test/x", 443),
             ("http://[::1]/x", "http://[::1]/x", 5002),
@@ -110,7 +91,7 @@ mod tests {
         }
         let bad = [
             ("https://b.test:8443/x", "only ports 80 and 443 are followed"),
-            ("file:///etc/passwd", "not a URL"),
+            ("file:///etc/passwd", "neither http nor https"),
             ("ftp://b.test/x", "neither http nor https"),
             ("http://", "not a URL"),
         ];

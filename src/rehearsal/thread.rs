@@ -10,7 +10,6 @@ use tokio::sync::oneshot;
 use super::{Ca, CaHandle, CaOptions, RehearsalError};
 
 /// A running CA with its own thread and runtime. Dropping it stops the CA and joins the thread.
-#[derive(Debug)]
 pub struct CaThread {
     handle: CaHandle,
     stop: Option<oneshot::Sender<()>>,

@@ -48,10 +48,7 @@ pub enum IssuerKind {
 
 impl std::fmt::Display for IssuerKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Issuer => "Issuer",
-            Self::ClusterIssuer => "ClusterIssuer",
-        })
+        self.serialize(f)
     }
 }
 

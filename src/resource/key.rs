@@ -21,11 +21,7 @@ pub enum KeyAlgorithm {
 
 impl fmt::Display for KeyAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Rsa => "RSA",
-            Self::Ecdsa => "ECDSA",
-            Self::Ed25519 => "Ed25519",
-        })
+        self.serialize(f)
     }
 }
 
@@ -65,6 +61,12 @@ pub enum SignatureAlgorithm {
     /// Ed25519.
     #[serde(rename = "PureEd25519")]
     PureEd25519,
+}
+
+impl fmt::Display for SignatureAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }
 
 impl SignatureAlgorithm {

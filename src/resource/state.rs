@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 /// The state of an order at the CA, plus cert-manager's `expired` and `errored`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "String", into = "String")]
+#[serde(rename_all = "lowercase")]
 pub enum OrderState {
     /// Not created yet.
     #[default]
+    #[serde(rename = "")]
     Unknown,
     /// Waiting for authorizations.
     Pending,
@@ -26,6 +27,7 @@ pub enum OrderState {
     /// Abandoned by certctl.
     Errored,
     /// A value this version does not know; read again, never an error.
+    #[serde(untagged)]
     Other(String),
 }
 
@@ -53,32 +55,17 @@ impl OrderState {
 
 impl From<String> for OrderState {
     fn from(word: String) -> Self {
-        match word.as_str() {
-            "" => Self::Unknown,
-            "pending" => Self::Pending,
-            "ready" => Self::Ready,
-            "processing" => Self::Processing,
-            "valid" => Self::Valid,
-            "invalid" => Self::Invalid,
-            "expired" => Self::Expired,
-            "errored" => Self::Errored,
-            _ => Self::Other(word),
-        }
-    }
-}
-
-impl From<OrderState> for String {
-    fn from(state: OrderState) -> Self {
-        state.as_str().to_owned()
+        serde_json::from_value(word.into()).unwrap_or_default()
     }
 }
 
 /// The state of an authorization at the CA, plus `errored` for one abandoned by certctl.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "String", into = "String")]
+#[serde(rename_all = "lowercase")]
 pub enum AuthorizationState {
     /// Not read yet.
     #[default]
+    #[serde(rename = "")]
     Unknown,
     /// Waiting for a valid challenge.
     Pending,
@@ -97,6 +84,7 @@ pub enum AuthorizationState {
     /// Abandoned by certctl.
     Errored,
     /// A value this version does not know; read again, never an error.
+    #[serde(untagged)]
     Other(String),
 }
 
@@ -132,23 +120,6 @@ impl AuthorizationState {
 
 impl From<String> for AuthorizationState {
     fn from(word: String) -> Self {
-        match word.as_str() {
-            "" => Self::Unknown,
-            "pending" => Self::Pending,
-            "processing" => Self::Processing,
-            "valid" => Self::Valid,
-            "invalid" => Self::Invalid,
-            "expired" => Self::Expired,
-            "deactivated" => Self::Deactivated,
-            "revoked" => Self::Revoked,
-            "errored" => Self::Errored,
-            _ => Self::Other(word),
-        }
-    }
-}
-
-impl From<AuthorizationState> for String {
-    fn from(state: AuthorizationState) -> Self {
-        state.as_str().to_owned()
+        serde_json::from_value(word.into()).unwrap_or_default()
     }
 }

@@ -74,15 +74,6 @@ impl<'a, S: Store> Records<'a, S> {
         Ok(found)
     }
 
-    /// The request of one revision.
-    pub async fn request(
-        &self,
-        name: &NamespacedName,
-        revision: u32,
-    ) -> Result<Option<Kept<CertificateRequest>>, StoreError> {
-        self.read(&Key::Request(name.clone(), revision)).await
-    }
-
     /// Writes a request under its own revision. Refuses a change of its spec, of its revision, and
     /// of its certificate once set.
     pub async fn put_request(
@@ -108,16 +99,6 @@ impl<'a, S: Store> Records<'a, S> {
             }
         }
         Ok(found)
-    }
-
-    /// An order, by revision and number.
-    pub async fn order(
-        &self,
-        name: &NamespacedName,
-        revision: u32,
-        number: u32,
-    ) -> Result<Option<Kept<Order>>, StoreError> {
-        self.read(&Key::Order(name.clone(), revision, number)).await
     }
 
     /// Writes an order: a new one, or the successor of `previous`, as it was read or written last.
@@ -326,8 +307,8 @@ mod tests {
     async fn read(records: &Records<'_, StateDirectory>, key: &Key) -> Result<bool, StoreError> {
         Ok(match key {
             Key::Certificate(name) => records.certificate(name).await?.is_some(),
-            Key::Request(name, revision) => records.request(name, *revision).await?.is_some(),
-            Key::Order(name, revision, n) => records.order(name, *revision, *n).await?.is_some(),
+            Key::Request(..) => records.read::<CertificateRequest>(key).await?.is_some(),
+            Key::Order(..) => records.read::<Order>(key).await?.is_some(),
             Key::Account(digest) => records.account(digest).await?.is_some(),
             Key::BannedKeys => records.banned_keys().await?.is_some(),
             Key::Scheduler => records.queue().await?.is_some(),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::manifest::nearest_by;
 use crate::resource::{NamespacedName, is_dns_label, is_dns_subdomain};
 
 /// One parsed argument.
@@ -82,12 +83,7 @@ impl NameTarget {
             [one] => Ok((*one).clone()),
             [] => Err(TargetError::Unknown {
                 name: NamespacedName::new(namespace.unwrap_or_default(), &self.name),
-                similar: known
-                    .iter()
-                    .map(|key| (strsim::jaro_winkler(&key.name, &self.name), key))
-                    .filter(|(likeness, _)| *likeness > 0.8)
-                    .max_by(|(one, _), (other, _)| one.total_cmp(other))
-                    .map(|(_, key)| key.clone()),
+                similar: nearest_by(&self.name, known.iter(), |key| &key.name).cloned(),
             }),
             several => Err(TargetError::Several {
                 name: self.name.clone(),

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::key::{CONFIG_DIR, Entry, FILE, globals, is_switch};
 use crate::cli::args::Arguments;
-use crate::manifest::Diagnostic;
+use crate::manifest::{Diagnostic, nearest_by};
 
 /// The entries of a text, and its errors.
 pub(super) fn entries(path: &Path, text: &str) -> (BTreeMap<String, Entry>, Vec<Diagnostic>) {
@@ -147,17 +147,10 @@ impl Reader<'_> {
     }
 
     fn unknown(&self, key: &str, at: Range<usize>) -> Diagnostic {
-        let keys: Vec<&str> = self
-            .command
-            .get_arguments()
-            .filter_map(Arg::get_long)
-            .filter(|k| *k != CONFIG_DIR)
-            .collect();
-        let likeness = |known: &&str| strsim::jaro_winkler(known, &key.to_lowercase());
-        let nearest =
-            keys.iter().copied().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+        let keys = self.command.get_arguments().filter_map(Arg::get_long);
+        let nearest = nearest_by(key, keys.filter(|key| *key != CONFIG_DIR), |key| key);
         let mistake = self.mistake("E0301", at, key, "unknown key".to_owned());
-        if let Some(nearest) = nearest.filter(|nearest| likeness(nearest) > 0.8) {
+        if let Some(nearest) = nearest {
             return Diagnostic { suggestion: Some(format!("`{nearest}`")), ..mistake };
         }
         let tree = Arguments::command();

@@ -12,6 +12,7 @@ use super::args::ExplainArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
+use crate::manifest::nearest_by;
 use field::{Field, Kind, REQUIRED, Type};
 
 /// `certctl explain`.
@@ -134,16 +135,9 @@ fn find(kind: Kind, path: &str) -> Option<(Field, &str)> {
 fn unknown(kind: Kind, path: &str) -> CliError {
     let message = format!("{} has no field `{path}`", kind.name());
     let error = CliError::new(ExitCode::Usage, message);
-    let all = all(kind);
-    let likeness = |field: &&Field| strsim::jaro_winkler(field.path, path);
-    let nearest = all
-        .iter()
-        .map(|field| (likeness(&field), field))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other));
     let word = kind.name().to_ascii_lowercase();
-    match nearest {
-        Some((_, field)) => {
+    match nearest_by(path, all(kind).iter(), |field| field.path) {
+        Some(field) => {
             error.hinted(format_args!("did you mean `certctl explain {word}.{}`?", field.path))
         }
         None => error.hinted(format_args!("certctl explain {word}")),

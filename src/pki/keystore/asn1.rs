@@ -1,72 +1,48 @@
 //! The few DER elements (X.690) that keystores are built from.
 
-use der::asn1::ObjectIdentifier;
+use der::asn1::AnyRef;
+use der::{Encode, Tag, TagNumber};
 use zeroize::Zeroizing;
 
 /// Encoded elements; some hold a key.
 pub(super) type Bytes = Zeroizing<Vec<u8>>;
 
+/// A value by itself: INTEGER, NULL, OBJECT IDENTIFIER.
+#[expect(clippy::expect_used, reason = "a keystore is far shorter than what `der` encodes")]
+pub(super) fn encoded(value: &impl Encode) -> Bytes {
+    Zeroizing::new(value.to_der().expect("it is short"))
+}
+
 /// An element around parts that are encoded already.
-pub(super) fn element(tag: u8, parts: &[&[u8]]) -> Bytes {
-    let length: usize = parts.iter().map(|part| part.len()).sum();
-    let mut bytes = Zeroizing::new(Vec::with_capacity(length + 10));
-    bytes.push(tag);
-    let digits = length.to_be_bytes().into_iter().skip_while(|byte| *byte == 0);
-    match digits.collect::<Vec<u8>>().as_slice() {
-        [] => bytes.push(0),
-        [short] if *short < 0x80 => bytes.push(*short),
-        long => {
-            bytes.push(0x80 | u8::try_from(long.len()).unwrap_or(0x7f));
-            bytes.extend_from_slice(long);
-        }
-    }
-    for part in parts {
-        bytes.extend_from_slice(part);
-    }
-    bytes
+#[expect(clippy::expect_used, reason = "a keystore is far shorter than what `der` encodes")]
+fn element(tag: Tag, parts: &[&[u8]]) -> Bytes {
+    let content = Zeroizing::new(parts.concat());
+    encoded(&AnyRef::new(tag, &content).expect("it is short"))
 }
 
 /// SEQUENCE.
 pub(super) fn sequence(parts: &[&[u8]]) -> Bytes {
-    element(0x30, parts)
+    element(Tag::Sequence, parts)
 }
 
-/// SET of one element.
-pub(super) fn set(only: &[u8]) -> Bytes {
-    element(0x31, &[only])
+/// SET.
+pub(super) fn set(parts: &[&[u8]]) -> Bytes {
+    element(Tag::Set, parts)
 }
 
 /// OCTET STRING.
 pub(super) fn octets(bytes: &[u8]) -> Bytes {
-    element(0x04, &[bytes])
+    element(Tag::OctetString, &[bytes])
 }
 
-/// `[0] EXPLICIT`.
-pub(super) fn explicit(content: &[u8]) -> Bytes {
-    element(0xa0, &[content])
-}
-
-/// OBJECT IDENTIFIER.
-pub(super) fn oid(oid: ObjectIdentifier) -> Bytes {
-    element(0x06, &[oid.as_bytes()])
-}
-
-/// NULL.
-pub(super) fn null() -> Bytes {
-    element(0x05, &[])
-}
-
-/// INTEGER.
-pub(super) fn integer(value: u32) -> Bytes {
-    let digits: Vec<u8> = value.to_be_bytes().into_iter().skip_while(|byte| *byte == 0).collect();
-    // A first bit that is set would make it negative.
-    let sign: &[u8] = if digits.first().is_none_or(|first| *first >= 0x80) { &[0] } else { &[] };
-    element(0x02, &[sign, &digits])
+/// `[0] EXPLICIT`, or `[0] IMPLICIT` of a primitive type.
+pub(super) fn tagged(constructed: bool, content: &[u8]) -> Bytes {
+    element(Tag::ContextSpecific { constructed, number: TagNumber(0) }, &[content])
 }
 
 /// BMPString.
 pub(super) fn bmp_string(text: &str) -> Bytes {
-    element(0x1e, &[&utf16(text)])
+    element(Tag::BmpString, &[&utf16(text)])
 }
 
 /// The password as Java keystores and PKCS#12 derive keys from it: UTF-16, the high byte first.
@@ -91,13 +67,13 @@ mod tests {
             assert_eq!(found.len(), expected.len() + length);
         }
         for (value, expected) in [
-            (0, &[0x02, 0x01, 0x00][..]),
+            (0_u32, &[0x02, 0x01, 0x00][..]),
             (0x7f, &[0x02, 0x01, 0x7f]),
             (0x80, &[0x02, 0x02, 0x00, 0x80]),
             (2048, &[0x02, 0x02, 0x08, 0x00]),
             (u32::MAX, &[0x02, 0x05, 0x00, 0xff, 0xff, 0xff, 0xff]),
         ] {
-            assert_eq!(*integer(value), expected, "{value}");
+            assert_eq!(*encoded(&value), expected, "{value}");
         }
     }
 }

@@ -7,12 +7,12 @@ use aws_lc_rs::{digest, hmac, pbkdf2};
 use cbc::Encryptor;
 use cbc::cipher::block_padding::Pkcs7;
 use cbc::cipher::{BlockModeEncrypt, KeyIvInit};
-use der::asn1::ObjectIdentifier;
+use der::asn1::{Null, ObjectIdentifier};
 use des::TdesEde3;
 use rc2::Rc2;
 use zeroize::Zeroizing;
 
-use super::asn1::{Bytes, integer, null, octets, oid, sequence, utf16};
+use super::asn1::{Bytes, encoded, octets, sequence, utf16};
 use super::error::{KeystoreError, random};
 
 /// The iteration count of the old schemes: that of OpenSSL and cert-manager.
@@ -75,8 +75,8 @@ fn old_scheme<C: KeyIvInit + BlockModeEncrypt>(
     let start = derive(algorithm, Purpose::InitialVector, password, &salt, 8);
     let failed = |_| KeystoreError::Library { action: "set up a cipher" };
     let cipher = C::new_from_slices(&key, &start).map_err(failed)?;
-    let parameters = sequence(&[&octets(&salt), &integer(ITERATIONS.get())]);
-    let identifier = sequence(&[&oid(scheme), &parameters]);
+    let parameters = sequence(&[&octets(&salt), &encoded(&ITERATIONS.get())]);
+    let identifier = sequence(&[&encoded(&scheme), &parameters]);
     Ok((identifier, cipher.encrypt_padded_vec::<Pkcs7>(plain)))
 }
 
@@ -89,9 +89,9 @@ fn aes256(password: &str, plain: &[u8]) -> Result<(Bytes, Vec<u8>), KeystoreErro
     let mut text = plain.to_vec();
     let context = cipher.encrypt(&mut text).map_err(failed)?;
     let start = <&[u8]>::try_from(&context).map_err(failed)?;
-    let cipher = sequence(&[&oid(AES_256_CBC), &octets(start)]);
+    let cipher = sequence(&[&encoded(&AES_256_CBC), &octets(start)]);
     let parameters = sequence(&[&pbkdf2_identifier(&salt, None), &cipher]);
-    Ok((sequence(&[&oid(PBES2), &parameters]), text))
+    Ok((sequence(&[&encoded(&PBES2), &parameters]), text))
 }
 
 fn pbkdf2_key(password: &str, salt: &[u8]) -> Zeroizing<[u8; 32]> {
@@ -102,11 +102,11 @@ fn pbkdf2_key(password: &str, salt: &[u8]) -> Zeroizing<[u8; 32]> {
 }
 
 fn pbkdf2_identifier(salt: &[u8], key_length: Option<u32>) -> Bytes {
-    let length = key_length.map(integer).unwrap_or_default();
-    let pseudo_random = sequence(&[&oid(HMAC_SHA256), &null()]);
-    let iterations = integer(MODERN_ITERATIONS.get());
+    let length = key_length.map(|length| encoded(&length)).unwrap_or_default();
+    let pseudo_random = sequence(&[&encoded(&HMAC_SHA256), &encoded(&Null)]);
+    let iterations = encoded(&MODERN_ITERATIONS.get());
     let parameters = sequence(&[&octets(salt), &iterations, &length, &pseudo_random]);
-    sequence(&[&oid(PBKDF2), &parameters])
+    sequence(&[&encoded(&PBKDF2), &parameters])
 }
 
 /// How a store is authenticated.
@@ -129,23 +129,26 @@ impl Authentication {
                 let (digest, mac) =
                     (&digest::SHA1_FOR_LEGACY_USE_ONLY, hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY);
                 let key = derive(digest, Purpose::Authentication, password, &salt, 20);
-                (sequence(&[&oid(SHA1), &null()]), sign(mac, &key, contents))
+                (sequence(&[&encoded(&SHA1), &encoded(&Null)]), sign(mac, &key, contents))
             }
             Self::HmacSha256 => {
                 let key = derive(&digest::SHA256, Purpose::Authentication, password, &salt, 32);
-                (sequence(&[&oid(SHA256), &null()]), sign(hmac::HMAC_SHA256, &key, contents))
+                (
+                    sequence(&[&encoded(&SHA256), &encoded(&Null)]),
+                    sign(hmac::HMAC_SHA256, &key, contents),
+                )
             }
             Self::Pbmac1 => {
                 let key = pbkdf2_key(password, &salt);
-                let scheme = sequence(&[&oid(HMAC_SHA256), &null()]);
+                let scheme = sequence(&[&encoded(&HMAC_SHA256), &encoded(&Null)]);
                 let parameters = sequence(&[&pbkdf2_identifier(&salt, Some(32)), &scheme]);
-                let algorithm = sequence(&[&oid(PBMAC1), &parameters]);
+                let algorithm = sequence(&[&encoded(&PBMAC1), &parameters]);
                 (algorithm, sign(hmac::HMAC_SHA256, &*key, contents))
             }
         };
         let digest_info = sequence(&[&algorithm, &octets(mac.as_ref())]);
         // PBMAC1 has its own salt and count and leaves these two unread.
-        Ok(sequence(&[&digest_info, &octets(&salt), &integer(ITERATIONS.get())]))
+        Ok(sequence(&[&digest_info, &octets(&salt), &encoded(&ITERATIONS.get())]))
     }
 }
 

@@ -11,10 +11,10 @@
 //! requires this weak protection. Prefer PKCS#12.
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA1_OUTPUT_LEN};
-use der::asn1::ObjectIdentifier;
+use der::asn1::{Null, ObjectIdentifier};
 use zeroize::Zeroizing;
 
-use super::asn1::{null, octets, oid, sequence, utf16};
+use super::asn1::{encoded, octets, sequence, utf16};
 use super::error::{KeystoreError, random};
 
 const MAGIC: u32 = 0xfeed_feed;
@@ -129,7 +129,7 @@ impl Store {
             protected.extend(block.iter().zip(link).map(|(plain, key)| plain ^ key));
         }
         protected.extend_from_slice(&sha1(&[&self.password, pkcs8]));
-        let algorithm = sequence(&[&oid(KEY_PROTECTOR), &null()]);
+        let algorithm = sequence(&[&encoded(&KEY_PROTECTOR), &encoded(&Null)]);
         Ok(sequence(&[&algorithm, &octets(&protected)]))
     }
 }

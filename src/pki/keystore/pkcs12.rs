@@ -10,7 +10,7 @@
 use aws_lc_rs::digest;
 use der::asn1::ObjectIdentifier;
 
-use super::asn1::{Bytes, bmp_string, element, explicit, integer, octets, oid, sequence, set};
+use super::asn1::{Bytes, bmp_string, encoded, octets, sequence, set, tagged};
 use super::encryption::{Authentication, Encryption};
 use super::error::KeystoreError;
 use crate::pki::private_key::PrivateKey;
@@ -56,7 +56,7 @@ pub(super) fn key_store(
     let (algorithm, cipher_text) = for_key.encrypt(password, &pkcs8)?;
     let shrouded = sequence(&[&algorithm, &octets(&cipher_text)]);
     let bag = bag(KEY_BAG, &shrouded, &[&tie]);
-    let key = sequence(&[&oid(DATA), &explicit(&octets(&sequence(&[&bag])))]);
+    let key = sequence(&[&encoded(&DATA), &tagged(true, &octets(&sequence(&[&bag])))]);
     store(&[&certificates, &key], authentication, password)
 }
 
@@ -67,7 +67,7 @@ pub(super) fn trust_store(
     password: &str,
 ) -> Result<Bytes, KeystoreError> {
     let (for_certificates, _, authentication) = schemes(profile);
-    let trusted = attribute(TRUSTED_KEY_USAGE, &oid(ANY_EXTENDED_KEY_USAGE));
+    let trusted = attribute(TRUSTED_KEY_USAGE, &encoded(&ANY_EXTENDED_KEY_USAGE));
     let bags: Vec<Bytes> = authorities
         .iter()
         .enumerate()
@@ -100,8 +100,8 @@ fn store(
 ) -> Result<Bytes, KeystoreError> {
     let safe = sequence(contents);
     let mac = authentication.mac_data(password, &safe)?;
-    let contents = sequence(&[&oid(DATA), &explicit(&octets(&safe))]);
-    Ok(sequence(&[&integer(3), &contents, &mac]))
+    let contents = sequence(&[&encoded(&DATA), &tagged(true, &octets(&safe))]);
+    Ok(sequence(&[&encoded(&3_u32), &contents, &mac]))
 }
 
 /// A ContentInfo with EncryptedData (RFC 5652 section 8) around bags.
@@ -112,24 +112,23 @@ fn encrypted_contents(
 ) -> Result<Bytes, KeystoreError> {
     let parts: Vec<&[u8]> = bags.iter().map(|bag| bag.as_slice()).collect();
     let (algorithm, cipher_text) = encryption.encrypt(password, &sequence(&parts))?;
-    let text = element(0x80, &[&cipher_text]);
-    let info = sequence(&[&oid(DATA), &algorithm, &text]);
-    let data = sequence(&[&integer(0), &info]);
-    Ok(sequence(&[&oid(ENCRYPTED_DATA), &explicit(&data)]))
+    let text = tagged(false, &cipher_text);
+    let info = sequence(&[&encoded(&DATA), &algorithm, &text]);
+    let data = sequence(&[&encoded(&0_u32), &info]);
+    Ok(sequence(&[&encoded(&ENCRYPTED_DATA), &tagged(true, &data)]))
 }
 
 fn certificate_bag(der: &[u8], attributes: &[&[u8]]) -> Bytes {
-    let value = sequence(&[&oid(X509_CERTIFICATE), &explicit(&octets(der))]);
+    let value = sequence(&[&encoded(&X509_CERTIFICATE), &tagged(true, &octets(der))]);
     bag(CERTIFICATE_BAG, &value, attributes)
 }
 
 /// A SafeBag (RFC 7292 section 4.2).
 fn bag(kind: ObjectIdentifier, value: &[u8], attributes: &[&[u8]]) -> Bytes {
-    let attributes =
-        if attributes.is_empty() { Bytes::default() } else { element(0x31, attributes) };
-    sequence(&[&oid(kind), &explicit(value), &attributes])
+    let attributes = if attributes.is_empty() { Bytes::default() } else { set(attributes) };
+    sequence(&[&encoded(&kind), &tagged(true, value), &attributes])
 }
 
 fn attribute(kind: ObjectIdentifier, value: &[u8]) -> Bytes {
-    sequence(&[&oid(kind), &set(value)])
+    sequence(&[&encoded(&kind), &set(&[value])])
 }

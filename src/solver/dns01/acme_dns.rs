@@ -8,7 +8,6 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::rc::Rc;
 
 use http::Method;
@@ -63,15 +62,6 @@ struct AcmeDns {
     api: Rc<Api>,
     base: String,
     accounts: BTreeMap<String, Account>,
-}
-
-impl fmt::Debug for AcmeDns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AcmeDns")
-            .field("base", &self.base)
-            .field("domains", &self.accounts.keys())
-            .finish_non_exhaustive()
-    }
 }
 
 /// An account as registration returns it; other fields (`allowfrom`) are for the server.

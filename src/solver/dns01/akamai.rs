@@ -8,7 +8,6 @@ mod edgegrid;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -22,7 +21,6 @@ use tokio::sync::Mutex;
 use self::edgegrid::EdgeGrid;
 use super::error::shown;
 use super::percent::percent;
-use super::redact::without;
 use super::sets::{TxtSets, Written};
 use super::{Api, Call, Context, Opened, ProviderError, Reply, TxtRecord};
 use crate::resource::dns01::Akamai as Settings;
@@ -117,7 +115,7 @@ impl Akamai {
                 (self.now)(),
                 &edgegrid::nonce(),
             );
-            let call = Call::new(method.clone(), url.as_str());
+            let call = Call::new(method.clone(), url.as_str()).hiding(self.signer.secrets());
             let call = call.header(AUTHORIZATION, &signature)?;
             Ok(match &body {
                 Some(body) => call.body("application/json", body.clone()),
@@ -141,15 +139,12 @@ impl Akamai {
     }
 
     fn said(&self, reply: &Reply) -> String {
-        let secrets =
-            [&self.signer.client_token, &self.signer.client_secret, &self.signer.access_token];
-        let body =
-            without(&String::from_utf8_lossy(&reply.body), &secrets.map(|secret| secret.as_str()));
+        let body = String::from_utf8_lossy(&reply.body);
         match serde_json::from_str::<Problem>(&body) {
             Ok(Problem { title, detail }) if title.is_empty() || detail == title => detail,
             Ok(Problem { title, detail }) if detail.is_empty() => title,
             Ok(Problem { title, detail }) => format!("{title}: {detail}"),
-            Err(_) => body,
+            Err(_) => body.into_owned(),
         }
     }
 }
@@ -231,12 +226,6 @@ impl TxtSets for Akamai {
 
     fn turn(&self) -> Option<&Mutex<()>> {
         Some(&self.turn)
-    }
-}
-
-impl fmt::Debug for Akamai {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Akamai").field("base", &self.base).finish_non_exhaustive()
     }
 }
 

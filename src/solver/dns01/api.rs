@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use super::ProviderError;
 use super::error::shown;
+use super::redact;
 use crate::resource::causes;
 
 /// The source of the TLS configuration; called once, for the first request.
@@ -67,14 +68,21 @@ impl Call {
     /// Adds a header of `scheme` (such as `Bearer `, or nothing) and a credential. If the service
     /// repeats the credential in its answer, it is redacted there.
     pub fn credential(
-        mut self,
+        self,
         name: HeaderName,
         scheme: &str,
         credential: &str,
     ) -> Result<Self, ProviderError> {
-        self.hidden.push(Zeroizing::new(credential.to_owned()));
         let value = Zeroizing::new(format!("{scheme}{credential}"));
-        self.header(name, &value)
+        self.hiding([credential]).header(name, &value)
+    }
+
+    /// Credentials of the request, which are redacted where the answer repeats them.
+    #[must_use]
+    pub fn hiding<'a>(mut self, credentials: impl IntoIterator<Item = &'a str>) -> Self {
+        let hidden = credentials.into_iter().map(|text| Zeroizing::new(text.to_owned()));
+        self.hidden.extend(hidden);
+        self
     }
 
     /// Adds a header. Its value is never shown.
@@ -288,12 +296,11 @@ pub(super) fn service_of(url: &str) -> String {
 /// The answer without the credentials that came with its request.
 fn without(body: Vec<u8>, hidden: &[Zeroizing<String>]) -> Vec<u8> {
     let hidden = hidden.iter().filter(|credential| credential.len() >= SHORTEST_HIDDEN);
-    let mut credentials = hidden.peekable();
-    if credentials.peek().is_none() {
+    let hidden: Vec<&str> = hidden.map(|credential| credential.as_str()).collect();
+    if hidden.is_empty() {
         return body;
     }
-    let text = String::from_utf8_lossy(&body).into_owned();
-    credentials.fold(text, |text, credential| text.replace(credential.as_str(), "***")).into_bytes()
+    redact::without(&String::from_utf8_lossy(&body), &hidden).into_bytes()
 }
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -394,7 +401,7 @@ mod tests {
             .credential(http::header::AUTHORIZATION, "Bearer ", "canary-1")
             .and_then(|call| call.credential(HeaderName::from_static("x-key"), "", "short"));
         let reply = send(call.unwrap()).await.unwrap();
-        assert_eq!(reply.text(), "no: Bearer *** short");
+        assert_eq!(reply.text(), "no: Bearer [redacted] short");
         assert_eq!(fake.log(), ["GET /?name=a%26b"]);
     }
 

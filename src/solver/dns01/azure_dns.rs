@@ -8,22 +8,19 @@ mod credentials;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::rc::Rc;
 use std::time::Duration;
 
 use http::Method;
-use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
-use jiff::Timestamp;
+use http::header::{IF_MATCH, IF_NONE_MATCH};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use zeroize::Zeroizing;
 
 use self::credentials::{Credentials, unusable};
 use super::error::shown;
+use super::oauth::Bearer;
 use super::percent::percent;
 use super::sets::{TxtSets, Written};
-use super::{Api, Call, Context, Opened, ProviderError, Reply, TxtRecord};
+use super::{Call, Context, Opened, ProviderError, Reply, TxtRecord};
 use crate::resource::dns01::AzureDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -31,15 +28,13 @@ pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
 }
 
 struct AzureDns {
-    api: Rc<Api>,
-    now: Rc<dyn Fn() -> Timestamp>,
     base: String,
     subscription: String,
     group: String,
     /// The zone of the settings; empty: the one found in the DNS.
     zone: String,
     kind: &'static Kind,
-    credentials: Credentials,
+    credentials: Bearer<Credentials>,
     /// Between two tries, when another client writes too.
     pause: Duration,
 }
@@ -96,14 +91,12 @@ impl AzureDns {
         }
         let zone = settings.hosted_zone_name.trim().trim_end_matches('.').to_ascii_lowercase();
         Ok(Self {
-            api: Rc::clone(&context.api),
-            now: Rc::clone(&context.now),
             base: cloud.management.to_owned(),
             subscription: subscription.to_owned(),
             group: group.to_owned(),
             zone,
             kind,
-            credentials: Credentials::new(settings, cloud, context)?,
+            credentials: Bearer::new(Credentials::new(settings, cloud, context)?, context),
             pause: Duration::from_secs(1),
         })
     }
@@ -116,7 +109,7 @@ impl AzureDns {
         name: &str,
         is_added: bool,
     ) -> Result<Written, ProviderError> {
-        let reply = self.send(call).await?;
+        let reply = self.credentials.send(call).await?;
         match reply.status {
             409 | 412 => Ok(Written::Lost(self.said(&reply).1)),
             404 if is_added => Err(self.no_zone(&reply, name, zone)),
@@ -168,12 +161,6 @@ impl AzureDns {
         )
     }
 
-    async fn send(&self, call: Call) -> Result<Reply, ProviderError> {
-        let token = self.credentials.token(&self.api, (self.now)()).await?;
-        let bearer = Zeroizing::new(format!("Bearer {}", token.as_str()));
-        self.api.send(call.header(AUTHORIZATION, &bearer)?).await
-    }
-
     fn no_zone(&self, reply: &Reply, name: &str, zone: &str) -> ProviderError {
         let (code, message) = self.said(reply);
         ProviderError::NoZone {
@@ -196,11 +183,11 @@ impl AzureDns {
 
     /// The code and the message of an error document; any other text is the message.
     fn said(&self, reply: &Reply) -> (String, String) {
-        let body = self.credentials.without(&String::from_utf8_lossy(&reply.body));
+        let body = String::from_utf8_lossy(&reply.body);
         match serde_json::from_str::<Failure>(&body) {
             Ok(Failure { error: Some(details), .. }) => (details.code, details.message),
             Ok(Failure { code, message, .. }) => (code, message),
-            Err(_) => (String::new(), body),
+            Err(_) => (String::new(), body.into_owned()),
         }
     }
 }
@@ -216,7 +203,7 @@ impl TxtSets for AzureDns {
     }
 
     async fn list(&self, zone: &String, name: &str) -> Result<Self::Set, ProviderError> {
-        let reply = self.send(Call::new(Method::GET, self.url_of(zone, name)?)).await?;
+        let reply = self.credentials.send(Call::new(Method::GET, self.url_of(zone, name)?)).await?;
         if reply.status == 404 {
             let (code, _) = self.said(&reply);
             if NO_ZONE.contains(&code.as_str()) {
@@ -274,7 +261,7 @@ impl TxtSets for AzureDns {
 
     async fn read(&self, _name: &str, zone: &str) -> Result<String, ProviderError> {
         let zone = self.zone_of(zone);
-        let reply = self.send(Call::new(Method::GET, self.url(zone, ""))).await?;
+        let reply = self.credentials.send(Call::new(Method::GET, self.url(zone, ""))).await?;
         match reply.status {
             404 => Err(self.no_zone(&reply, zone, zone)),
             _ if reply.is_success() => {
@@ -298,16 +285,6 @@ impl TxtSets for AzureDns {
 impl RecordSet {
     fn property(&self, name: &str) -> Option<&Value> {
         self.properties.get(name).filter(|value| !value.is_null())
-    }
-}
-
-impl fmt::Debug for AzureDns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AzureDns")
-            .field("subscription", &self.subscription)
-            .field("group", &self.group)
-            .field("zone", &self.zone)
-            .finish_non_exhaustive()
     }
 }
 

@@ -8,24 +8,20 @@ mod credentials;
 mod tests;
 mod zone;
 
-use std::fmt;
-use std::rc::Rc;
 use std::time::Duration;
 
 use http::Method;
-use http::header::AUTHORIZATION;
-use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use zeroize::Zeroizing;
 
-use self::credentials::{Credentials, NAME};
+use self::credentials::{NAME, Source};
 use super::error::shown;
+use super::oauth::Bearer;
 use super::percent::{pairs, percent};
 use super::sets::{TxtSets, Written};
 use super::zones::all_pages;
-use super::{Api, Call, Context, Opened, ProviderError, Reply, TxtRecord};
+use super::{Call, Context, Opened, ProviderError, Reply, TxtRecord};
 use crate::resource::dns01::CloudDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -33,13 +29,11 @@ pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
 }
 
 struct CloudDns {
-    api: Rc<Api>,
-    now: Rc<dyn Fn() -> Timestamp>,
     base: String,
     project: String,
     /// The managed zone's name, from the settings; empty: certctl searches for it.
     zone: String,
-    credentials: Credentials,
+    credentials: Bearer<Source>,
     /// Between two polls of a change, and after a conflict.
     pause: Duration,
 }
@@ -95,13 +89,12 @@ impl CloudDns {
         if settings.project.trim().is_empty() {
             return Err(unusable("project must not be empty"));
         }
+        let source = Source::new(settings.service_account_secret_ref.as_ref(), context)?;
         Ok(Self {
-            api: Rc::clone(&context.api),
-            now: Rc::clone(&context.now),
             base: "https://dns.googleapis.com".to_owned(),
             project: settings.project.trim().to_owned(),
             zone: settings.hosted_zone_name.trim().to_owned(),
-            credentials: Credentials::new(settings.service_account_secret_ref.as_ref(), context)?,
+            credentials: Bearer::new(source, context),
             pause: Duration::from_secs(1),
         })
     }
@@ -161,14 +154,12 @@ impl CloudDns {
         url: &str,
         body: Option<&Value>,
     ) -> Result<Reply, ProviderError> {
-        let token = self.credentials.token(&self.api, (self.now)()).await?;
-        let bearer = Zeroizing::new(format!("Bearer {}", token.as_str()));
-        let call = Call::new(method.clone(), url).header(AUTHORIZATION, &bearer)?;
+        let call = Call::new(method.clone(), url);
         let call = match body {
             Some(body) => call.json(body),
             None => call,
         };
-        self.api.send(call).await
+        self.credentials.send(call).await
     }
 
     /// All pages of a list; `read` decodes one and returns the token of the next.
@@ -217,10 +208,10 @@ impl CloudDns {
     }
 
     fn said(&self, reply: &Reply) -> String {
-        let body = self.credentials.without(&String::from_utf8_lossy(&reply.body));
+        let body = String::from_utf8_lossy(&reply.body);
         match serde_json::from_str::<Failure>(&body) {
             Ok(failure) => failure.error.message,
-            Err(_) => body,
+            Err(_) => body.into_owned(),
         }
     }
 }
@@ -326,15 +317,6 @@ impl Edit {
         }
         let additions = if is_empty { Vec::new() } else { vec![new.into()] };
         Self { additions, deletions: vec![old.into()] }
-    }
-}
-
-impl fmt::Debug for CloudDns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CloudDns")
-            .field("project", &self.project)
-            .field("zone", &self.zone)
-            .finish_non_exhaustive()
     }
 }
 

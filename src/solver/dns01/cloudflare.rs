@@ -7,7 +7,6 @@ mod answer;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::rc::Rc;
 
 use http::Method;
@@ -45,28 +44,9 @@ struct Cloudflare {
     login: Login,
 }
 
-impl fmt::Debug for Cloudflare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { api: _, base, login } = self;
-        f.debug_struct("Cloudflare")
-            .field("base", base)
-            .field("login", login)
-            .finish_non_exhaustive()
-    }
-}
-
 enum Login {
     Token(Zeroizing<String>),
     Key { email: String, key: Zeroizing<String> },
-}
-
-impl fmt::Debug for Login {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Token(_) => "Token(..)",
-            Self::Key { .. } => "Key { .. }",
-        })
-    }
 }
 
 impl TxtSets for Cloudflare {

@@ -6,7 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::rc::Rc;
 
 use http::Method;
@@ -32,12 +31,6 @@ struct DigitalOcean {
     api: Rc<Api>,
     base: String,
     token: Zeroizing<String>,
-}
-
-impl fmt::Debug for DigitalOcean {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DigitalOcean").field("base", &self.base).finish_non_exhaustive()
-    }
 }
 
 impl TxtSets for DigitalOcean {

@@ -92,7 +92,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::time::Duration;
 
 use dns_update::{DnsRecord, DnsRecordType, DnsUpdater};
@@ -128,12 +127,6 @@ struct More {
     /// One operation at a time: most providers read the values at a name and write them back with
     /// one more, and a name and its wildcard have their values at the same name.
     turn: Mutex<()>,
-}
-
-impl fmt::Debug for More {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("More").field("name", &self.name).finish_non_exhaustive()
-    }
 }
 
 impl More {

@@ -2,26 +2,56 @@
 //!
 //! No text of an answer that contains a token gets into a message.
 
+use std::rc::Rc;
+
+use http::header::AUTHORIZATION;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::error::shown;
-use super::redact::without;
-use super::{Api, Call, ProviderError, Reply};
+use super::token_cache::Cached;
+use super::{Api, Call, Context, ProviderError, Reply};
 
 /// A token and its expiry.
 pub(super) type Token = (Zeroizing<String>, Timestamp);
 
-/// Sends the request for a token. `secrets`: the parts of the request that must not be shown.
-pub(super) async fn token(
-    api: &Api,
-    call: Call,
-    now: Timestamp,
-    secrets: &[&str],
-) -> Result<Token, ProviderError> {
+/// Where tokens come from.
+pub(super) trait Source {
+    async fn token(&self, api: &Api, now: Timestamp) -> Result<Token, ProviderError>;
+}
+
+/// Requests that carry a token of the source; a token is used until a minute before its expiry.
+pub(super) struct Bearer<S> {
+    pub(super) source: S,
+    api: Rc<Api>,
+    now: Rc<dyn Fn() -> Timestamp>,
+    token: Cached<Zeroizing<String>>,
+}
+
+impl<S: Source> Bearer<S> {
+    pub(super) fn new(source: S, context: &Context<'_>) -> Self {
+        let (api, now) = (Rc::clone(&context.api), Rc::clone(&context.now));
+        Self { source, api, now, token: Cached::nothing() }
+    }
+
+    pub(super) async fn send(&self, call: Call) -> Result<Reply, ProviderError> {
+        let now = (self.now)();
+        let token = match self.token.at(now) {
+            Some(token) => token,
+            None => {
+                let (token, until) = self.source.token(&self.api, now).await?;
+                self.token.keep(token, until)
+            }
+        };
+        self.api.send(call.credential(AUTHORIZATION, "Bearer ", &token)?).await
+    }
+}
+
+/// Sends the request for a token; it hides what must not be shown.
+pub(super) async fn token(api: &Api, call: Call, now: Timestamp) -> Result<Token, ProviderError> {
     let reply = api.send(call).await?;
-    if reply.is_success() { read(&reply, now) } else { Err(refused(&reply, secrets)) }
+    if reply.is_success() { read(&reply, now) } else { Err(refused(&reply)) }
 }
 
 fn read(reply: &Reply, now: Timestamp) -> Result<Token, ProviderError> {
@@ -47,12 +77,12 @@ fn read(reply: &Reply, now: Timestamp) -> Result<Token, ProviderError> {
 
 /// The message of the error document (RFC 6749 section 5.2). A request refused with 400 has invalid
 /// credentials, as the section defines.
-fn refused(reply: &Reply, secrets: &[&str]) -> ProviderError {
-    let body = without(&String::from_utf8_lossy(&reply.body), secrets);
+fn refused(reply: &Reply) -> ProviderError {
+    let body = String::from_utf8_lossy(&reply.body);
     let document = serde_json::from_str::<Value>(&body).unwrap_or_default();
     let part = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default();
     let said = match (part("error"), part("error_description")) {
-        ("", "") => body.clone(),
+        ("", "") => body.into_owned(),
         (error, "") => error.to_owned(),
         ("", description) => description.to_owned(),
         (error, description) => format!("{error}: {description}"),
@@ -106,19 +136,19 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_said_without_the_secret() {
+    fn a_refusal_is_said_with_its_description() {
         let cases = [
             (
                 400,
-                r#"{"error":"invalid_client","error_description":"secret CANARY expired"}"#,
-                "login.test refuses the credentials: invalid_client: secret [redacted] expired",
+                r#"{"error":"invalid_client","error_description":"secret expired"}"#,
+                "login.test refuses the credentials: invalid_client: secret expired",
             ),
             (401, r#"{"error":"x"}"#, "login.test refuses the credentials: x"),
-            (500, "CANARY", "login.test answered 500: [redacted]"),
+            (500, "x", "login.test answered 500: x"),
             (429, "", "login.test limits the rate of requests"),
         ];
         for (status, body, expected) in cases {
-            assert_eq!(refused(&reply(status, body), &["CANARY"]).to_string(), expected);
+            assert_eq!(refused(&reply(status, body)).to_string(), expected);
         }
     }
 }

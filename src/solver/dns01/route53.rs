@@ -9,7 +9,6 @@ mod zone;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -70,7 +69,7 @@ impl Route53 {
         let zone = self.zone_of(&record.name, &record.zone).await?;
         let reply = self.change(&zone, "UPSERT", record).await?;
         if !reply.is_success() {
-            return Err(self.refused(&reply, record, &zone).await?);
+            return Err(refused(&reply, record, &zone));
         }
         self.wait(&reply).await.map_err(ProviderError::after_the_write)
     }
@@ -81,11 +80,11 @@ impl Route53 {
         if reply.is_success() {
             return Ok(());
         }
-        let failure = self.failure(&reply).await?;
+        let failure = Failure::read(&reply);
         if failure.code == "InvalidChangeBatch" && failure.message.contains("not found") {
             return Ok(());
         }
-        Err(self.refused(&reply, record, &zone).await?)
+        Err(refused(&reply, record, &zone))
     }
 
     /// Whether names of this zone can be read; a permission that cert-manager's policy has.
@@ -94,7 +93,7 @@ impl Route53 {
         let path = format!("/hostedzone/{zone}/rrset?maxitems=1");
         let reply = self.ask(&Method::GET, &path, None).await?;
         if !reply.is_success() {
-            return Err(self.failure(&reply).await?.error(&reply));
+            return Err(Failure::read(&reply).error(&reply));
         }
         Element::read(&reply.body).map_err(|why| reply.garbled(&why))?;
         Ok(format!("the credentials can read hosted zone {zone} at {}", reply.service))
@@ -131,7 +130,7 @@ impl Route53 {
             tokio::time::sleep(self.poll).await;
             let reply = self.ask(&Method::GET, &format!("/change/{id}"), None).await?;
             if !reply.is_success() {
-                return Err(self.failure(&reply).await?.error(&reply));
+                return Err(Failure::read(&reply).error(&reply));
             }
             (id, status) = change_of(&reply)?;
         }
@@ -156,7 +155,7 @@ impl Route53 {
         let mut tries = 1;
         loop {
             let reply = self.api.send_signed(sign).await?;
-            let is_busy = !reply.is_success() && self.failure(&reply).await?.is_busy();
+            let is_busy = !reply.is_success() && Failure::read(&reply).is_busy();
             if !is_busy || tries >= TRIES {
                 return Ok(reply);
             }
@@ -167,30 +166,6 @@ impl Route53 {
 
     async fn keys(&self) -> Result<Rc<Keys>, ProviderError> {
         self.credentials.keys(&self.api, (self.now)()).await
-    }
-
-    /// The service's message without the keys: when it rejects a signature it repeats the headers
-    /// of the request, the session token included.
-    async fn failure(&self, reply: &Reply) -> Result<Failure, ProviderError> {
-        let keys = self.keys().await?;
-        Ok(Failure::read(&keys.without(&String::from_utf8_lossy(&reply.body))))
-    }
-
-    async fn refused(
-        &self,
-        reply: &Reply,
-        record: &TxtRecord,
-        zone: &str,
-    ) -> Result<ProviderError, ProviderError> {
-        let failure = self.failure(reply).await?;
-        if failure.code == "NoSuchHostedZone" {
-            return Ok(ProviderError::NoZone {
-                service: reply.service.clone(),
-                name: record.name.clone(),
-                reason: format!("hosted zone {zone}: {}", shown(&failure.message)),
-            });
-        }
-        Ok(failure.error(reply))
     }
 
     fn service(&self) -> String {
@@ -213,15 +188,6 @@ impl DnsProvider for Route53 {
 
     fn check<'a>(&'a self, name: &'a str, zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(self.can_read(name, zone))
-    }
-}
-
-impl fmt::Debug for Route53 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Route53")
-            .field("base", &self.base)
-            .field("zone_id", &self.zone_id)
-            .finish_non_exhaustive()
     }
 }
 
@@ -282,3 +248,15 @@ const TTL: u32 = 10;
 const TRIES: u32 = 5;
 /// With the pause between them: 120 seconds.
 const MOST_POLLS: usize = 30;
+
+fn refused(reply: &Reply, record: &TxtRecord, zone: &str) -> ProviderError {
+    let failure = Failure::read(reply);
+    if failure.code == "NoSuchHostedZone" {
+        return ProviderError::NoZone {
+            service: reply.service.clone(),
+            name: record.name.clone(),
+            reason: format!("hosted zone {zone}: {}", shown(&failure.message)),
+        };
+    }
+    failure.error(reply)
+}

@@ -21,11 +21,6 @@ impl<T> Cached<T> {
         (until.duration_since(now) > MARGIN).then(|| Rc::clone(value))
     }
 
-    /// The cached credential, expired or not, so that messages can redact it.
-    pub(super) fn last(&self) -> Option<Rc<T>> {
-        self.0.borrow().as_ref().map(|(value, _)| Rc::clone(value))
-    }
-
     /// Replaces the cached credential.
     pub(super) fn keep(&self, value: T, until: Timestamp) -> Rc<T> {
         let value = Rc::new(value);
@@ -49,6 +44,5 @@ mod tests {
         assert_eq!(*kept.keep("token", later(3600)), "token");
         assert_eq!(kept.at(later(3539)).as_deref(), Some(&"token"));
         assert_eq!(kept.at(later(3540)), None);
-        assert_eq!(kept.last().as_deref(), Some(&"token"));
     }
 }

@@ -105,7 +105,7 @@ async fn errors_are_reported_without_the_account() {
     let cases: [(u16, &str, &str); 9] = [
         (401, r#"{"error":"forbidden"}"#, forbidden),
         (400, r#"{"error":"bad_txt"}"#, "{} answered 400: bad_txt"),
-        (400, r#"{"error":"canary-7f3a9 canary-user-1"}"#, "{} answered 400: *** ***"),
+        (400, r#"{"error":"canary-7f3a9 canary-user-1"}"#, "{} answered 400: [redacted] [redacted]"),
         (500, r#"{"error":"db_error"}"#, "{} answered 500: db_error"),
         (502, "<html>", "{} answered 502: <html>"),
         (429, "", "{} limits the rate of requests and asks to wait 11 s"),
@@ -130,11 +130,6 @@ async fn errors_are_reported_without_the_account() {
         assert_eq!(error.to_string(), expected.replacen("{}", &fake.address.to_string(), 1));
         assert!(!format!("{error:?}").contains("canary"), "{error:?}");
     }
-    let accounts = read_accounts(accounts().as_bytes()).unwrap();
-    let provider =
-        AcmeDns { api: crate::solver::dns01::fake::api(), base: String::new(), accounts };
-    let said = r#"AcmeDns { base: "", domains: ["example.com", "wrong.test"], .. }"#;
-    assert_eq!(format!("{provider:?}"), said);
 }
 
 #[tokio::test]

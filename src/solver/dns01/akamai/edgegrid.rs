@@ -16,6 +16,11 @@ pub(super) struct EdgeGrid {
 }
 
 impl EdgeGrid {
+    /// What an answer must not repeat.
+    pub(super) fn secrets(&self) -> [&str; 3] {
+        [&self.client_token, &self.client_secret, &self.access_token].map(|secret| secret.as_str())
+    }
+
     /// The value of the `Authorization` header. Only the body of a POST is signed.
     pub(super) fn authorization(
         &self,

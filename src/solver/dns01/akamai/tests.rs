@@ -233,7 +233,7 @@ async fn each_error_has_advice_and_no_credential() {
         assert!(said.starts_with(&expected), "{said}\n{expected}");
         assert!(said == expected || expected.ends_with("nonce="), "{said}");
         let check = provider.check("www.example.com", "example.com").await;
-        for text in [said, format!("{error:?} {provider:?} {check:?}")] {
+        for text in [said, format!("{error:?} {check:?}")] {
             assert!(!text.contains("CANARY"), "{text}");
         }
     }
@@ -258,6 +258,6 @@ fn settings_that_cannot_work_are_refused() {
     ];
     for (host, secrets, expected) in cases {
         let made = in_context(secrets, &[], |context| Akamai::new(&settings(host), context));
-        assert_eq!(made.unwrap_err().to_string(), expected);
+        assert_eq!(made.err().unwrap().to_string(), expected);
     }
 }

@@ -11,7 +11,6 @@ use super::failure::Failure;
 use super::machine::Machine;
 use super::{Element, Keys, Region, Signer};
 use crate::solver::dns01::percent::pairs;
-use crate::solver::dns01::redact::without;
 use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, ProviderError, Reply};
@@ -122,8 +121,7 @@ impl Credentials {
         ]);
         let url = format!("{}/", self.sts);
         let call = Call::new(Method::POST, url).body(FORM, form.into_bytes());
-        let reply = api.send(call).await?;
-        session(&reply, |text| without(text, &[token.as_str()]))
+        session(&api.send(call.hiding([token.as_str()])).await?)
     }
 
     async fn assume(
@@ -141,18 +139,14 @@ impl Credentials {
         let signer = Signer { keys, service: "sts", region: self.region.name(), now };
         let url = format!("{}/", self.sts);
         let call = signer.call(&Method::POST, &url, Some((FORM, form.as_bytes())))?;
-        session(&api.send(call).await?, |text| keys.without(text))
+        session(&api.send(call).await?)
     }
 }
 
 /// The keys in an answer of the Security Token Service.
-fn session(
-    reply: &Reply,
-    without: impl Fn(&str) -> String,
-) -> Result<(Keys, Timestamp), ProviderError> {
+fn session(reply: &Reply) -> Result<(Keys, Timestamp), ProviderError> {
     if !reply.is_success() {
-        let failure = Failure::read(&without(&String::from_utf8_lossy(&reply.body)));
-        return Err(failure.error(reply));
+        return Err(Failure::read(reply).error(reply));
     }
     let root = Element::read(&reply.body).map_err(|why| reply.garbled(&why))?;
     let found = root.children.iter().find_map(|result| result.child("Credentials"));

@@ -13,9 +13,10 @@ pub(in super::super) struct Failure {
 
 impl Failure {
     /// From a body from which credentials are removed.
-    pub(in super::super) fn read(body: &str) -> Self {
-        let Ok(root) = Element::read(body.as_bytes()) else {
-            return Self { code: String::new(), message: body.to_owned() };
+    pub(in super::super) fn read(reply: &Reply) -> Self {
+        let Ok(root) = Element::read(&reply.body) else {
+            let message = String::from_utf8_lossy(&reply.body).into_owned();
+            return Self { code: String::new(), message };
         };
         // InvalidChangeBatch is a document of its own, with a message for each change.
         if let Some(messages) = root.child("Messages") {

@@ -2,8 +2,6 @@
 
 use zeroize::Zeroizing;
 
-use crate::solver::dns01::redact::without;
-
 /// What requests are signed with.
 #[derive(Clone)]
 pub(in super::super) struct Keys {
@@ -14,9 +12,8 @@ pub(in super::super) struct Keys {
 }
 
 impl Keys {
-    /// The text without the keys.
-    pub(in super::super) fn without(&self, text: &str) -> String {
-        let token = self.token.as_ref().map_or("", |token| token.as_str());
-        without(text, &[self.id.as_str(), self.secret.as_str(), token])
+    /// What an answer must not repeat.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+        [&self.id, &self.secret].into_iter().chain(&self.token).map(|secret| secret.as_str())
     }
 }

@@ -11,7 +11,6 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::Keys;
-use crate::solver::dns01::redact::without;
 use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, ProviderError, Reply};
 
@@ -69,10 +68,10 @@ impl Machine {
                     Authorization::File(path) => Some(token_file("route53", TOKEN_FILE, path)?),
                 };
                 let call = match &token {
-                    Some(token) => call.header(AUTHORIZATION, token)?,
+                    Some(token) => call.credential(AUTHORIZATION, "", token)?,
                     None => call,
                 };
-                read(&said(api, call, token.as_ref().map_or("", |token| token.as_str())).await?)
+                read(&said(api, call).await?)
             }
             Self::Instance(base) => {
                 instance(api, base).await.map_err(|error| error.when_unreachable(NOT_HERE))
@@ -85,12 +84,12 @@ async fn instance(api: &Api, base: &str) -> Result<(Keys, Timestamp), ProviderEr
     let call = Call::new(Method::PUT, format!("{base}/latest/api/token")).plain().within(TIMEOUT);
     let call =
         call.header(HeaderName::from_static("x-aws-ec2-metadata-token-ttl-seconds"), "300")?;
-    let session = said(api, call, "").await?;
+    let session = said(api, call).await?;
     let session = Zeroizing::new(String::from_utf8_lossy(&session.body).trim().to_owned());
     let get = async |path: &str| {
         let call = Call::new(Method::GET, format!("{base}{ROLES}{path}")).plain().within(TIMEOUT);
-        let call = call.header(HeaderName::from_static("x-aws-ec2-metadata-token"), &session)?;
-        said(api, call, &session).await
+        let name = HeaderName::from_static("x-aws-ec2-metadata-token");
+        said(api, call.credential(name, "", &session)?).await
     };
     let roles = get("").await?;
     let role = String::from_utf8_lossy(&roles.body).lines().next().unwrap_or_default().to_owned();
@@ -102,12 +101,12 @@ async fn instance(api: &Api, base: &str) -> Result<(Keys, Timestamp), ProviderEr
 }
 
 /// The answer, which must be a success.
-async fn said(api: &Api, call: Call, secret: &str) -> Result<Reply, ProviderError> {
+async fn said(api: &Api, call: Call) -> Result<Reply, ProviderError> {
     let reply = api.send(call).await?;
     if reply.is_success() {
         return Ok(reply);
     }
-    Err(reply.refused(&without(&String::from_utf8_lossy(&reply.body), &[secret])))
+    Err(reply.refused(&String::from_utf8_lossy(&reply.body)))
 }
 
 fn read(reply: &Reply) -> Result<(Keys, Timestamp), ProviderError> {

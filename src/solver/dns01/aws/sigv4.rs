@@ -40,6 +40,7 @@ impl Signer<'_> {
         let authorization = self.authorization(method.as_str(), url, &headers, bytes);
         let mut call = Call::new(method.clone(), url).header(AUTHORIZATION, &authorization)?;
         call = call.header(HeaderName::from_static("x-amz-date"), &time)?;
+        call = call.hiding(self.keys.secrets());
         if let Some(token) = &self.keys.token {
             call = call.header(HeaderName::from_static("x-amz-security-token"), token)?;
         }

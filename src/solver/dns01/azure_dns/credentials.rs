@@ -1,7 +1,6 @@
 //! Access tokens of Microsoft Entra: for a client secret, for the token file of a workload
 //! (RFC 7523 section 2.2), or from the machine's managed identity.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use http::Method;
@@ -13,8 +12,6 @@ use super::cloud::Cloud;
 use crate::resource::dns01::AzureDns as Settings;
 use crate::solver::dns01::oauth;
 use crate::solver::dns01::percent::{pairs, percent};
-use crate::solver::dns01::redact::without;
-use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::token_file::token_file;
 use crate::solver::dns01::{Api, Call, Context, ProviderError};
 
@@ -23,7 +20,6 @@ pub(super) struct Credentials {
     pub(super) source: Source,
     /// What a token is for: the management API of the cloud.
     audience: &'static str,
-    token: Cached<Zeroizing<String>>,
 }
 
 pub(super) enum Source {
@@ -55,41 +51,24 @@ pub(super) struct Machine {
 }
 
 impl Credentials {
-    /// In cert-manager's order: the client secret, the workload's file, the machine's identity.
     pub(super) fn new(
         settings: &Settings,
         cloud: &Cloud,
         context: &Context<'_>,
     ) -> Result<Self, ProviderError> {
-        let source = source(settings, cloud, context)?;
-        Ok(Self { source, audience: cloud.audience, token: Cached::nothing() })
+        Ok(Self { source: source(settings, cloud, context)?, audience: cloud.audience })
     }
+}
 
-    /// A token that is valid for at least another minute.
-    pub(super) async fn token(
-        &self,
-        api: &Api,
-        now: Timestamp,
-    ) -> Result<Rc<Zeroizing<String>>, ProviderError> {
-        if let Some(token) = self.token.at(now) {
-            return Ok(token);
-        }
-        let (token, until) = match &self.source {
-            Source::Client(client) => client.token(api, self.audience, now).await?,
+impl oauth::Source for Credentials {
+    async fn token(&self, api: &Api, now: Timestamp) -> Result<oauth::Token, ProviderError> {
+        match &self.source {
+            Source::Client(client) => client.token(api, self.audience, now).await,
             Source::Machine(machine) => {
-                let call = machine.call(self.audience)?;
-                oauth::token(api, call, now, &[])
-                    .await
-                    .map_err(|error| error.when_unreachable(NOT_HERE))?
+                let token = oauth::token(api, machine.call(self.audience)?, now).await;
+                token.map_err(|error| error.when_unreachable(NOT_HERE))
             }
-        };
-        Ok(self.token.keep(token, until))
-    }
-
-    /// The text without the token.
-    pub(super) fn without(&self, text: &str) -> String {
-        let token = self.token.last();
-        without(text, &[token.as_ref().map_or("", |token| token.as_str())])
+        }
     }
 }
 
@@ -120,7 +99,7 @@ impl Client {
         let url = format!("{}/{}/oauth2/v2.0/token", self.authority, percent(&self.tenant));
         let body = pairs(&form).into_bytes();
         let call = Call::new(Method::POST, url).body("application/x-www-form-urlencoded", body);
-        oauth::token(api, call, now, &[proof.as_str()]).await
+        oauth::token(api, call.hiding([proof.as_str()]), now).await
     }
 }
 

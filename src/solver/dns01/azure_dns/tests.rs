@@ -123,7 +123,7 @@ fn ambient() -> Settings {
 fn provider(base: String, settings: &Settings) -> AzureDns {
     let made = in_context(&SECRETS, &[], |context| AzureDns::new(settings, context));
     let mut made = AzureDns { base: base.clone(), pause: Duration::ZERO, ..made.unwrap() };
-    if let Source::Client(client) = &mut made.credentials.source {
+    if let Source::Client(client) = &mut made.credentials.source.source {
         client.authority = base;
     }
     made
@@ -308,7 +308,7 @@ async fn each_error_has_advice_and_no_credential() {
         let error = provider.present(&record("ours")).await.unwrap_err();
         assert_eq!(error.to_string(), format!("{} {expected}", fake.address));
         let check = provider.check("www.example.com", "example.com").await;
-        let text = format!("{error} {error:?} {provider:?} {check:?}");
+        let text = format!("{error} {error:?} {check:?}");
         assert!(!text.contains("CANARY"), "{text}");
     }
 }
@@ -330,7 +330,7 @@ async fn a_machine_of_azures_needs_no_secret() {
         [(None, ""), (Some(client), "&client_id=id-1"), (Some(resource), "&msi_res_id=%2Fr")];
     for (managed_identity, rest) in cases {
         let mut provider = provider(fake.url(), &Settings { managed_identity, ..ambient() });
-        let Source::Machine(machine) = &mut provider.credentials.source else { panic!("no") };
+        let Source::Machine(machine) = &mut provider.credentials.source.source else { panic!("no") };
         assert_eq!(machine.base, "http://169.254.169.254");
         machine.base = fake.url();
         provider.check("www.example.com", "example.com").await.unwrap();
@@ -373,7 +373,7 @@ async fn a_workload_shows_its_token_file() {
     let some = [variables[0], variables[1]];
     let made = in_context(&[], &some, |context| AzureDns::new(&ambient(), context));
     let expected = "azureDNS: AZURE_FEDERATED_TOKEN_FILE is set, but AZURE_CLIENT_ID is not";
-    assert_eq!(made.unwrap_err().to_string(), expected);
+    assert_eq!(made.err().unwrap().to_string(), expected);
 }
 
 #[test]
@@ -403,10 +403,10 @@ fn settings_that_cannot_work_are_refused() {
     ];
     for (settings, expected) in cases {
         let made = in_context(&SECRETS, &[], |context| AzureDns::new(&settings, context));
-        assert_eq!(made.unwrap_err().to_string(), format!("azureDNS: {expected}"));
+        assert_eq!(made.err().unwrap().to_string(), format!("azureDNS: {expected}"));
     }
     let made = without_ambient(|context| AzureDns::new(&ambient(), context));
     let expected = "azureDNS: give clientID, clientSecretSecretRef and tenantID: credentials of \
                     the machine are for ClusterIssuers only";
-    assert_eq!(made.unwrap_err().to_string(), expected);
+    assert_eq!(made.err().unwrap().to_string(), expected);
 }

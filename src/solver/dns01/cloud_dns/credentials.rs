@@ -2,7 +2,6 @@
 //! Google machine from its metadata server.
 
 use std::path::Path;
-use std::rc::Rc;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
@@ -17,15 +16,7 @@ use crate::pki::PrivateKey;
 use crate::resource::{KeyAlgorithm, SecretKeySelector, SignatureAlgorithm};
 use crate::solver::dns01::oauth::{self, Token};
 use crate::solver::dns01::percent::pairs;
-use crate::solver::dns01::redact::without;
-use crate::solver::dns01::token_cache::Cached;
 use crate::solver::dns01::{Api, Call, Context, ProviderError};
-
-/// Where tokens come from, and the one in use.
-pub(super) struct Credentials {
-    pub(super) source: Source,
-    token: Cached<Zeroizing<String>>,
-}
 
 pub(super) enum Source {
     ServiceAccount(ServiceAccount),
@@ -41,7 +32,7 @@ pub(super) struct ServiceAccount {
     key: PrivateKey,
 }
 
-impl Credentials {
+impl Source {
     pub(super) fn new(
         selector: Option<&SecretKeySelector>,
         context: &Context<'_>,
@@ -61,40 +52,24 @@ impl Credentials {
             }
             None => ambient(context)?,
         };
-        Ok(Self { source, token: Cached::nothing() })
+        Ok(source)
     }
+}
 
-    /// A token that is valid for at least another minute.
-    pub(super) async fn token(
-        &self,
-        api: &Api,
-        now: Timestamp,
-    ) -> Result<Rc<Zeroizing<String>>, ProviderError> {
-        if let Some(token) = self.token.at(now) {
-            return Ok(token);
-        }
-        let (token, until) = match &self.source {
-            Source::ServiceAccount(account) => account.token(api, now).await?,
-            Source::Metadata(base) => {
+impl oauth::Source for Source {
+    async fn token(&self, api: &Api, now: Timestamp) -> Result<Token, ProviderError> {
+        match self {
+            Self::ServiceAccount(account) => account.token(api, now).await,
+            Self::Metadata(base) => {
                 let path = "/computeMetadata/v1/instance/service-accounts/default/token";
                 let call = Call::new(Method::GET, format!("{base}{path}"))
                     .header(HeaderName::from_static("metadata-flavor"), "Google")?
                     .plain()
                     .within(METADATA_TIMEOUT);
-                oauth::token(api, call, now, &[])
-                    .await
-                    .map_err(|error| error.when_unreachable(NOT_HERE))?
+                let token = oauth::token(api, call, now).await;
+                token.map_err(|error| error.when_unreachable(NOT_HERE))
             }
-        };
-        Ok(self.token.keep(token, until))
-    }
-}
-
-impl Credentials {
-    /// The text without the token.
-    pub(super) fn without(&self, text: &str) -> String {
-        let token = self.token.last();
-        without(text, &[token.as_ref().map_or("", |token| token.as_str())])
+        }
     }
 }
 
@@ -143,7 +118,7 @@ impl ServiceAccount {
         ]);
         let call = Call::new(Method::POST, self.token_uri.as_str())
             .body("application/x-www-form-urlencoded", form.into_bytes());
-        oauth::token(api, call, now, &[assertion.as_str()]).await
+        oauth::token(api, call.hiding([assertion.as_str()]), now).await
     }
 
     /// A JWT (RFC 7519) signed with RS256 (RFC 7518 section 3.3).

@@ -4,7 +4,7 @@ use http::Method;
 
 use super::{NAME, Route53};
 use crate::solver::dns01::ProviderError;
-use crate::solver::dns01::aws::Element;
+use crate::solver::dns01::aws::{Element, Failure};
 use crate::solver::dns01::percent::pairs;
 use crate::solver::dns01::zones::{Account, Zones, all_pages};
 
@@ -45,7 +45,7 @@ impl Route53 {
         let path = format!("/hostedzonesbyname?{}", pairs(&query));
         let reply = self.ask(&Method::GET, &path, None).await?;
         if !reply.is_success() {
-            return Err(self.failure(&reply).await?.error(&reply));
+            return Err(Failure::read(&reply).error(&reply));
         }
         let root = Element::read(&reply.body).map_err(|why| reply.garbled(&why))?;
         let Some(zones) = root.child("HostedZones") else {

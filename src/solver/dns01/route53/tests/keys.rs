@@ -23,7 +23,7 @@ fn sts(result: &str, end: &str) -> Answer {
     Answer::new(
         200,
         format!(
-            "<{result}Response><{result}Result><Credentials><AccessKeyId>CANARYID2</AccessKeyId>\
+            "<{result}Response><{result}Result><Credentials><AccessKeyId>CANARY-ID2</AccessKeyId>\
              <SecretAccessKey>CANARY2</SecretAccessKey><SessionToken>CANARY3</SessionToken>\
              <Expiration>{end}</Expiration></Credentials></{result}Result></{result}Response>"
         ),
@@ -33,7 +33,7 @@ fn sts(result: &str, end: &str) -> Answer {
 fn json() -> Answer {
     let keys = serde_json::json!({
         "Code": "Success",
-        "AccessKeyId": "CANARYID2",
+        "AccessKeyId": "CANARY-ID2",
         "SecretAccessKey": "CANARY2",
         "Token": "CANARY3",
         "Expiration": END,
@@ -41,7 +41,7 @@ fn json() -> Answer {
     Answer::json(200, &keys)
 }
 
-const NEW: [&str; 3] = ["CANARYID2", "CANARY2", "CANARY3"];
+const NEW: [&str; 3] = ["CANARY-ID2", "CANARY2", "CANARY3"];
 
 /// Both checks work, and keys are requested once.
 async fn works(provider: &Route53, fake: &Fake, questions: usize) {
@@ -55,7 +55,7 @@ async fn works(provider: &Route53, fake: &Fake, questions: usize) {
 #[tokio::test]
 async fn variables_are_keys() {
     let variables = [
-        ("AWS_ACCESS_KEY_ID", "CANARYID2"),
+        ("AWS_ACCESS_KEY_ID", "CANARY-ID2"),
         ("AWS_SECRET_ACCESS_KEY", "CANARY2"),
         ("AWS_SESSION_TOKEN", "CANARY3"),
     ];
@@ -166,7 +166,7 @@ async fn a_container_queries_its_agent() {
     let made = in_context(&[], &elsewhere, |context| Route53::new(&ambient, context));
     let expected = "route53: AWS_CONTAINER_CREDENTIALS_FULL_URI: an http address other than a \
                     container agent's cannot be used";
-    assert_eq!(made.unwrap_err().to_string(), expected);
+    assert_eq!(made.err().unwrap().to_string(), expected);
 }
 
 #[tokio::test]
@@ -195,5 +195,5 @@ async fn an_instance_queries_its_metadata_service() {
     let made = in_context(&[], &off, |context| Route53::new(&ambient, context));
     let expected = "route53: there are no credentials: neither accessKeyID nor AWS_ACCESS_KEY_ID \
                     is given, and AWS_EC2_METADATA_DISABLED is set";
-    assert_eq!(made.unwrap_err().to_string(), expected);
+    assert_eq!(made.err().unwrap().to_string(), expected);
 }

@@ -1,16 +1,49 @@
-//! A TLS client that accepts any certificate, for three places only: `skipTLSVerify`, which the
-//! issuer sets explicitly; and the self-check and the rehearsal's validation after a redirect,
-//! where a CA validates the content and not the server's identity (RFC 8555 section 8.3).
+//! TLS clients: one that trusts given roots, and one that accepts any certificate, for three places
+//! only: `skipTLSVerify`, which the issuer sets explicitly; and the self-check and the rehearsal's
+//! validation after a redirect, where a CA validates the content and not the server's identity
+//! (RFC 8555 section 8.3).
 
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
+};
+use thiserror::Error;
+
+/// The certificates of a PEM text, as roots; at least one.
+pub fn roots(pem: &str) -> Result<RootCertStore, RootsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        roots.add(certificate?)?;
+    }
+    if roots.is_empty() { Err(RootsError::NotFound) } else { Ok(roots) }
+}
+
+/// Why a text cannot be read as roots.
+#[derive(Debug, Error)]
+pub enum RootsError {
+    #[error(transparent)]
+    Pem(#[from] rustls::pki_types::pem::Error),
+    #[error(transparent)]
+    Unusable(#[from] TlsError),
+    #[error("there is no PEM certificate")]
+    NotFound,
+}
+
+/// A client configuration that trusts only these roots.
+pub fn verified_client(roots: impl Into<Arc<RootCertStore>>) -> Result<ClientConfig, TlsError> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
 
 /// A client configuration that accepts every server. Handshake signatures are still verified.
-pub fn unverified_client() -> Result<ClientConfig, Error> {
+pub fn unverified_client() -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier = Arc::new(AnyCertificate { provider: Arc::clone(&provider) });
     Ok(ClientConfig::builder_with_provider(provider)
@@ -33,7 +66,7 @@ impl ServerCertVerifier for AnyCertificate {
         _server_name: &ServerName<'_>,
         _ocsp_response: &[u8],
         _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
+    ) -> Result<ServerCertVerified, TlsError> {
         Ok(ServerCertVerified::assertion())
     }
 
@@ -42,7 +75,7 @@ impl ServerCertVerifier for AnyCertificate {
         message: &[u8],
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
+    ) -> Result<HandshakeSignatureValid, TlsError> {
         verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
 
@@ -51,7 +84,7 @@ impl ServerCertVerifier for AnyCertificate {
         message: &[u8],
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
+    ) -> Result<HandshakeSignatureValid, TlsError> {
         verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
 
