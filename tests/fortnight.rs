@@ -78,7 +78,9 @@ fn is_issued(ended: &Ended) -> bool {
 fn code(ended: &[Ended]) -> ExitCode {
     let code_of = |ended: &Ended| match &ended.ending {
         Ending::Failed { failure, .. } => exit::Ending::Failed(failure.class),
-        Ending::Pending { overdue: true, .. } => exit::Ending::Failed(certctl::resource::FailureClass::Validation),
+        Ending::Pending { overdue: true, .. } => {
+            exit::Ending::Failed(certctl::resource::FailureClass::Validation)
+        }
         Ending::Deferred { urgent: Some(class), .. } => exit::Ending::Failed(*class),
         Ending::Unchanged { .. } => exit::Ending::Unchanged,
         Ending::Issued(_) => exit::Ending::Changed,

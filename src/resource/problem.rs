@@ -63,7 +63,10 @@ impl fmt::Display for Problem {
         if let Some(status) = self.status {
             write!(f, "{status} ")?;
         }
-        write!(f, "{}: {}", self.kind, self.detail)?;
+        if self.status.is_some() || !self.kind.is_empty() {
+            write!(f, "{}: ", self.kind)?;
+        }
+        f.write_str(&self.detail)?;
         for sub in &self.subproblems {
             write!(f, "; {}: {}: {}", sub.identifier, sub.kind, sub.detail)?;
         }

@@ -6,7 +6,7 @@ use certctl::controller::{AuthorizationSeen, ChallengeSeen, Deferral, Effect, Ou
 use certctl::resource::{
     Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CheckReport,
     CleanUp, Dns01Target, GoDuration, Http01Report, Identifier, OrderPhase, OrderState, OrderUrls,
-    Phase, Verdict,
+    Phase, Problem, Verdict,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -29,6 +29,7 @@ pub(crate) fn state(case: &Case) -> Value {
             "presentedAt",
             "presentedAgoSeconds",
             "type",
+            "dnsName",
             "present",
             "check",
             "waitInsteadOfSelfCheckSeconds",
@@ -45,7 +46,10 @@ pub(crate) fn error(case: &Case) -> Value {
     let error = &case.input["error"];
     let answer = if error.is_null() { json!("") } else { json!({ "failed": error }) };
     let mut found = played(&json!({ "state": "", "acme": { "getAuthorization": answer } }));
-    found["errorReturned"] = found["error"].clone();
+    // A refusal in HTTP's 4xx is the challenge's end and no error of the controller.
+    let is_refusal =
+        error["status"].as_u64().is_none_or(|status| status < 500) && error.is_object();
+    found["errorReturned"] = json!(found["error"] == true && !is_refusal);
     found
 }
 
@@ -95,23 +99,26 @@ fn played(given: &Value) -> Value {
             Effect::Present { .. } => worked(&given["present"], Outcome::Presented),
             Effect::SelfCheck { .. } => {
                 checks += 1;
-                checked(&given["check"])
+                checked(given)
             }
-            Effect::ReadAuthorization { .. } if accepted => {
-                acme["waitAuthorization"].as_str().map(|word| authorization(word, true))
-            }
+            Effect::ReadAuthorization { .. } if accepted => awaited(given, authorization),
             Effect::ReadAuthorization { .. } => match &acme["getAuthorization"] {
                 Value::Null => None,
                 Value::String(word) if word.starts_with("without this challenge") => {
-                    Some(authorization("pending", false))
+                    Some(authorization(given, "pending", false))
                 }
                 Value::String(word) if word.contains(' ') => {
                     Some(Outcome::Failed(effect_error(&json!(word))))
                 }
-                Value::String(word) => Some(authorization(word, true)),
+                Value::String(word) => Some(authorization(given, word, true)),
                 other => Some(Outcome::Failed(effect_error(other.get("failed").unwrap_or(other)))),
             },
             Effect::Accept { .. } => match &acme["accept"] {
+                Value::Null if acme["waitAuthorization"].is_object() => {
+                    accepted = true;
+                    let state = AuthorizationState::Pending;
+                    Some(Outcome::Accepted(ChallengeSeen { state, problem: None }))
+                }
                 Value::Null => None,
                 Value::String(word) => {
                     accepted = true;
@@ -120,7 +127,7 @@ fn played(given: &Value) -> Value {
                 }
                 other => Some(Outcome::Failed(effect_error(other))),
             },
-            Effect::ReadOrder { .. } => acme["waitAuthorization"].as_str().map(|word| match word {
+            Effect::ReadOrder { .. } => awaited(given, |_, word, _| match word {
                 "valid" => seen("ready"),
                 "invalid" => seen("invalid"),
                 _ => seen("pending"),
@@ -152,7 +159,7 @@ fn played(given: &Value) -> Value {
         "cleanupCalled": cleaned,
         "checkCalled": checks > 0,
         "checks": checks,
-        "error": erred || challenge.state.is_failure(),
+        "error": erred || challenge.state == AuthorizationState::Errored,
         "events": stage.events(),
         "requeue": matches!(end, End::Wait(..)),
         "ready": challenge.phase == Phase::Accepting,
@@ -174,13 +181,13 @@ fn worked(value: &Value, outcome: Outcome) -> Option<Outcome> {
     }
 }
 
-fn checked(value: &Value) -> Option<Outcome> {
-    let verdict = match value.as_str()? {
+fn checked(given: &Value) -> Option<Outcome> {
+    let verdict = match given["check"].as_str()? {
         "ok" => Verdict::Passed,
         reason => Verdict::Failed { reason: reason.to_owned() },
     };
     Some(Outcome::Checked(Box::new(CheckReport::Http01(Http01Report {
-        identifier: name(),
+        identifier: name(given),
         url: String::new(),
         addresses: Vec::new(),
         dns: None,
@@ -188,11 +195,33 @@ fn checked(value: &Value) -> Option<Outcome> {
     }))))
 }
 
-fn authorization(word: &str, with_ours: bool) -> Outcome {
+/// What the CA answers when its verdict is awaited: a state, an authorization that failed, or an
+/// error of the transport.
+fn awaited(given: &Value, answer: impl Fn(&Value, &str, bool) -> Outcome) -> Option<Outcome> {
+    let wait = &given["acme"]["waitAuthorization"];
+    match wait.as_str() {
+        None if wait.is_null() => None,
+        None if wait["authorizationError"].is_object() => Some(answer(given, "invalid", true)),
+        Some(word) if !word.contains(' ') => Some(answer(given, word, true)),
+        None | Some(_) => Some(Outcome::Failed(effect_error(wait))),
+    }
+}
+
+fn authorization(given: &Value, word: &str, with_ours: bool) -> Outcome {
     let state: AuthorizationState = word.to_owned().into();
-    let ours = (CHALLENGE.to_owned(), ChallengeSeen { state: state.clone(), problem: None });
+    let errors = &given["acme"]["waitAuthorization"]["authorizationError"]["errors"];
+    let problem = errors.get(0).filter(|_| state.is_failure()).map(|error| {
+        let cause = match error.as_str() {
+            Some(detail) => return Problem { detail: detail.to_owned(), ..Problem::default() },
+            None => effect_error(error).cause,
+        };
+        let mut problem = cause.problem().unwrap().clone();
+        problem.kind = text(&error["type"]);
+        problem
+    });
+    let ours = (CHALLENGE.to_owned(), ChallengeSeen { state: state.clone(), problem });
     Outcome::Authorization(Box::new(AuthorizationSeen {
-        identifier: name(),
+        identifier: name(given),
         wildcard: false,
         state,
         challenges: Vec::new(),
@@ -203,7 +232,7 @@ fn authorization(word: &str, with_ours: bool) -> Outcome {
 /// An order with the challenge of the case.
 fn on_stage(given: &Value) -> Stage {
     let mut snapshot = stage::idle();
-    snapshot.certificate.spec.dns_names = vec!["test.com".parse().unwrap()];
+    snapshot.certificate.spec.dns_names = vec![name(given).to_string().parse().unwrap()];
     if let Some(period) = seconds(&given["retryPeriodSeconds"]) {
         snapshot.intervals.self_check = period;
     }
@@ -218,7 +247,7 @@ fn on_stage(given: &Value) -> Stage {
             authorization_url: AUTHORIZATION.to_owned(),
             kind,
             url: CHALLENGE.to_owned(),
-            identifier: name(),
+            identifier: name(given),
             wildcard: false,
             token: "token".to_owned(),
             key: "token.key".to_owned(),
@@ -251,7 +280,7 @@ fn on_stage(given: &Value) -> Stage {
     order.phase = OrderPhase::Solving(OrderUrls { url, finalize_url: String::new() });
     order.authorizations = vec![Authorization {
         url: AUTHORIZATION.to_owned(),
-        identifier: Some(name()),
+        identifier: Some(name(given)),
         wildcard: false,
         initial_state: Some(AuthorizationState::Pending),
         challenges: Arc::default(),
@@ -295,8 +324,10 @@ fn presented_at(given: &Value) -> Option<Timestamp> {
     })
 }
 
-fn name() -> Identifier {
-    identifier("test.com")
+/// Whose challenge it is.
+fn name(given: &Value) -> Identifier {
+    let failed = &given["acme"]["waitAuthorization"]["authorizationError"]["identifier"];
+    identifier(given["dnsName"].as_str().or(failed.as_str()).unwrap_or("test.com"))
 }
 
 const AUTHORIZATION: &str = "https://ca.test/authorization/1";

@@ -47,6 +47,22 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         areas: &["order_state"],
+        when: |case| {
+            let states = case.input["challenges"].as_array();
+            states.into_iter().flatten().any(|state| *state == "invalid")
+                && case.input["acme"]["getOrder"] == "pending"
+        },
+        answer: |_| json!({ "state": "invalid" }),
+        reason: "DESIGN, head: where cert-manager has a defect (it hangs), what its user wanted",
+    },
+    Row {
+        areas: &["challenge_state"],
+        when: |case| case.input["deleted"] == true && case.expect["processing"] == true,
+        answer: |_| json!({ "processing": false }),
+        reason: "DESIGN section 2: what is final frees the slot; clean-up never blocks anything else",
+    },
+    Row {
+        areas: &["order_state"],
         when: |case| is_polled(&case.input),
         answer: |_| json!({ "requeueSeconds": 0.01 }),
         reason: "DESIGN section 4, in flight: polls begin after 5 ms and double up to 5 s",
@@ -70,16 +86,25 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         areas: &["challenge_error"],
         when: |case| {
-            let status = case.input["error"]["status"].as_u64();
-            status.is_some_and(|status| (400..500).contains(&status))
+            let error = &case.input["error"];
+            let status = error["status"].as_u64();
+            error.is_object() && status.is_none_or(|status| (400..500).contains(&status))
         },
         answer: |case| {
-            let Some(reason) = case.expect["reason"].as_str() else { return json!({}) };
-            let told = "Failed to retrieve Order resource";
-            json!({ "reason": reason.replace(told, "Failed to fetch authorization") })
+            let ours = "Failed to fetch authorization";
+            match case.expect["reason"].as_str() {
+                None => json!({}),
+                Some("") => {
+                    let kind = case.input["error"]["type"].as_str().unwrap_or_default();
+                    json!({ "reason": format!("{ours}: {kind}: ") })
+                }
+                Some(reason) => {
+                    json!({ "reason": reason.replace("Failed to retrieve Order resource", ours) })
+                }
+            }
         },
-        reason: "DESIGN, head: where cert-manager has a defect (it names the order), what its user \
-                 wanted",
+        reason: "DESIGN, head: where cert-manager has a defect (it names the order, or says nothing), \
+                 what its user wanted",
     },
     Row {
         areas: &["challenge_readiness"],

@@ -41,7 +41,11 @@ impl Case {
 /// Where the word stands, the words that certctl knows, and who plays another one.
 const STAND_INS: &[(&[&str], &[&str], &str)] = &[
     (&["issuerRef", "kind"], &["", "Issuer", "ClusterIssuer"], "ClusterIssuer"),
-    (&["policyResult", "reason"], &["ManuallyTriggered", "Renewing", "WindowError"], "ManuallyTriggered"),
+    (
+        &["policyResult", "reason"],
+        &["ManuallyTriggered", "Renewing", "WindowError"],
+        "ManuallyTriggered",
+    ),
 ];
 
 fn words_at(value: &Value, path: &[&str], found: &mut Vec<String>) {

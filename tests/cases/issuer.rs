@@ -6,8 +6,8 @@ use certctl::acme::AccountKey;
 use certctl::controller::{Effect, EffectError, Outcome, Secret, account, scheduler as slots};
 use certctl::pki::key_facts;
 use certctl::resource::{
-    AccountStep, CaFault, Cause, ChallengeType, Entry, Identifier, NamespacedName, Place, PublicKeyDigest,
-    Selector, Solver, pick_solver,
+    AccountStep, CaFault, Cause, ChallengeType, Entry, Identifier, NamespacedName, Place,
+    PublicKeyDigest, Selector, Solver, pick_solver,
 };
 use jiff::SignedDuration;
 use serde_json::{Value, json};

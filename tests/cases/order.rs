@@ -22,17 +22,23 @@ pub(crate) fn state(case: &Case) -> Value {
     keys(acme, &["getOrder", "finalize", "newOrder"]);
     let mut stage = on_stage(given, &case.input["challenges"]);
     let before = stage.snapshot.order.as_ref().map_or(0, |order| order.challenges.len());
-    let mut stored = false;
-    let end = stage.drive(&mut |effect| match effect {
-        Effect::CreateOrder { .. } => answered(&acme["newOrder"]),
-        Effect::ReadOrder { .. } => answered(&acme["getOrder"]),
-        Effect::Finalize { .. } => answered(&acme["finalize"]),
-        Effect::ReadAuthorization { url, .. } => authorization(given, url),
-        Effect::Download { .. } => {
-            stored = true;
-            Some(Outcome::Certificate { pem: "chain".to_owned(), leaf: Box::new(leaf()) })
-        }
-        _ => None,
+    let (mut stored, mut finalized, mut erred) = (false, false, false);
+    let end = stage.drive(&mut |effect| {
+        let outcome = match effect {
+            Effect::CreateOrder { .. } => answered(&acme["newOrder"]).map(authorized),
+            Effect::ReadOrder { .. } => answered(&acme["getOrder"]),
+            // What is retried is left there.
+            Effect::Finalize { .. } if std::mem::replace(&mut finalized, true) => None,
+            Effect::Finalize { .. } => answered(&acme["finalize"]),
+            Effect::ReadAuthorization { url, .. } => authorization(given, url),
+            Effect::Download { .. } => {
+                stored = true;
+                Some(Outcome::Certificate { pem: "chain".to_owned(), leaf: Box::new(leaf()) })
+            }
+            _ => None,
+        };
+        erred |= matches!(outcome, Some(Outcome::Failed(_)));
+        outcome
     });
     let order = stage.snapshot.order.as_ref().unwrap();
     let identifiers: Vec<[String; 2]> = order::identifiers(&stage.snapshot)
@@ -42,6 +48,8 @@ pub(crate) fn state(case: &Case) -> Value {
             Identifier::Ip(address) => ["ip".to_owned(), address.to_string()],
         })
         .collect();
+    let urls: Vec<Value> =
+        order.authorizations.iter().map(|found| json!({ "url": found.url })).collect();
     let requeue = match &end {
         End::Wait(Some(until), _) => Some(stage.now.duration_until(*until).as_secs_f64()),
         _ => None,
@@ -54,6 +62,8 @@ pub(crate) fn state(case: &Case) -> Value {
         "certificateStored": stored && order.certificate().is_some(),
         "challengesCreated": order.challenges.len() - before,
         "requeueSeconds": requeue,
+        "error": erred && !order.state.is_failure(),
+        "authorizations": urls,
         "retried": matches!(&end, End::Fail(failure) if !failure.counts()),
         "acmeCalls": stage.done.len(),
         "events": stage.events(),
@@ -67,7 +77,10 @@ pub(crate) fn finalize_5xx(case: &Case) -> Value {
     let mut stage = on_stage(&ready, &Value::Null);
     let mut looked = false;
     stage.drive(&mut |effect| match effect {
-        Effect::Finalize { .. } => answered(&error(&case.input["finalizeStatus"])),
+        Effect::Finalize { .. } => match &case.input["finalizeStatus"] {
+            Value::Null => answered(&"valid".into()),
+            status => answered(&error(status)),
+        },
         Effect::ReadOrder { .. } if std::mem::replace(&mut looked, true) => None,
         Effect::ReadOrder { .. } => match &case.input["getOrderStatus"] {
             Value::Null => answered(&"ready".into()),
@@ -222,7 +235,22 @@ fn answered(value: &Value) -> Option<Outcome> {
         Some("ErrProfileNotInSetOfSupportedProfiles") => {
             library("acme: certificate authority does not advertise a profile with name")
         }
+        Some("error") => {
+            Some(Outcome::Failed(EffectError::new(Cause::ca(CaFault::Unreachable, "error"))))
+        }
+        Some("certificate") => Some(seen("valid")),
         Some(word) => Some(seen(word)),
+    }
+}
+
+/// A new order, with the authorization that cert-manager's tests give each.
+fn authorized(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Order(mut seen) => {
+            seen.authorizations = vec!["http://authzurl".to_owned()];
+            Outcome::Order(seen)
+        }
+        other => other,
     }
 }
 

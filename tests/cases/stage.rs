@@ -288,13 +288,13 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
 
 /// The error that a case gives as a text or as the status of an answer.
 pub(crate) fn effect_error(value: &Value) -> EffectError {
-    if let Some(status) = value["status"].as_u64() {
+    if value.is_object() {
         keys(value, &["status", "detail", "type"]);
         let mut kind = text(&value["type"]);
         if !kind.is_empty() && !kind.contains(':') {
             kind = format!("urn:ietf:params:acme:error:{kind}");
         }
-        let status = Some(u16::try_from(status).unwrap());
+        let status = value["status"].as_u64().map(|status| u16::try_from(status).unwrap());
         let detail = text(&value["detail"]);
         let problem = Problem { status, kind, detail, ..Problem::default() };
         let answer = AcmeError::Problem {

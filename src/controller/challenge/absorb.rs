@@ -189,11 +189,8 @@ fn absorb_one(
 /// Copies a verdict.
 fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Record {
     let identifier = challenge.spec.identifier.clone();
-    let kind = challenge.spec.kind.as_str().to_uppercase();
     if seen.state == AuthorizationState::Valid {
-        verified(challenge);
-        let message = format!("Domain \"{identifier}\" verified with \"{kind}\" validation");
-        return Record::default().normal(now, Reason::DomainVerified, message);
+        return Record::default().normal(now, Reason::DomainVerified, verified(challenge));
     }
     challenge.phase = Phase::Final;
     challenge.state = seen.state.clone();
@@ -202,13 +199,13 @@ fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Re
         Some(problem) => problem.to_string(),
         None => format!("the CA says {}", seen.state.as_str()),
     };
-    challenge.reason =
-        format!("Error accepting authorization: acme: authorization error for {identifier}: {why}");
+    let why = format!("acme: authorization error for {identifier}: {why}");
+    challenge.reason = format!("Error accepting authorization: {why}");
     let message = format!("Accepting challenge authorization failed: {why}");
     Record::default().warning(now, Reason::Failed, message)
 }
 
-/// Marks a challenge and its authorization as valid.
+/// Marks a challenge and its authorization as valid. Returns the message of the event.
 pub(in crate::controller) fn verified(challenge: &mut Challenge) -> String {
     challenge.phase = Phase::Final;
     challenge.state = AuthorizationState::Valid;
@@ -216,7 +213,8 @@ pub(in crate::controller) fn verified(challenge: &mut Challenge) -> String {
     challenge.check = None;
     challenge.problem = None;
     "Successfully authorized domain".clone_into(&mut challenge.reason);
-    challenge.spec.identifier.to_string()
+    let kind = challenge.spec.kind.as_str().to_uppercase();
+    format!("Domain \"{}\" verified with \"{kind}\" validation", challenge.spec.identifier)
 }
 
 /// Fails a challenge: the CA's response about it is unusable.
@@ -352,7 +350,13 @@ pub fn absorb_clean_up(
                 }
                 None => format!("Error cleaning up challenge: {error}"),
             };
-            Ok(Record::default().warning(now, Reason::CleanUpError, message))
+            let mut record = Record::default();
+            // The reason of a failure stays.
+            if !challenge.state.is_failure() && challenge.reason != message {
+                challenge.reason.clone_from(&message);
+                record = Record::of(Change::Order(Box::new(order)));
+            }
+            Ok(record.warning(now, Reason::CleanUpError, message))
         }
         other => Err(IllegalOutcome::new("clean-up owed", &other)),
     }

@@ -41,8 +41,7 @@ pub fn absorb(
             let newly_valid = settle_authorizations(&mut order, &seen);
             follow(&mut order, *seen, effect);
             let mut record = Record::of(Change::Order(Box::new(order)));
-            for identifier in newly_valid {
-                let message = format!("Domain \"{identifier}\" verified");
+            for message in newly_valid {
                 record = record.normal(now, Reason::DomainVerified, message);
             }
             Ok(record)
@@ -83,7 +82,11 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
     if matches!(effect, Effect::Finalize { .. }) {
         run.finalize_tries += 1;
         let earliest = now.checked_add(run.first_pause()).ok();
-        run.poll = Poll { looks: 0, not_before: earliest.max(pause_ends(0)) };
+        run.poll = if seen.state == OrderState::Valid {
+            Poll::default()
+        } else {
+            Poll { looks: 0, not_before: earliest.max(pause_ends(0)) }
+        };
     } else {
         run.ordered = true;
         run.order_is_known = true;
