@@ -6,14 +6,17 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use base64::Engine as _;
-use certctl::controller::{Effect, EffectError, Outcome, Secret, Snapshot, account, formats};
+use certctl::controller::{
+    Effect, EffectError, Outcome, Secret, Snapshot, account, formats, limit,
+};
 use certctl::engine::inputs::account_id;
 use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
     AccountStep, CaFault, Cause, Challenge, ChallengeType, CheckReport, CleanUp, Dns01Target,
-    Http01Report, KeyAlgorithm, LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest, Verdict,
+    Http01Report, Issuance, KeyAlgorithm, LeafFacts, NamespacedName, Order, Phase, PublicKeyDigest,
+    Verdict,
 };
 use certctl::store::Records;
 use jiff::Timestamp;
@@ -116,7 +119,21 @@ impl World {
             Effect::Publish => {
                 let pem = snapshot.current_order().unwrap().certificate().unwrap().to_owned();
                 let leaf = self.publish(snapshot, &pem, snapshot.next_revision()).await;
-                self.disk.log_issuance(&leaf.serial).await.unwrap();
+                let names = limit::names(snapshot);
+                let issuance = Issuance {
+                    time: self.clock.now(),
+                    certificate: name.to_string(),
+                    revision: snapshot.next_revision(),
+                    serial: leaf.serial.clone(),
+                    sha256: leaf.fingerprint.clone(),
+                    renewal: limit::renews(snapshot, &names),
+                    names,
+                    account: snapshot.current_order().unwrap().spec.account_url.clone(),
+                    uid: 0,
+                    verb: "issue".to_owned(),
+                };
+                let line = serde_json::to_string(&issuance).unwrap();
+                self.disk.log_issuance(&line).await.unwrap();
                 Ok(Outcome::Published(Box::new(leaf)))
             }
             Effect::PublishTemporary => {

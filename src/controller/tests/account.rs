@@ -103,7 +103,8 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
     let record =
         controller::absorb(&mut snapshot.clone(), &Effect::RegisterAccount, outcome, now())
             .unwrap();
-    assert_eq!(record.changes, [Change::Account(Box::new(account()))]);
+    let registered = Account { registered_at: Some(now()), ..account() };
+    assert_eq!(record.changes, [Change::Account(Box::new(registered))]);
     assert_eq!(record.events.len(), 1, "the terms are named");
 
     snapshot.account = Some(Account { next_step: AccountStep::Find, ..registering() });

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::error;
 use super::password::password;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, Snapshot, formats, links};
+use crate::controller::{EffectError, Outcome, Snapshot, formats, limit, links};
 use crate::engine::gather::salted_digest;
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::decoded;
 use crate::engine::ports::{Clock, Store};
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
-    KeptPair, LeafFacts, NamespacedName, PublishedKeystore, SecretFiles, SecretMetadata, envelope,
+    Issuance, KeptPair, LeafFacts, NamespacedName, PublishedKeystore, SecretFiles, SecretMetadata,
+    envelope,
 };
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -130,31 +130,19 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     fn issuance(&self, snapshot: &Snapshot, leaf: &LeafFacts) -> String {
         let account = snapshot.current_order().map(|order| order.spec.account_url.as_str());
         let line = Issuance {
-            time: self.clock.now().to_string(),
+            time: self.clock.now(),
             certificate: snapshot.certificate.metadata.key().to_string(),
             revision: snapshot.next_revision(),
-            serial: &leaf.serial,
-            sha256: &leaf.fingerprint,
+            serial: leaf.serial.clone(),
+            sha256: leaf.fingerprint.clone(),
+            renewal: limit::renews(snapshot, &limit::names(snapshot)),
             names: names_of(&snapshot.certificate).iter().map(ToString::to_string).collect(),
-            account: account.unwrap_or_default(),
+            account: account.unwrap_or_default().to_owned(),
             uid: rustix::process::getuid().as_raw(),
-            verb: self.options.verb,
+            verb: self.options.verb.to_owned(),
         };
         serde_json::to_string(&line).unwrap_or_default()
     }
-}
-
-#[derive(Serialize)]
-struct Issuance<'a> {
-    time: String,
-    certificate: String,
-    revision: u32,
-    serial: &'a str,
-    sha256: &'a str,
-    names: Vec<String>,
-    account: &'a str,
-    uid: u32,
-    verb: &'static str,
 }
 
 fn keystore(
