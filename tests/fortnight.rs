@@ -79,7 +79,7 @@ fn code(ended: &[Ended]) -> ExitCode {
     let code_of = |ended: &Ended| match &ended.ending {
         Ending::Failed { failure, .. } => exit::Ending::Failed(failure.class),
         Ending::Pending { overdue: true, .. } => {
-            exit::Ending::Failed(certctl::resource::FailureClass::Validation)
+            exit::Ending::Failed(FailureClass::Validation)
         }
         Ending::Deferred { urgent: Some(class), .. } => exit::Ending::Failed(*class),
         Ending::Unchanged { .. } => exit::Ending::Unchanged,

@@ -29,9 +29,10 @@ mod world;
 
 use std::rc::Rc;
 
+use certctl::controller::Deferral;
 use certctl::engine::ports::Clock as _;
-use certctl::engine::{Ended, Ending, Options, Task};
-use certctl::resource::{CaFault, FailureClass};
+use certctl::engine::{Ended, Ending, Force, Options, Task};
+use certctl::resource::{CaFault, FailureClass, Limit, PublishedLimits};
 use jiff::{SignedDuration, Timestamp};
 
 use fuse::Fuse;
@@ -151,7 +152,8 @@ fn a_run_that_is_killed_in_a_pause_is_continued() {
     let mut killed = 0;
     for moments in [30, 700, 1500, 2500] {
         let fuse = Rc::new(Fuse::at(moments));
-        killed += usize::from(scene.run_tasks(&fuse, &tasks, options()).is_none());
+        killed +=
+            usize::from(scene.run_tasks(&fuse, Error::default(), &tasks, options()).0.is_none());
     }
     assert!(killed >= 3, "{killed}");
     let ended = run(&scene, &tasks);
@@ -216,7 +218,7 @@ fn a_ca_that_is_down_is_tried_once_per_account_and_run() {
     scene.ca.borrow_mut().down = Some(CaFault::Unreachable);
     let tasks = tasks();
     let fuse = Rc::default();
-    let ended = scene.run_tasks(&fuse, &tasks, options()).unwrap();
+    let ended = scene.run_tasks(&fuse, Error::default(), &tasks, options()).0.unwrap();
     let is_away = |end: &Ended| {
         matches!(&end.ending, Ending::Failed { failure, attempts: None, .. }
             if failure.class == FailureClass::Unreachable)
@@ -252,4 +254,118 @@ fn a_server_error_that_comes_back_for_a_day_counts_and_says_since_when() {
         }
     }
     assert_eq!(counted, [(25, 1), (26, 2)]);
+}
+
+/// What the CA of these tests publishes.
+const PUBLISHED: &[PublishedLimits] = &[PublishedLimits {
+    host: "ca.test",
+    limits: &[
+        (Limit::Orders, 100, SignedDuration::from_hours(1)),
+        (Limit::CertificatesPerDomain, 50, SignedDuration::from_hours(7 * 24)),
+        (Limit::CertificatesPerSet, 5, SignedDuration::from_hours(7 * 24)),
+        (Limit::FailedValidations, 5, SignedDuration::from_hours(1)),
+    ],
+}];
+
+fn paced() -> Options {
+    Options { limits: PUBLISHED, ..options() }
+}
+
+fn run_with(scene: &Scene, tasks: &[Task], options: Options) -> Vec<Ended> {
+    scene.run_together(&[tasks], options, Error::default).remove(0)
+}
+
+fn renewed(name: &str) -> Task {
+    let force = Some(Force { new_key: false, new_order: false });
+    Task { force, ..task("web", &[name]) }
+}
+
+#[test]
+fn the_sixth_identical_renewal_within_a_week_waits_unless_limits_are_ignored() {
+    let scene = Scene::new(&["a.example"]);
+    let tasks = [renewed("web.example")];
+    let begun = scene.clock.now();
+    for _ in 0..5 {
+        assert_eq!(issued(&run_with(&scene, &tasks, paced())), 1);
+        scene.clock.set(scene.clock.now() + SignedDuration::from_mins(1));
+    }
+    let ended = run_with(&scene, &tasks, paced());
+    let Ending::Deferred { until: Some(until), why: Deferral::Limit(spent), urgent: None } =
+        &ended[0].ending
+    else {
+        panic!("{ended:?}");
+    };
+    assert_eq!(spent.to_string(), "5 of 5 this week for exactly these names");
+    let wait = begun.duration_until(*until);
+    let fifth = SignedDuration::from_hours(7 * 24) / 5;
+    assert!((fifth..fifth + SignedDuration::from_mins(1)).contains(&wait), "{wait:?}");
+    assert_eq!(scene.ca.borrow().orders.len(), 5);
+    none_is_counted(&scene, &tasks);
+    let ignoring = Options { ignore_limits: true, ..paced() };
+    assert_eq!(issued(&run_with(&scene, &tasks, ignoring)), 1);
+    // The next one fits when another fifth of the week is over.
+    scene.clock.set(*until);
+    assert_eq!(waits(&run_with(&scene, &tasks, paced())).len(), 1);
+    scene.clock.set(*until + fifth);
+    assert_eq!(issued(&run_with(&scene, &tasks, paced())), 1);
+}
+
+#[test]
+fn what_a_domain_has_left_is_asked_for_and_the_rest_waits_one_after_the_other() {
+    let scene = limited(SignedDuration::from_hours(2));
+    scene.ca.borrow_mut().limit = None;
+    let task = |n| task(&format!("c{n}"), &[&format!("n{n}.domain.example")]);
+    let tasks: Vec<Task> = (0..CERTIFICATES).map(task).collect();
+    let ended = run_with(&scene, &tasks, paced());
+    let mut times = waits(&ended);
+    assert_eq!((issued(&ended), times.len()), (50, 10));
+    times.sort_unstable();
+    let one = SignedDuration::from_hours(7 * 24) / 50;
+    for two in times.windows(2) {
+        assert_eq!(two[0].unwrap().duration_until(two[1].unwrap()), one);
+    }
+    // Others are not concerned, nor are renewals.
+    let other = [scene::task("other", &["other.example"]), tasks[0].clone()];
+    let force = Some(Force { new_key: false, new_order: false });
+    let other = other.map(|task| Task { force, ..task });
+    assert_eq!(issued(&run_with(&scene, &other, paced())), 2);
+    // The next run says the same, and one fits at its time.
+    let again = run_with(&scene, &tasks, paced());
+    assert_eq!((waits(&again).len(), scene.ca.borrow().orders.len()), (10, 52));
+    scene.clock.set(times[0].unwrap());
+    assert_eq!(issued(&run_with(&scene, &tasks, paced())), 1);
+    none_is_counted(&scene, &tasks);
+    assert_eq!((scene.ca.borrow().limited.len(), alerts(&scene)), (0, 0));
+}
+
+#[test]
+fn orders_beyond_a_limit_that_refills_soon_are_paced_in_the_run() {
+    let scene = limited(SignedDuration::from_hours(2));
+    scene.ca.borrow_mut().limit = None;
+    let task = |n| task(&format!("c{n}"), &[&format!("n{n}.example.d{n}.example")]);
+    let tasks: Vec<Task> = (0..110).map(task).collect();
+    let before = scene.clock.passed();
+    let ended = run_with(&scene, &tasks, paced());
+    assert_eq!(issued(&ended), 110);
+    // One more fits every 36 seconds.
+    let passed = scene.clock.passed() - before;
+    let ideal = SignedDuration::from_secs(360);
+    assert!((ideal..ideal + ideal / 10).contains(&passed), "{passed:?}");
+}
+
+#[test]
+fn a_name_that_failed_five_times_within_an_hour_is_not_tried_a_sixth_time() {
+    let scene = Scene::new(&["a.example"]);
+    scene.ca.borrow_mut().refused.insert(identifier("bad.example"));
+    let tasks = [renewed("bad.example")];
+    for _ in 0..5 {
+        let ended = run_with(&scene, &tasks, paced());
+        assert!(matches!(ended[0].ending, Ending::Failed { attempts: Some(_), .. }), "{ended:?}");
+    }
+    let ended = run_with(&scene, &tasks, paced());
+    let Ending::Deferred { why: Deferral::Limit(spent), .. } = &ended[0].ending else {
+        panic!("{ended:?}");
+    };
+    assert_eq!(spent.to_string(), "5 of 5 failed validations this hour for bad.example");
+    assert_eq!(scene.ca.borrow().orders.len(), 5);
 }

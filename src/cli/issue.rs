@@ -30,13 +30,13 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         })?;
     }
     let request = Request::read(&args.targets)?;
-    begin(shell, &request, "issue", |_| {})
+    begin(shell, &request, "issue", args.ignore_limits, |_| {})
 }
 
 /// Runs pending outputs and hooks, without waiting for a backoff.
 pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let request = Request::read(&args.names)?;
-    begin(shell, &request, "deploy", only_deploy)
+    begin(shell, &request, "deploy", false, only_deploy)
 }
 
 /// Limits a task to outputs and hooks.
@@ -67,19 +67,21 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
     let force = Force { new_key: args.new_key, new_order: args.new_order };
-    begin(shell, &request, "renew", |task| task.force = Some(force))
+    begin(shell, &request, "renew", args.ignore_limits, |task| task.force = Some(force))
 }
 
 fn begin(
     shell: &mut Shell,
     request: &Request,
     verb: &'static str,
+    ignore_limits: bool,
     adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook(verb)?;
     on_one_thread(async {
         // Manifests are read before anything is written: an error in them changes nothing.
         let mut workspace = open(shell).await?;
+        workspace.ignore_limits(ignore_limits);
         let targets = match targets(shell, &mut workspace, request) {
             Ok(targets) => targets,
             Err(error) => {

@@ -24,18 +24,25 @@ use crate::report::{Ending, Fault, Report};
 use crate::resource::{NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
-/// Each report to print, with the certificates that wait for the same reason until the same time:
-/// a rate limit of a CA concerns many, and is one message.
+/// Each report to print, with the certificates that wait for the same: a rate limit of a CA concerns
+/// many certificates, and is one message.
 pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
-    let is_shared = |report: &Report| report.ending == Ending::Deferred && report.error.is_none();
-    let is_alike = |one: &Report, other: &Report| {
-        let key =
-            |r: &Report| (r.next_attempt, r.message.clone(), r.details.evidence.issuer.clone());
-        is_shared(one) && is_shared(other) && key(one) == key(other)
+    let waits = |report: &Report| {
+        let details = &report.details;
+        let only_waits = report.ending == Ending::Deferred
+            && report.error.is_none()
+            && report.deploy_error.is_none()
+            && details.rewritten.is_none();
+        let limit = details.limit.as_ref().map(|spent| (spent.limit, spent.of.clone()));
+        let until = report.next_attempt.filter(|_| limit.is_none());
+        only_waits.then(|| (limit, until, details.wait.clone(), details.evidence.issuer.clone()))
     };
     let mut groups: Vec<(&Report, Vec<&Report>)> = Vec::new();
     for report in reports {
-        match groups.iter_mut().find(|(first, _)| is_alike(first, report)) {
+        let is_alike = |(first, _): &&mut (&Report, _)| {
+            waits(first).is_some() && waits(first) == waits(report)
+        };
+        match groups.iter_mut().find(is_alike) {
             Some((_, others)) => others.push(report),
             None => groups.push((report, Vec::new())),
         }
@@ -52,6 +59,16 @@ pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
     groups
 }
 
+/// The certificates that wait for the same as one that is reported.
+fn also(alike: &[&Report], style: &Style) -> Option<Row> {
+    let mut names: Vec<String> = alike.iter().map(|other| short(&other.key())).collect();
+    names.sort_unstable();
+    let last = alike.iter().filter(|other| other.details.limit.is_some());
+    let last = last.filter_map(|other| other.next_attempt).max_by_key(|at| at.0);
+    let last = last.map(|at| format!("; the last {}", style.time(at.0))).unwrap_or_default();
+    Row::new("also", names.join(", ") + &last)
+}
+
 /// Reports how one certificate ended, as text or as JSON; and which others wait with it.
 pub(crate) fn tell(
     output: &mut Output,
@@ -66,8 +83,7 @@ pub(crate) fn tell(
     }
     let mut block = block(report, style);
     if let Some(block) = &mut block {
-        let names: Vec<String> = alike.iter().map(|other| short(&other.key())).collect();
-        block.rows.extend(Row::new("also", names.join(", ")));
+        block.rows.extend(also(alike, style));
     }
     if !report.details.is_due {
         let verdict = verdict(report);
@@ -153,7 +169,13 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 title: details.wait.clone(),
                 rows: because.into_iter().chain(live).collect(),
                 commands: vec![status],
-                next: next(next_attempt, &name, style),
+                next: match (&details.limit, next_attempt) {
+                    (Some(_), Some(at)) => {
+                        let at = style.time(at);
+                        format!("an order fits {at}; now: certctl renew {name} --ignore-limits")
+                    }
+                    _ => next(next_attempt, &name, style),
+                },
                 ..block
             })
         }

@@ -16,6 +16,7 @@ use super::result::Results;
 use crate::controller::Intervals;
 use crate::engine::Options;
 use crate::manifest::Source;
+use crate::resource::PUBLISHED;
 use crate::workspace::{Request, Settings};
 
 /// The context of every verb.
@@ -65,6 +66,8 @@ impl Shell {
                 lock_timeout: global.lock_timeout.0,
                 intervals: Intervals { self_check: global.self_check_interval.0 },
                 unattended: !self.output.talks_to_terminal(),
+                limits: PUBLISHED,
+                ignore_limits: false,
             },
             hook_timeout: global.hook_timeout.0.unsigned_abs(),
             http01_listen: global.http01_listen.clone(),

@@ -252,6 +252,7 @@ pub fn absorb(
                 next_step: AccountStep::Register,
                 public_key,
                 url: None,
+                registered_at: None,
                 contacts: Vec::new(),
                 terms_of_service: None,
             };
@@ -272,6 +273,11 @@ pub fn absorb(
             let account = Account {
                 next_step: AccountStep::Nothing,
                 url: Some(url),
+                registered_at: if matches!(effect, Effect::RegisterAccount { .. }) {
+                    Some(now)
+                } else {
+                    account.registered_at
+                },
                 contacts,
                 terms_of_service,
                 ..account.clone()

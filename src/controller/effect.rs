@@ -114,6 +114,8 @@ pub enum Effect {
         contents: SecretContents,
         /// The account that ordered.
         account: String,
+        /// Whether it has the names of the live certificate.
+        renewal: bool,
     },
     /// Publish the next key with a temporary certificate.
     PublishTemporary {

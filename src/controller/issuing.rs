@@ -24,7 +24,7 @@ use jiff::Timestamp;
 
 use super::policy::{TEMPORARY, first_violation};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, SecretContents, Snapshot, Step};
-use super::{formats, readiness};
+use super::{formats, limit, readiness};
 use crate::resource::{
     Condition, ConditionStatus, ConditionType, LeafFacts, Order, PublishedPair, Reason,
 };
@@ -39,6 +39,7 @@ pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
         revision: snapshot.next_revision(),
         contents: formats::contents(snapshot),
         account: order.spec.account_url.clone(),
+        renewal: limit::renews(snapshot, &limit::names(snapshot)),
     }])
 }
 

@@ -5,19 +5,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Deferral, Effect, EffectError, Snapshot, Step, Wake, order};
-use crate::resource::{Doing, OrderPhase, Refusal, Scope};
+use super::{Effect, EffectError, Hold, Snapshot, Step, Wake, order};
+use crate::resource::{AuthorizationState, Doing, OrderPhase, Refusal, Scope};
 
 /// The wait when the CA does not say how long.
 const UNSAID: SignedDuration = SignedDuration::from_hours(1);
-
-/// Why a certificate must not ask for an order yet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hold {
-    /// Until when; `None` while others ask.
-    pub until: Option<Timestamp>,
-    pub why: Deferral,
-}
 
 /// The wait of a certificate that must not ask yet.
 pub(super) fn decide(snapshot: &Snapshot) -> Option<Step> {
@@ -64,6 +56,13 @@ pub fn names(snapshot: &Snapshot) -> Vec<String> {
     let mut names: Vec<_> = order::identifiers(snapshot).iter().map(ToString::to_string).collect();
     names.sort_unstable();
     names
+}
+
+/// The names of the current order that the CA could not validate, without `*.`.
+pub fn failed(snapshot: &Snapshot) -> Vec<String> {
+    let challenges = snapshot.current_order().into_iter().flat_map(|order| &order.challenges);
+    let failed = challenges.filter(|c| c.state == AuthorizationState::Invalid);
+    failed.map(|challenge| challenge.spec.identifier.to_string()).collect()
 }
 
 /// Whether the order renews the live certificate: the names are the same.

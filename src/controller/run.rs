@@ -6,8 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
-use super::limit::Hold;
-use super::step::EffectError;
+use super::step::{Deferral, EffectError};
 use crate::resource::{DeployStep, Doing, Failure, Refusal, RevocationReason};
 
 /// What happened in this run. Dropped when it ends.
@@ -81,6 +80,14 @@ pub struct Run {
     pub may_be_deactivated: bool,
     /// The error that ends this run.
     pub error: Option<(Doing, EffectError)>,
+}
+
+/// Why a certificate must not ask for an order yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hold {
+    /// Until when; `None` while others ask.
+    pub until: Option<Timestamp>,
+    pub why: Deferral,
 }
 
 /// The user's request.

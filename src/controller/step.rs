@@ -9,6 +9,7 @@ use crate::resource::{
     Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
     CertificateRequest, CheckReport, Dns01Target, Doing, Event, EventType, Failure, Identifier,
     KeyFacts, LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
+    Spent,
 };
 
 /// What one controller wants next.
@@ -52,6 +53,8 @@ pub enum Deferral {
     },
     /// The CA's Retry-After: the run ends.
     RetryAfter,
+    /// A published limit of the CA is used up: the run ends.
+    Limit(Box<Spent>),
     /// Something in progress: the run continues.
     Progress(String),
 }

@@ -26,7 +26,6 @@ use super::{gather, notice};
 use account::{AccountTurn, needs_the_account};
 pub(super) use adopt::pair_of_the_manifests;
 pub(super) use alert::alert;
-pub(super) use pace::Paces;
 pub(super) use reload::reload;
 pub(super) use shared::{AccountGates, Reloads, Shared};
 use state::Drive;
@@ -171,6 +170,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Goal::Issue => {
                 compare_passwords(self.engine, self.task, &mut self.session);
                 self.session.resume();
+                if self.engine.options.ignore_limits {
+                    self.session.forget_retry_after();
+                }
                 if let Some(force) = self.task.force {
                     self.session.force(force, self.engine.clock.now());
                 }
@@ -267,7 +269,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Step::Settled => None,
                 Step::Wait {
                     until,
-                    why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter),
+                    why:
+                        why @ (Deferral::Backoff { .. } | Deferral::RetryAfter | Deferral::Limit(_)),
                     ..
                 } => return Ok(deferred(&self.session, until, &why, now)),
                 Step::Wait { until, wake, why: Deferral::Progress(what) } => {

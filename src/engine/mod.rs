@@ -13,6 +13,7 @@ mod goal;
 pub mod inputs;
 mod links;
 mod notice;
+mod pace;
 mod perform;
 pub mod ports;
 mod run;
@@ -46,7 +47,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
         let schedule = Schedule::new(self.clock, self.store, &self.options);
         let accounts = drive::AccountGates::default();
-        let (paces, reloads) = (drive::Paces::default(), drive::Reloads::default());
+        let (paces, reloads) = (pace::Paces::default(), drive::Reloads::default());
         let shared = drive::Shared {
             schedule: &schedule,
             accounts: &accounts,
@@ -84,7 +85,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     pub async fn reach(&self, task: &Task) -> Result<(Ending, Snapshot), ports::StoreError> {
         let schedule = Schedule::new(self.clock, self.store, &self.options);
         let accounts = drive::AccountGates::default();
-        let (paces, reloads) = (drive::Paces::default(), drive::Reloads::default());
+        let (paces, reloads) = (pace::Paces::default(), drive::Reloads::default());
         let shared = drive::Shared {
             schedule: &schedule,
             accounts: &accounts,

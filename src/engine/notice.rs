@@ -77,6 +77,7 @@ fn digest(ending: &Ending) -> Option<String> {
             let why = match why {
                 Deferral::Backoff { .. } => "backoff",
                 Deferral::RetryAfter => "Retry-After",
+                Deferral::Limit(_) => "limit",
                 Deferral::Progress(what) => what,
             };
             format!("deferred {urgent:?}: {why}")

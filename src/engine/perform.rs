@@ -48,8 +48,8 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::CleanUp { challenge, target, .. } => {
                 self.clean_up(task, &challenge, target.as_ref()).await
             }
-            Effect::Publish { certificate, revision, contents, account } => {
-                self.publish(task, &certificate, revision, &contents, &account).await
+            Effect::Publish { certificate, revision, contents, account, renewal } => {
+                self.publish(task, &certificate, &contents, (revision, &account, renewal)).await
             }
             Effect::PublishTemporary { revision, contents } => {
                 self.publish_temporary(task, revision, &contents).await

@@ -5,6 +5,7 @@ use tokio::sync::watch;
 
 use super::ports::Store;
 use crate::controller::Intervals;
+use crate::resource::PublishedLimits;
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,10 @@ pub struct Options {
     pub intervals: Intervals,
     /// Unattended: a challenge of an earlier run gets at most a minute of probing.
     pub unattended: bool,
+    /// The limits that CAs publish.
+    pub limits: &'static [PublishedLimits],
+    /// Ask the CA for what its limits would refuse.
+    pub ignore_limits: bool,
 }
 
 /// The longest wait for a verdict after the timeout.

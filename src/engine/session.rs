@@ -227,6 +227,14 @@ impl<'a, S: Store> Session<'a, S> {
         }
     }
 
+    /// The CA is asked whatever it said.
+    pub(crate) fn forget_retry_after(&mut self) {
+        if self.snapshot.record.retry_after.is_some() {
+            let record = CertificateRecord { retry_after: None, ..self.snapshot.record.clone() };
+            self.apply(Record::of(Change::Certificate(Box::new(record))));
+        }
+    }
+
     /// Whether some documents have an older format.
     pub(crate) fn is_outdated(&self) -> bool {
         !self.outdated.is_empty()

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::controller::Deferral;
 use crate::engine::{self, Ended, Evidence, Issued};
 use crate::resource::{
-    CertificateRecord, CheckReport, Failure, FailureClass, NamespacedName, Reason, Rfc3339, rfc3339,
+    CertificateRecord, CheckReport, Failure, FailureClass, NamespacedName, Reason, Rfc3339, Spent,
+    rfc3339,
 };
 
 /// The result of one certificate.
@@ -138,6 +139,8 @@ pub struct Details {
     pub attempts: Option<u32>,
     /// Why it waits, without the time.
     pub wait: String,
+    /// The published limit of the CA that it waits for.
+    pub limit: Option<Spent>,
     /// When the pending order was made.
     pub since: Option<Timestamp>,
     /// The signal that ended the run.
@@ -175,6 +178,7 @@ impl Report {
                 issued: None,
                 attempts: None,
                 wait: String::new(),
+                limit: None,
                 since: None,
                 signal: None,
                 evidence,
@@ -218,6 +222,9 @@ impl Report {
                 self.message = Some(message);
                 self.next_attempt = until.map(Rfc3339);
                 self.details.wait = deferral(&why, None);
+                if let Deferral::Limit(spent) = why {
+                    self.details.limit = Some(*spent);
+                }
             }
             engine::Ending::Locked { holder } => {
                 self.message = Some(format!("locked by {holder}"));
@@ -293,6 +300,10 @@ fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
         Deferral::RetryAfter => {
             let until = until.map(|at| format!(" until {at}"));
             "the CA requested a delay (Retry-After)".to_owned() + &until.unwrap_or_default()
+        }
+        Deferral::Limit(usage) => {
+            let until = until.map(|at| format!(" until {at}")).unwrap_or_default();
+            format!("the CA would refuse an order: {usage}{until}")
         }
         Deferral::Progress(what) => what.clone(),
     }

@@ -1,5 +1,6 @@
 //! Account: certctl's registration at one CA (RFC 8555 section 7.1.2).
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,9 @@ pub struct Account {
     /// The account's URL at the CA, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// When this host registered it, if it did and the time is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registered_at: Option<Timestamp>,
     /// The contacts last sent to the CA.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contacts: Vec<String>,

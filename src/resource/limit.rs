@@ -88,6 +88,18 @@ pub struct AccountLimits {
     /// The last refusal of each scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<Refusal>,
+    /// Those of the last day.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_validations: Vec<FailedValidation>,
+}
+
+/// A validation of a name that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FailedValidation {
+    /// Without its `*.`.
+    pub name: String,
+    pub at: Timestamp,
 }
 
 impl AccountLimits {
@@ -107,6 +119,13 @@ impl AccountLimits {
         let continues = self.refusals.len() < before;
         self.refusals.push(refusal);
         continues
+    }
+
+    /// Adds validations that failed.
+    pub fn add_failed(&mut self, names: impl IntoIterator<Item = String>, now: Timestamp) {
+        self.failed_validations.retain(|old| old.at.duration_until(now) < REMEMBERED);
+        let new = names.into_iter().map(|name| FailedValidation { name, at: now });
+        self.failed_validations.extend(new);
     }
 
     /// The refusal of an order of these names that ends last.

@@ -25,6 +25,7 @@ mod http01;
 mod issuer;
 mod key;
 mod leaf;
+mod ledger;
 mod limit;
 mod metadata;
 mod name;
@@ -80,7 +81,8 @@ pub use issuer::{
 };
 pub use key::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
 pub use leaf::LeafFacts;
-pub use limit::{AccountLimits, Refusal, Scope};
+pub use ledger::{Issuance, Ledger, Limit, PUBLISHED, PublishedLimits, Spending, Spent};
+pub use limit::{AccountLimits, FailedValidation, Refusal, Scope};
 pub use metadata::{Metadata, Origin};
 pub use name::{DnsName, Identifier, NameError, NamespacedName, is_dns_label, is_dns_subdomain};
 pub use order::{

@@ -16,7 +16,7 @@ use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opening::{self, OpenMode};
 use super::{atomic, journal, links, rollback, secret};
-use crate::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks, hex};
+use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks, hex};
 use crate::store::port::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
 /// An open state directory.
@@ -313,6 +313,13 @@ impl Store for StateDirectory {
 
     async fn log_issuance(&self, line: &str) -> Result<(), StoreError> {
         journal::log_issuance(self.writable_root()?, line)
+    }
+
+    async fn issuances(&self) -> Result<Vec<Issuance>, StoreError> {
+        match self.find(&[])? {
+            Some(root) => journal::issuances(&root),
+            None => Ok(Vec::new()),
+        }
     }
 
     async fn publish(

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::atomic::give_mode;
 use super::folder::{Folder, Guard, io_error, text};
 use super::layout::ISSUANCE_LOG;
-use crate::resource::{Event, escape};
+use crate::resource::{Event, Issuance, escape};
 use crate::store::port::StoreError;
 
 const EVENTS_FILE: &str = "events.jsonl";
@@ -68,6 +68,13 @@ pub(super) fn log_issuance(root: &Folder, line: &str) -> Result<(), StoreError> 
     let Appended { file, end, .. } = append(root, ISSUANCE_LOG, line.into_bytes())?;
     file.sync_all().map_err(|error| io_error(&root.join(ISSUANCE_LOG), "sync", error))?;
     if end == 0 { root.sync() } else { Ok(()) }
+}
+
+/// The lines of `issuance.log`, oldest first. Lines that cannot be read are left out.
+pub(super) fn issuances(root: &Folder) -> Result<Vec<Issuance>, StoreError> {
+    let bytes = root.read(ISSUANCE_LOG, Guard::Document)?.unwrap_or_default();
+    let lines = bytes.split(|byte| *byte == b'\n');
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
 /// A file that is open for appending.

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use thiserror::Error;
 
 use crate::resource::envelope::{Document, Unreadable};
-use crate::resource::{Event, NamespacedName, SecretFiles, SecretLinks};
+use crate::resource::{Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 
 /// The identity of a stored document. Only the store knows its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,6 +141,9 @@ pub trait Store {
 
     /// Appends one line to `issuance.log`.
     fn log_issuance(&self, line: &str) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// The lines of `issuance.log`, oldest first; those that cannot be read are left out.
+    fn issuances(&self) -> impl Future<Output = Result<Vec<Issuance>, StoreError>>;
 
     /// Puts a set of files live in one step (DESIGN section 3). Publishing what is live already
     /// does nothing. Of the older sets, the one that was live before stays, and `last_good`. In a

@@ -13,7 +13,8 @@ use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
 use crate::resource::envelope::{self, Document};
 use crate::resource::{
-    Account, AccountLimits, CertificateRecord, CertificateRequest, NamespacedName, Order,
+    Account, AccountIdentity, AccountLimits, CertificateRecord, CertificateRequest, Ledger,
+    NamespacedName, Order, PublishedLimits,
 };
 use crate::store::port::{Etag, Key, Prefix, Store, StoreError, Stored};
 
@@ -180,6 +181,29 @@ impl<'a, S: Store> Records<'a, S> {
         digest: &str,
     ) -> Result<Option<Kept<AccountLimits>>, StoreError> {
         self.look(&Key::AccountLimits(digest.to_owned())).await
+    }
+
+    /// What is known of an account's limits, and what was spent of those that its CA publishes.
+    pub async fn ledger(
+        &self,
+        digest: &str,
+        account: &AccountIdentity,
+        published: &[PublishedLimits],
+    ) -> Result<(AccountLimits, Option<Ledger>), StoreError> {
+        let known = self.account_limits(digest).await?;
+        let known = known.map(|kept| kept.value).unwrap_or_default();
+        let Some(published) = PublishedLimits::of(published, &account.directory_url) else {
+            return Ok((known, None));
+        };
+        let mut accounts: Vec<Account> = Vec::new();
+        for key in self.store.list(&Prefix::Accounts).await? {
+            accounts.extend(self.look(&key).await?.map(|kept| kept.value));
+        }
+        let own = accounts.iter().find(|other| other.identity == *account);
+        let url = own.and_then(|own| own.url.as_deref());
+        let log = self.store.issuances().await?;
+        let ledger = Ledger::new(published, url, &accounts, &log, &known);
+        Ok((known, Some(ledger)))
     }
 
     /// Writes what is known of an account's limits, under the account's lock.

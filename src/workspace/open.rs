@@ -40,6 +40,11 @@ impl Workspace {
         Ok(())
     }
 
+    /// Whether to ask CAs for what their limits would refuse.
+    pub fn ignore_limits(&mut self, ignores: bool) {
+        self.settings.options.ignore_limits = ignores;
+    }
+
     /// The settings of the request, beside its objects.
     pub fn settings(&self) -> &Settings {
         &self.settings

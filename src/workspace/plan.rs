@@ -2,7 +2,7 @@
 //!
 //! Contract: no decisions here: every field is read from the result of [`dry_run`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,14 +13,15 @@ use super::selection::Targets;
 use crate::controller::policy::{
     first_trigger, key_mismatches, leaf_mismatches, request_mismatches,
 };
-use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, renewal};
-use crate::engine::inputs::{names_of, solver_for};
+use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, limit, renewal};
+use crate::engine::inputs::{account_id, names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
-    CertificateRecord, CertificateSpec, ConditionType, IssuerKind, LeafFacts, NamespacedName,
-    Order, Reason, SolverKind,
+    AccountIdentity, AccountLimits, CertificateRecord, CertificateSpec, ConditionType, IssuerKind,
+    LeafFacts, Ledger, NamespacedName, Order, Reason, SolverKind, Spending, Spent,
 };
+use crate::store::Records;
 
 /// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -59,6 +60,10 @@ pub struct Item {
     pub issuer: Issuer,
     /// The number of new orders.
     pub orders: u32,
+    /// How far the limits that the CA publishes are used then, by this order and those of earlier
+    /// runs and items.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Spent>,
     /// The pending order that would be continued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
@@ -164,9 +169,23 @@ impl Workspace {
     /// What a run at `now` would do with each of the targets, by namespace and name.
     pub async fn plan(&self, targets: &Targets, now: Timestamp) -> Result<Vec<Item>, StoreError> {
         let mut items = Vec::with_capacity(targets.tasks.len());
+        let mut ledgers = BTreeMap::new();
         for task in &targets.tasks {
-            let dry_run = dry_run(&self.state, task, &targets.secrets, now);
-            items.push(Item::of(&Box::pin(dry_run).await?, now));
+            let dry_run = Box::pin(dry_run(&self.state, task, &targets.secrets, now)).await?;
+            let mut item = Item::of(&dry_run, now);
+            if item.orders > 0 {
+                let account = AccountIdentity::of(&dry_run.then.issuer);
+                let id = account_id(&account);
+                if !ledgers.contains_key(&id) {
+                    let limits = self.settings.options.limits;
+                    let known = Records::new(&self.state).ledger(&id, &account, limits).await?;
+                    ledgers.insert(id.clone(), known);
+                }
+                if let Some((known, ledger)) = ledgers.get_mut(&id) {
+                    item.limit(&dry_run.then, known, ledger.as_mut(), now);
+                }
+            }
+            items.push(item);
         }
         items.sort_by_key(Item::key);
         Ok(items)
@@ -194,7 +213,7 @@ impl Course {
         }
         if let Step::Wait {
             until,
-            why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter),
+            why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter | Deferral::Limit(_)),
             ..
         } = step
         {
@@ -301,10 +320,37 @@ impl Item {
                 server: snapshot.issuer.acme.server.clone(),
             },
             orders: u32::from(issues && order.is_none()),
+            limits: Vec::new(),
             order: order.map(|order| order.name.clone()),
             clean_ups: dry_run.clean_ups,
             not_after: leaf.map(|leaf| leaf.not_after),
             renewal_time: leaf.and_then(|leaf| renewal::due(snapshot, leaf)).map(|due| due.time),
+        }
+    }
+
+    /// Adds what the order spends; it waits when the CA would refuse it now.
+    fn limit(
+        &mut self,
+        snapshot: &Snapshot,
+        known: &AccountLimits,
+        ledger: Option<&mut Ledger>,
+        now: Timestamp,
+    ) {
+        let names = limit::names(snapshot);
+        let renews = limit::renews(snapshot, &names);
+        if let Some(refusal) = known.refusal(&names, renews, now) {
+            let why = words(snapshot, &Deferral::RetryAfter);
+            self.wait = Some(Wait { until: Some(refusal.until), why });
+        } else if let Some(ledger) = ledger {
+            let registers = snapshot.account.as_ref().is_none_or(|account| account.url.is_none());
+            let spending = Spending { names: &names, renews, registers };
+            self.limits = ledger.spent(spending, now);
+            if let (at, Some(spent)) = ledger.reserve(spending, now) {
+                self.wait = Some(Wait { until: Some(at), why: spent.to_string() });
+            }
+        }
+        if self.wait.is_some() {
+            (self.action, self.orders) = (Action::Wait, 0);
         }
     }
 
@@ -349,6 +395,7 @@ fn words(snapshot: &Snapshot, why: &Deferral) -> String {
         Deferral::RetryAfter => {
             format!("the CA of {} requested a delay (Retry-After)", snapshot.issuer.metadata.name)
         }
+        Deferral::Limit(spent) => spent.to_string(),
         Deferral::Progress(what) => what.clone(),
     }
 }

@@ -235,6 +235,7 @@ pub(crate) fn account() -> Account {
         url: Some("https://ca.test/account/1".to_owned()),
         contacts: Vec::new(),
         terms_of_service: None,
+        registered_at: None,
     }
 }
 

@@ -1,8 +1,16 @@
 //! A CA that limits orders: the run asks no more than the CA takes, says so once, and counts no
 //! failure.
 
+use std::rc::Rc;
+use std::time::Duration;
+
+use certctl::controller::Intervals;
+use certctl::engine::Options;
+use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
-use certctl::resource::FailureClass;
+use certctl::resource::{FailureClass, Limit, PublishedLimits};
+use certctl::workspace::plan::{Action, Item};
+use certctl::workspace::{Request, Settings, Workspace};
 use jiff::SignedDuration;
 
 use crate::support::{CertificateYaml, Run, World};
@@ -89,4 +97,79 @@ fn a_paused_account_is_a_failure_with_the_whole_url() {
     let record = world.state().record("a");
     assert_eq!(record.status.failed_issuance_attempts, Some(1));
     assert_eq!(record.last_failure.unwrap().class, FailureClass::Ca);
+}
+
+/// What the CA of these tests would publish.
+const PUBLISHED: &[PublishedLimits] = &[PublishedLimits {
+    host: "127.0.0.1",
+    limits: &[
+        (Limit::CertificatesPerDomain, 3, SignedDuration::from_hours(7 * 24)),
+        (Limit::CertificatesPerSet, 5, SignedDuration::from_hours(7 * 24)),
+    ],
+}];
+
+/// `plan` in this process, where the table of limits can be another one.
+fn planned(world: &World) -> Vec<Item> {
+    let options = Options {
+        parallel: 1,
+        max_concurrent_challenges: 1,
+        timeout: SignedDuration::from_mins(10),
+        lock_timeout: SignedDuration::ZERO,
+        intervals: Intervals { self_check: SignedDuration::ZERO },
+        unattended: true,
+        limits: PUBLISHED,
+        ignore_limits: false,
+    };
+    let settings = Settings {
+        files: Vec::new(),
+        config_dir: Some(world.path("config")),
+        credentials_dir: None,
+        state_dir: world.path("state"),
+        namespace: None,
+        selector: None,
+        cluster_resource_namespace: "cert-manager".to_owned(),
+        is_root: false,
+        options,
+        hook_timeout: Duration::from_secs(1),
+        http01_listen: Vec::new(),
+        http01_inherited: Rc::default(),
+        http01_check_port: 80,
+        resolvers: Vec::new(),
+        dns01_authoritative_port: 53,
+        dns01_recursive_nameservers_only: false,
+        environment: Rc::new(|_| None),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut workspace = Workspace::open(settings).await.unwrap();
+        let request = Request::default();
+        let selection = workspace.select(&request);
+        let targets = workspace.targets(&request, selection).unwrap();
+        workspace.plan(&targets, SystemClock.now()).await.unwrap()
+    })
+}
+
+#[test]
+fn a_plan_says_what_is_left_and_when_the_rest_fits() {
+    let world = World::prepared(&["a", "b"].map(CertificateYaml::new));
+    world.issue().ends_in(0);
+    world.prepare(&NAMES.map(CertificateYaml::new));
+    let items = planned(&world);
+    let of = |name: &str| items.iter().find(|item| item.name == name).unwrap();
+    let words = |name: &str| of(name).limits.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        words("c"),
+        ["3 of 3 this week for example.test", "1 of 5 this week for exactly these names"]
+    );
+    assert_eq!((of("a").action, of("c").action), (Action::Nothing, Action::Issue));
+    let wait = |name: &str| {
+        let item = of(name);
+        assert_eq!((item.action, item.orders), (Action::Wait, 0));
+        let wait = item.wait.as_ref().unwrap();
+        assert_eq!(wait.why, "3 of 3 this week for example.test");
+        wait.until.unwrap()
+    };
+    // Each waits for its own third of the week.
+    let third = SignedDuration::from_hours(7 * 24) / 3;
+    assert_eq!(wait("d").duration_until(wait("e")), third);
 }

@@ -145,6 +145,20 @@ fn a_ca_that_refuses_or_is_away() {
 }
 
 #[test]
+fn a_ca_that_limits_orders() {
+    let mut scene = Session::new("exit-75-limit");
+    scene.configured(&[("web", &web())]);
+    let limited = Fault::rate_limited(Some("7200"));
+    scene.world.fault(Rule::always(limited).on(RequestKind::NewOrder));
+    scene.note("Too many orders, the CA says, and: not within two hours.");
+    scene.run("certctl issue");
+    scene.run("certctl issue");
+    scene.run("certctl status");
+    scene.run("certctl renew web");
+    scene.end();
+}
+
+#[test]
 fn a_hook_that_fails() {
     let mut scene = Session::new("exit-6");
     let certificate = web().annotation("certctl.io/deploy-hook", "install");

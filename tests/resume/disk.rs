@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use certctl::engine::ports::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 use certctl::pki;
-use certctl::resource::{DataLink, Event, NamespacedName, SecretFiles, SecretLinks};
+use certctl::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 use jiff::SignedDuration;
 use zeroize::Zeroizing;
 
@@ -141,6 +141,11 @@ impl Store for Disk {
         self.memory.borrow_mut().issuances.push(line.to_owned());
         self.fuse.pass("after log".to_owned()).await;
         Ok(())
+    }
+
+    async fn issuances(&self) -> Result<Vec<Issuance>, StoreError> {
+        let memory = self.memory.borrow();
+        Ok(memory.issuances.iter().map(|line| serde_json::from_str(line).unwrap()).collect())
     }
 
     async fn publish(

@@ -10,9 +10,9 @@ use certctl::engine::{Ended, Ending, Engine, Goal, Observer, Options, Task};
 use certctl::resource::dns01::Rfc2136;
 use certctl::resource::{
     AccountStep, Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus,
-    ConditionType, Dns01, Dns01Provider, Event, Http01, Identifier, Issuer, IssuerKind, IssuerRef,
-    KeyAlgorithm, Metadata, NamespacedName, Order, Origin, PrivateKeySpec, SecretKeySelector,
-    Settings, Solver, SolverKind,
+    ConditionType, Dns01, Dns01Provider, Event, Http01, Identifier, Issuance, Issuer, IssuerKind,
+    IssuerRef, KeyAlgorithm, Metadata, NamespacedName, Order, Origin, PrivateKeySpec,
+    SecretKeySelector, Settings, Solver, SolverKind,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
@@ -126,27 +126,26 @@ impl Scene {
     /// One run with error.
     pub(crate) fn run_under(&self, fuse: Fuse, error: Error) -> Went {
         let fuse = Rc::new(fuse);
-        let (world, shutdown) = self.world(&fuse, error);
-        let tasks = [self.task.clone()];
-        let run = self.engine_run(&fuse, &world, shutdown, &tasks, options());
-        let ended = self.clock.run(|| fuse.is_blown(), run);
-        let ended = ended.map(|mut all: Vec<Ended>| all.pop().unwrap());
+        let (ended, requests) = self.run_tasks(&fuse, error, &[self.task.clone()], options());
+        let ended = ended.map(|mut all| all.pop().unwrap());
         let is_new = ended.as_ref().is_some_and(|ended| ended.is_new);
         let ending = ended.map(|ended| ended.ending);
         self.ca.borrow_mut().look_in_vain();
-        Went { ending, is_new, labels: fuse.labels(), requests: world.requests.get() }
+        Went { ending, is_new, labels: fuse.labels(), requests }
     }
 
-    /// One run over several tasks; `None` when it was killed.
+    /// One run over several tasks; `None` when it was killed. And how many requests it sent.
     pub(crate) fn run_tasks(
         &self,
         fuse: &Rc<Fuse>,
+        error: Error,
         tasks: &[Task],
         options: Options,
-    ) -> Option<Vec<Ended>> {
-        let (world, shutdown) = self.world(fuse, Error::default());
+    ) -> (Option<Vec<Ended>>, usize) {
+        let (world, shutdown) = self.world(fuse, error);
         let run = self.engine_run(fuse, &world, shutdown, tasks, options);
-        self.clock.run(|| fuse.is_blown(), run)
+        let ended = self.clock.run(|| fuse.is_blown(), run);
+        (ended, world.requests.get())
     }
 
     /// Runs side by side, each with tasks of its own.
@@ -283,7 +282,9 @@ impl Scene {
     /// How many different certificates were issued.
     fn certificates(&self) -> usize {
         let memory = self.memory.try_borrow().ok();
-        let mut serials = memory.map(|memory| memory.issuances.clone()).unwrap_or_default();
+        let lines = memory.map(|memory| memory.issuances.clone()).unwrap_or_default();
+        let serial = |line: &String| serde_json::from_str::<Issuance>(line).unwrap().serial;
+        let mut serials: Vec<String> = lines.iter().map(serial).collect();
         serials.sort();
         serials.dedup();
         serials.len()
@@ -329,6 +330,8 @@ pub(crate) fn options() -> Options {
         lock_timeout: SignedDuration::from_secs(30),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         unattended: true,
+        limits: &[],
+        ignore_limits: false,
     }
 }
 

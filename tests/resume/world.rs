@@ -9,14 +9,14 @@ use base64::Engine as _;
 use certctl::controller::{
     Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
 };
-use certctl::engine::inputs::account_id;
+use certctl::engine::inputs::{account_id, names_of};
 use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
     Account, AccountIdentity, AccountStep, CaFault, Cause, ChallengeSpec, ChallengeType,
-    CheckReport, CleanUp, Dns01Target, Http01Report, KeyAlgorithm, LeafFacts, NamespacedName,
-    Order, Phase, PublicKeyDigest, Verdict, annotations_of,
+    CheckReport, CleanUp, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts,
+    NamespacedName, Order, Phase, PublicKeyDigest, Verdict, annotations_of,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
@@ -114,9 +114,23 @@ impl World {
                 self.outside.borrow_mut().remove(&challenge.token);
                 Ok(Outcome::CleanedUp)
             }
-            Effect::Publish { certificate, revision, contents, .. } => {
+            Effect::Publish { certificate, revision, contents, account, renewal } => {
                 let leaf = self.publish(task, certificate, *revision, contents).await;
-                self.disk.log_issuance(&leaf.serial).await.unwrap();
+                let names = names_of(&task.certificate);
+                let issuance = Issuance {
+                    time: self.clock.now(),
+                    certificate: name.to_string(),
+                    revision: *revision,
+                    serial: leaf.serial.clone(),
+                    sha256: leaf.fingerprint.clone(),
+                    renewal: *renewal,
+                    names: names.iter().map(ToString::to_string).collect(),
+                    account: account.clone(),
+                    uid: 0,
+                    verb: "issue".to_owned(),
+                };
+                let line = serde_json::to_string(&issuance).unwrap();
+                self.disk.log_issuance(&line).await.unwrap();
                 Ok(Outcome::Published(Box::new(leaf)))
             }
             Effect::PublishTemporary { revision, contents } => {

@@ -14,6 +14,13 @@ pub struct IssueArgs {
     /// Manifests, folders of them, `-` for standard input, or names of known certificates.
     #[arg(value_name = "FILE|DIR|-|NAME")]
     pub targets: Vec<OsString>,
+    /// Ask the CA even for what its rate limits would refuse.
+    ///
+    /// certctl keeps to the rate limits that Let's Encrypt publishes, counted from issuance.log, and
+    /// to the Retry-After of every CA. What would be refused is not asked, and ends in exit code 75
+    /// with the time at which it fits; `certctl plan` shows what is left.
+    #[arg(long, hide_short_help = true)]
+    pub ignore_limits: bool,
     /// Start after a fixed, host-specific delay of up to DURATION.
     #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = values::duration)]
     pub splay: Option<GoDuration>,
@@ -34,6 +41,12 @@ pub struct RenewArgs {
     /// Drop a pending order and create a new one.
     #[arg(long)]
     pub new_order: bool,
+    /// Ask the CA even for what its rate limits would refuse.
+    ///
+    /// See `certctl issue`: a sixth identical certificate within a week is one that Let's Encrypt
+    /// would refuse.
+    #[arg(long)]
+    pub ignore_limits: bool,
 }
 
 /// `certctl plan`.

@@ -94,7 +94,11 @@ fn block(item: &Item, now: Timestamp) -> String {
     }
     match &item.order {
         Some(order) => line("cost", &format!("continues the pending order {order}")),
-        None if orders => line("cost", &format!("{} new order", item.orders)),
+        None if orders => {
+            let limits = item.limits.iter().map(|spent| format!("; {spent}"));
+            let order = format!("{} new order", item.orders);
+            line("cost", &(order + &limits.collect::<String>()));
+        }
         None => {}
     }
     match item.clean_ups {

@@ -34,6 +34,7 @@ fn item(name: &str, action: Action) -> Item {
             server: "https://ca.test/directory".to_owned(),
         },
         orders: 0,
+        limits: Vec::new(),
         order: None,
         clean_ups: 0,
         not_after: Some("2027-01-20T03:12:09Z".parse().unwrap()),

@@ -101,7 +101,8 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
     let url = ACCOUNT.to_owned();
     let outcome = Outcome::Account { url, contacts, terms_of_service: None };
     let record = controller::absorb(&mut snapshot.clone(), &register(), outcome, now()).unwrap();
-    assert_eq!(record.changes, [Change::Account(Box::new(account()))]);
+    let registered = Account { registered_at: Some(now()), ..account() };
+    assert_eq!(record.changes, [Change::Account(Box::new(registered))]);
     assert_eq!(record.events.len(), 1, "the terms are named");
 
     snapshot.account = Some(Account { next_step: AccountStep::Find, ..registering() });

@@ -240,6 +240,7 @@ pub(super) fn account() -> Account {
         url: Some(ACCOUNT.to_owned()),
         contacts: vec!["mailto:ops@example.com".to_owned()],
         terms_of_service: None,
+        registered_at: None,
     }
 }
 

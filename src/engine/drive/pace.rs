@@ -1,91 +1,15 @@
-//! How fast a run asks the CA of an account for orders.
-//!
-//! A few certificates at once, in the order in which they came. Once the CA refused an order of the
-//! account, all wait until it may be asked again, and then ask one after the other.
+//! A certificate's place among those that ask its account's CA for orders.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::rc::Rc;
-
-use tokio::sync::Notify;
+use jiff::Timestamp;
 
 use super::state::Drive;
 use crate::controller::{Change, Deferral, Hold, Record, limit};
+use crate::engine::pace::Pace;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
-use crate::resource::{AccountLimits, Failure, NamespacedName, Reason, Refusal, rfc3339};
+use crate::resource::{
+    AccountIdentity, CertificateRecord, Failure, PublishedLimits, Reason, Refusal, rfc3339,
+};
 use crate::store::Records;
-
-/// As many as have requests in flight at one CA.
-const AT_ONCE: usize = 8;
-
-/// The certificates of a run that want an order, by account.
-#[derive(Default)]
-pub(in crate::engine) struct Paces(RefCell<BTreeMap<String, Pace>>);
-
-#[derive(Default)]
-struct Pace {
-    known: AccountLimits,
-    /// Those that may ask.
-    asking: BTreeSet<NamespacedName>,
-    /// Those that wait for their turn.
-    waiting: VecDeque<(NamespacedName, Rc<Notify>)>,
-}
-
-impl Pace {
-    /// Whether a certificate may ask now; else it waits for its turn.
-    fn takes(&mut self, name: &NamespacedName) -> bool {
-        if self.asking.contains(name) {
-            return true;
-        }
-        let place = self.waiting.iter().position(|(waiting, _)| waiting == name);
-        if self.has_room() && place.is_none_or(|place| place == 0) {
-            if place.is_some() {
-                self.waiting.pop_front();
-            }
-            self.asking.insert(name.clone());
-            self.wake();
-            return true;
-        }
-        if place.is_none() {
-            self.waiting.push_back((name.clone(), Rc::default()));
-        }
-        false
-    }
-
-    fn has_room(&self) -> bool {
-        self.asking.len() < if self.known.is_slow() { 1 } else { AT_ONCE }
-    }
-
-    /// The certificate asks for nothing any more.
-    fn leave(&mut self, name: &NamespacedName) {
-        self.asking.remove(name);
-        self.waiting.retain(|(waiting, _)| waiting != name);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        if let Some((_, next)) = self.waiting.front().filter(|_| self.has_room()) {
-            next.notify_one();
-        }
-    }
-}
-
-impl Paces {
-    /// The notification of a certificate's turn.
-    pub(super) fn woken(&self, name: &NamespacedName) -> Rc<Notify> {
-        let paces = self.0.borrow();
-        let mut waiting = paces.values().flat_map(|pace| &pace.waiting);
-        waiting
-            .find(|(waiting, _)| waiting == name)
-            .map(|(_, woken)| Rc::clone(woken))
-            .unwrap_or_default()
-    }
-
-    /// The certificate asks for nothing any more.
-    pub(super) fn leave(&self, name: &NamespacedName) {
-        self.0.borrow_mut().values_mut().for_each(|pace| pace.leave(name));
-    }
-}
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Tells the controllers whether an order may be asked for now, and stores what the CA refused.
@@ -105,36 +29,39 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let id = self.session.account_id();
         if !self.shared.paces.0.borrow().contains_key(&id) {
-            let known = Records::new(self.engine.store).account_limits(&id).await?;
-            let known = known.map(|kept| kept.value).unwrap_or_default();
-            let pace = Pace { known, ..Pace::default() };
+            let options = &self.engine.options;
+            let account = AccountIdentity::of(&self.session.snapshot.issuer);
+            let records = Records::new(self.engine.store);
+            let (known, ledger) = if options.ignore_limits {
+                Default::default()
+            } else {
+                records.ledger(&id, &account, options.limits).await?
+            };
+            let pace = Pace::new(known, ledger);
             self.shared.paces.0.borrow_mut().entry(id.clone()).or_insert(pace);
         }
         let mut paces = self.shared.paces.0.borrow_mut();
         let pace = paces.entry(id).or_default();
-        let snapshot = &mut self.session.snapshot;
-        let names = limit::names(snapshot);
-        let renews = limit::renews(snapshot, &names);
-        let until = pace.known.refusal(&names, renews, now).map(|refusal| refusal.until);
-        snapshot.run.hold = match until {
-            Some(until) => {
-                pace.leave(&name);
-                if now.duration_until(until) > self.engine.options.timeout {
-                    let mut record = snapshot.record.clone();
-                    record.retry_after = Some(until);
-                    drop(paces);
-                    self.session.apply(Record::of(Change::Certificate(Box::new(record))));
-                    return Ok(());
-                }
+        let snapshot = &self.session.snapshot;
+        let hold = pace.hold(&name, snapshot, now);
+        let is_long = hold
+            .as_ref()
+            .and_then(|hold| hold.until)
+            .is_some_and(|until| now.duration_until(until) > self.engine.options.timeout);
+        let hold = match hold {
+            // The record says until when, to `status` and to the next run.
+            Some(Hold { until, why: Deferral::RetryAfter }) if is_long => {
+                let record = CertificateRecord { retry_after: until, ..snapshot.record.clone() };
+                self.session.apply(Record::of(Change::Certificate(Box::new(record))));
+                None
+            }
+            Some(Hold { until: Some(until), .. }) if !is_long => {
                 let what = format!("no new order before {}, as the CA demands", rfc3339(until));
                 Some(Hold { until: Some(until), why: Deferral::Progress(what) })
             }
-            None if pace.takes(&name) => None,
-            None => {
-                let what = "waiting for its turn to order".to_owned();
-                Some(Hold { until: None, why: Deferral::Progress(what) })
-            }
+            hold => hold,
         };
+        self.session.snapshot.run.hold = hold;
         Ok(())
     }
 
@@ -179,5 +106,26 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.session.apply(record.warning(at, Reason::Failed, message));
         }
         Ok(())
+    }
+
+    /// Stores which names the CA could not validate, when it limits how often.
+    pub(super) async fn add_failed_validations(&self, now: Timestamp) -> Result<(), StoreError> {
+        let account = AccountIdentity::of(&self.session.snapshot.issuer);
+        let names = limit::failed(&self.session.snapshot);
+        let limits = self.engine.options.limits;
+        if names.is_empty() || PublishedLimits::of(limits, &account.directory_url).is_none() {
+            return Ok(());
+        }
+        let id = self.session.account_id();
+        let _gate = self.shared.accounts.gate(&id).lock_owned().await;
+        let lock = Lock::Account(id.clone());
+        let _lease = self.engine.store.lock(&lock, self.engine.options.lock_timeout).await?;
+        let records = Records::new(self.engine.store);
+        let (mut known, version) = records
+            .account_limits(&id)
+            .await?
+            .map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
+        known.add_failed(names, now);
+        records.put_account_limits(&id, &known, version.as_ref()).await
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use super::pace::Paces;
 use crate::controller::EffectError;
+use crate::engine::pace::Paces;
 use crate::engine::ports::Store;
 use crate::engine::schedule::Schedule;
 use crate::engine::task::Task;

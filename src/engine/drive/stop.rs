@@ -22,6 +22,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Records that an issuance has failed.
     pub(super) async fn fail(&mut self, failure: Failure, now: Timestamp) -> Ending {
         self.drop_effects();
+        if let Err(error) = self.add_failed_validations(now).await {
+            tracing::warn!(certificate = %self.session.name, %error, "failed validations not noted");
+        }
         let failure = backoff::lasting(&self.session.snapshot.record, failure, now);
         let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
         if !failure.counts() {
@@ -210,7 +213,7 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     now: Timestamp,
 ) -> Option<Ending> {
     let snapshot = &session.snapshot;
-    let asked = task.force.is_some() || task.goal != Goal::Issue;
+    let asked = task.force.is_some() || task.goal != Goal::Issue || engine.options.ignore_limits;
     let goes_back = snapshot.record.rollback.as_ref().is_some_and(Rollback::is_owed);
     if asked
         || goes_back
@@ -227,7 +230,9 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
         (
             owed,
             Step::Wait {
-                until, why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter), ..
+                until,
+                why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter | Deferral::Limit(_)),
+                ..
             },
         ) if owed.is_empty() => {
             let ending = deferred(session, until, &why, now);

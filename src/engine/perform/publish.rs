@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::error;
@@ -16,7 +15,7 @@ use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
-    KeptPair, LeafFacts, PublishedKeystore, SecretFiles, SecretMetadata, annotation,
+    Issuance, KeptPair, LeafFacts, PublishedKeystore, SecretFiles, SecretMetadata, annotation,
     annotations_of, csv, envelope, keystore,
 };
 
@@ -26,12 +25,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         task: &Task,
         certificate: &str,
-        revision: u32,
         contents: &SecretContents,
-        account: &str,
+        (revision, account, renewal): (u32, &str, bool),
     ) -> Result<Outcome, EffectError> {
         let leaf = self.put_live(task, certificate, revision, contents).await?;
-        let line = self.issuance(task, &leaf, revision, account);
+        let line = self.issuance(task, &leaf, (revision, account, renewal));
         self.store.log_issuance(&line).await.map_err(|e| error::state(&e))?;
         Ok(Outcome::Published(Box::new(leaf)))
     }
@@ -141,33 +139,26 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// One line of `issuance.log`.
-    fn issuance(&self, task: &Task, leaf: &LeafFacts, revision: u32, account: &str) -> String {
+    fn issuance(
+        &self,
+        task: &Task,
+        leaf: &LeafFacts,
+        (revision, account, renewal): (u32, &str, bool),
+    ) -> String {
         let line = Issuance {
-            time: self.clock.now().to_string(),
+            time: self.clock.now(),
             certificate: task.certificate.metadata.key().to_string(),
             revision,
-            serial: &leaf.serial,
-            sha256: &leaf.fingerprint,
+            serial: leaf.serial.clone(),
+            sha256: leaf.fingerprint.clone(),
+            renewal,
             names: names_of(&task.certificate).iter().map(ToString::to_string).collect(),
-            account,
+            account: account.to_owned(),
             uid: rustix::process::getuid().as_raw(),
-            verb: self.options.verb,
+            verb: self.options.verb.to_owned(),
         };
         serde_json::to_string(&line).unwrap_or_default()
     }
-}
-
-#[derive(Serialize)]
-struct Issuance<'a> {
-    time: String,
-    certificate: String,
-    revision: u32,
-    serial: &'a str,
-    sha256: &'a str,
-    names: Vec<String>,
-    account: &'a str,
-    uid: u32,
-    verb: &'static str,
 }
 
 fn keystore(

@@ -1,0 +1,127 @@
+//! How fast a run asks the CA of an account for orders.
+//!
+//! What a published limit of the CA leaves; a few certificates at once, in the order in which they
+//! came. Once the CA refused an order of the account, all wait until it may be asked again, and then
+//! ask one after the other.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use jiff::Timestamp;
+use tokio::sync::Notify;
+
+use crate::controller::{Deferral, Hold, Snapshot, limit};
+use crate::resource::{AccountLimits, Ledger, NamespacedName, Spending, Spent};
+
+/// As many as have requests in flight at one CA.
+const AT_ONCE: usize = 8;
+
+/// The certificates of a run that want an order, by account.
+#[derive(Default)]
+pub(super) struct Paces(pub(super) RefCell<BTreeMap<String, Pace>>);
+
+#[derive(Default)]
+pub(super) struct Pace {
+    pub(super) known: AccountLimits,
+    /// What was spent of the limits that the CA publishes.
+    ledger: Option<Ledger>,
+    /// When the orders of certificates fit these limits, and the limit that delays them.
+    reserved: BTreeMap<NamespacedName, (Timestamp, Option<Spent>)>,
+    /// Those that may ask.
+    asking: BTreeSet<NamespacedName>,
+    /// Those that wait for their turn.
+    pub(super) waiting: VecDeque<(NamespacedName, Rc<Notify>)>,
+}
+
+impl Pace {
+    pub(super) fn new(known: AccountLimits, ledger: Option<Ledger>) -> Self {
+        Self { known, ledger, ..Self::default() }
+    }
+
+    /// Why a certificate must not ask for an order yet.
+    pub(super) fn hold(
+        &mut self,
+        name: &NamespacedName,
+        snapshot: &Snapshot,
+        now: Timestamp,
+    ) -> Option<Hold> {
+        let names = limit::names(snapshot);
+        let renews = limit::renews(snapshot, &names);
+        if let Some(refusal) = self.known.refusal(&names, renews, now) {
+            let until = Some(refusal.until);
+            self.leave(name);
+            return Some(Hold { until, why: Deferral::RetryAfter });
+        }
+        if let Some(ledger) = &mut self.ledger
+            && !self.reserved.contains_key(name)
+        {
+            let account = snapshot.account.as_ref();
+            let registers = account.is_none_or(|account| account.url.is_none());
+            let spending = Spending { names: &names, renews, registers };
+            self.reserved.insert(name.clone(), ledger.reserve(spending, now));
+        }
+        if let Some((at, Some(usage))) = self.reserved.get(name).filter(|(at, _)| *at > now) {
+            return Some(Hold { until: Some(*at), why: Deferral::Limit(Box::new(usage.clone())) });
+        }
+        if self.takes(name) {
+            return None;
+        }
+        let what = "waiting for its turn to order".to_owned();
+        Some(Hold { until: None, why: Deferral::Progress(what) })
+    }
+
+    /// Whether a certificate may ask now; else it waits for its turn.
+    fn takes(&mut self, name: &NamespacedName) -> bool {
+        if self.asking.contains(name) {
+            return true;
+        }
+        let place = self.waiting.iter().position(|(waiting, _)| waiting == name);
+        if self.has_room() && place.is_none_or(|place| place == 0) {
+            if place.is_some() {
+                self.waiting.pop_front();
+            }
+            self.asking.insert(name.clone());
+            self.wake();
+            return true;
+        }
+        if place.is_none() {
+            self.waiting.push_back((name.clone(), Rc::default()));
+        }
+        false
+    }
+
+    fn has_room(&self) -> bool {
+        self.asking.len() < if self.known.is_slow() { 1 } else { AT_ONCE }
+    }
+
+    /// The certificate asks for nothing any more.
+    pub(super) fn leave(&mut self, name: &NamespacedName) {
+        self.asking.remove(name);
+        self.waiting.retain(|(waiting, _)| waiting != name);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some((_, next)) = self.waiting.front().filter(|_| self.has_room()) {
+            next.notify_one();
+        }
+    }
+}
+
+impl Paces {
+    /// The notification of a certificate's turn.
+    pub(super) fn woken(&self, name: &NamespacedName) -> Rc<Notify> {
+        let paces = self.0.borrow();
+        let mut waiting = paces.values().flat_map(|pace| &pace.waiting);
+        waiting
+            .find(|(waiting, _)| waiting == name)
+            .map(|(_, woken)| Rc::clone(woken))
+            .unwrap_or_default()
+    }
+
+    /// The certificate asks for nothing any more.
+    pub(super) fn leave(&self, name: &NamespacedName) {
+        self.0.borrow_mut().values_mut().for_each(|pace| pace.leave(name));
+    }
+}
