@@ -54,7 +54,7 @@ fn issue_behind(start: impl FnOnce(&Ports, &Work<'_>) -> Server) -> [Run; 2] {
     );
     work.write("web.yaml", &manifest);
     let _proxy = start(&ports, &work);
-    let issued = work.run(&["issue", "./web.yaml", "--timeout", "20s"]);
+    let issued = work.run(&["issue", "./web.yaml"]);
     [issued, work.run(&["check", "http", NAME, "-f", "./web.yaml"])]
 }
 
@@ -79,9 +79,10 @@ fn assert_issued(runs: &[Run; 2], changed_host: Option<String>) {
     assert_eq!(issued.code, Some(0), "{}", issued.stderr);
     assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
     let warning = "a proxy changed the Host header to ";
-    let said = checked.stdout.split_once(warning).map(|(_, rest)| {
-        rest.split_once(' ').map_or(rest, |(host, _)| host).to_owned()
-    });
+    let said = checked
+        .stdout
+        .split_once(warning)
+        .map(|(_, rest)| rest.split_once(' ').map_or(rest, |(host, _)| host).to_owned());
     assert_eq!(said, changed_host, "{}", checked.stdout);
 }
 

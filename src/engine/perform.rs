@@ -31,7 +31,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         let turn = self.turn(&snapshot.certificate.metadata.key());
         let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
         let done = match effect {
-            Effect::Prepare { solving } => self.prepare(&snapshot, solving),
+            Effect::Prepare { solving } => self.prepare(&snapshot, solving).await,
             Effect::GenerateKey { algorithm, size } => local::generate_key(algorithm, size).await,
             Effect::ReuseKey => self.reuse_key(&snapshot).await,
             Effect::BuildRequest => self.build_request(&snapshot).await,
