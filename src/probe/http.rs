@@ -106,7 +106,9 @@ async fn check_address(
 
 fn changed_host(received: &str) -> String {
     let received: String = received.chars().take(MAX_SHOWN_CHARS).collect();
-    format!("a proxy changed the Host header to {received} (`proxy_set_header Host $host;` in nginx)")
+    format!(
+        "a proxy changed the Host header to {received} (`proxy_set_header Host $host;` in nginx)"
+    )
 }
 
 fn compare(answer: &Answer, key_authorization: &str) -> AddressAnswer {
