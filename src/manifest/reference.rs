@@ -95,9 +95,10 @@ fn content(loaded: &Loaded, file: usize) -> &str {
 fn forget_repeated_issuers(loaded: &mut Loaded) {
     let mut kept: Vec<Issuer> = Vec::new();
     for issuer in std::mem::take(&mut loaded.issuers) {
-        let repeated = kept
-            .iter()
-            .any(|first| *first == Issuer { origin: first.origin.clone(), ..issuer.clone() });
+        let repeated = kept.iter().any(|first| {
+            let (origin, server_line) = (first.origin.clone(), first.server_line);
+            *first == Issuer { origin, server_line, ..issuer.clone() }
+        });
         if !repeated {
             kept.push(issuer);
         }

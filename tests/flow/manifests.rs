@@ -85,7 +85,7 @@ fn standard_input_is_a_manifest_too() {
     let mut child = world.command(&["issue", "-"]).stdin(Stdio::piped()).spawn().unwrap();
     let text = format!("{}---\n{}", world.issuer(), CertificateYaml::new("web"));
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    crate::support::finish(child).ends_in(0);
+    finish(child).ends_in(0);
     world.state().published("web");
 }
 

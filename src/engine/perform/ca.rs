@@ -10,8 +10,8 @@ use super::error;
 use super::issuer::IssuerAccess;
 use super::world::World;
 use crate::acme::{
-    AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, NewOrder,
-    OrderView, Session,
+    AccountAnswer, AccountKey, AccountStatus, AcmeError, AuthorizationView, ChallengeView, Client,
+    NewOrder, OrderView, Session,
 };
 use crate::controller::{
     AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, Secret, Snapshot,
@@ -219,7 +219,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 client.register(&key, &wanted, eab.as_ref()).await.map(Some)
             }
         };
-        let Some(answer) = answer.map_err(|e| error::ca(&e))? else {
+        let Some(answer) = answer.map_err(|e| no_account(snapshot, &e))? else {
             return Ok(Outcome::NoAccount);
         };
         usable(&answer)?;
@@ -348,7 +348,7 @@ fn offers_profile(
     }
 }
 
-fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, EffectError> {
+fn order_seen(answer: Result<OrderView, AcmeError>) -> Result<Outcome, EffectError> {
     let view = answer.map_err(|error| error::ca(&error))?;
     Ok(Outcome::Order(Box::new(OrderSeen {
         url: view.url,
@@ -386,6 +386,27 @@ fn authorization_seen(view: AuthorizationView, key: &AccountKey) -> Authorizatio
 
 fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
     ChallengeSeen { state: view.state, problem: view.problem }
+}
+
+/// The error of an account operation: at the directory's URL, of a CA that never answered, a
+/// mistake in the manifest.
+fn no_account(snapshot: &Snapshot, failure: &AcmeError) -> EffectError {
+    let issuer = &snapshot.issuer;
+    let is_new = snapshot.account.as_ref().is_none_or(|account| account.url.is_none());
+    let is_no_directory = match failure {
+        AcmeError::Malformed { .. } | AcmeError::TooLarge { .. } => true,
+        other => matches!(other.status(), Some(300..400 | 404 | 405 | 410)),
+    };
+    if !is_new || !is_no_directory || failure.url() != Some(issuer.acme.server.as_str()) {
+        return error::ca(failure);
+    }
+    error::precondition(format!(
+        "{failure}: this is no ACME directory; see spec.acme.server of {} \"{}\" ({}:{})",
+        issuer.kind,
+        issuer.metadata.name,
+        issuer.origin.path.display(),
+        issuer.server_line
+    ))
 }
 
 /// The DER inside a CSR's PEM.
