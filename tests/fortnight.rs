@@ -78,9 +78,7 @@ fn is_issued(ended: &Ended) -> bool {
 fn code(ended: &[Ended]) -> ExitCode {
     let code_of = |ended: &Ended| match &ended.ending {
         Ending::Failed { failure, .. } => exit::Ending::Failed(failure.class),
-        Ending::Pending { overdue: true, .. } => {
-            exit::Ending::Failed(FailureClass::Validation)
-        }
+        Ending::Pending { overdue: true, .. } => exit::Ending::Failed(FailureClass::Validation),
         Ending::Deferred { urgent: Some(class), .. } => exit::Ending::Failed(*class),
         Ending::Unchanged { .. } => exit::Ending::Unchanged,
         Ending::Issued(_) => exit::Ending::Changed,

@@ -54,7 +54,7 @@ fn issue_behind(start: impl FnOnce(&Ports, &Work<'_>) -> Server) -> [Run; 2] {
     );
     work.write("web.yaml", &manifest);
     let _proxy = start(&ports, &work);
-    let issued = work.run(&["issue", "./web.yaml", "--timeout", "20s"]);
+    let issued = work.run(&["issue", "./web.yaml"]);
     [issued, work.run(&["check", "http", NAME, "-f", "./web.yaml"])]
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) name: &'a str,
     /// The challenge type, if a challenge failed.
     pub(crate) proof: Option<&'a ChallengeType>,
+    /// Whether it refused to make the account.
+    pub(crate) is_registration: bool,
 }
 
 /// Cause and remedy of a failure.
@@ -30,7 +32,7 @@ pub(crate) struct Advice {
 
 /// Advice on a problem type, such as `rateLimited`.
 pub(crate) fn of_problem(kind: &str, subject: &Subject<'_>) -> Option<Advice> {
-    let row = ROWS.iter().find(|row| row.kind == kind && row.of.fits(subject.proof))?;
+    let row = ROWS.iter().find(|row| row.kind == kind && row.of.fits(subject))?;
     Some(advice(row.cause, row.remedy, row.check, subject))
 }
 
@@ -96,19 +98,21 @@ fn advice(cause: &str, remedy: &str, check: Check, subject: &Subject<'_>) -> Adv
     Advice { cause: fill(cause), remedy: fill(remedy), command }
 }
 
-/// The challenge types that a row applies to.
+/// The challenge types, or the request, that a row applies to.
 #[derive(Clone, Copy)]
 enum Of {
     Http01,
     Dns01,
+    NewAccount,
     Anything,
 }
 
 impl Of {
-    fn fits(self, proof: Option<&ChallengeType>) -> bool {
+    fn fits(self, subject: &Subject<'_>) -> bool {
         match self {
-            Self::Http01 => proof == Some(&ChallengeType::Http01),
-            Self::Dns01 => proof == Some(&ChallengeType::Dns01),
+            Self::Http01 => subject.proof == Some(&ChallengeType::Http01),
+            Self::Dns01 => subject.proof == Some(&ChallengeType::Dns01),
+            Self::NewAccount => subject.is_registration,
             Self::Anything => true,
         }
     }
@@ -142,6 +146,13 @@ const fn row(
 ) -> Row {
     Row { kind, of, cause, remedy, check }
 }
+
+const REFUSED_BINDING: &str = "the CA refused to make the account; with an external account \
+                               binding: its key ID is unknown, expired or used already, or its HMAC \
+                               key belongs to another key ID";
+const CORRECT_BINDING: &str = "compare spec.acme.externalAccountBinding of {issuer} with what the CA \
+                               shows: keyID, and the HMAC key in the secret of keySecretRef \
+                               (base64url, as the CA shows it)";
 
 /// The first matching row applies.
 const ROWS: &[Row] = &[
@@ -196,6 +207,7 @@ const ROWS: &[Row] = &[
          behind, or a CNAME that points elsewhere",
         "check which name server has which value; remove old _acme-challenge records",
     ),
+    row("unauthorized", Of::NewAccount, Check::Acme, REFUSED_BINDING, CORRECT_BINDING),
     row(
         "unauthorized",
         Of::Anything,
@@ -346,6 +358,7 @@ const ROWS: &[Row] = &[
         "the CA had an internal error",
         "none: the next run retries; see the CA's status page",
     ),
+    row("malformed", Of::NewAccount, Check::Acme, REFUSED_BINDING, CORRECT_BINDING),
     row(
         "malformed",
         Of::Anything,

@@ -69,9 +69,7 @@ impl From<LogError> for CliError {
 impl From<TargetError> for CliError {
     fn from(error: TargetError) -> Self {
         let code = match &error {
-            TargetError::Ambiguous { .. }
-            | TargetError::BarePath { .. }
-            | TargetError::NotAName { .. } => ExitCode::Usage,
+            TargetError::Ambiguous { .. } | TargetError::NotAName { .. } => ExitCode::Usage,
             TargetError::Unknown { .. } | TargetError::Several { .. } => ExitCode::Manifest,
         };
         Self::new(code, error)

@@ -13,7 +13,7 @@ use super::revocations;
 use super::run::{conclude, endings_of, on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
-use super::targets::{open, targets};
+use super::targets::{open, request, targets};
 use super::timer::Host;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
@@ -29,13 +29,13 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
             Ok(())
         })?;
     }
-    let request = Request::read(&args.targets)?;
+    let request = request(shell, &args.targets)?;
     begin(shell, &request, "issue", args.ignore_limits, |_| {})
 }
 
 /// Runs pending outputs and hooks, without waiting for a backoff.
 pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let request = Request::read(&args.names)?;
+    let request = Request::names(&args.names)?;
     begin(shell, &request, "deploy", false, only_deploy)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn only_deploy(task: &mut Task) {
 
 /// Issues certificates now, without a trigger and despite a backoff.
 pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let request = Request::read(&args.names)?;
+    let request = Request::names(&args.names)?;
     let usage = |message: &str| CliError::new(ExitCode::Usage, message);
     let has_names = !args.names.is_empty();
     let has_selector = shell.global.selector.is_some();

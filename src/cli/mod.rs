@@ -55,6 +55,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::rc::Rc;
 
+use jiff::Timestamp;
+
 use account::AccountDocument;
 use args::{Arguments, Verb};
 use check::{AcmeItem, DnsDocument, HttpDocument};
@@ -142,6 +144,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
 
 /// An error in `config.toml` stops every verb except the informational ones.
 fn usable(verb: &Verb, shell: &mut Shell) -> Result<(), CliError> {
+    refuse_time(SystemClock.now())?;
     let mistakes = &shell.config.mistakes;
     let is_needed = !matches!(
         verb,
@@ -157,6 +160,15 @@ fn usable(verb: &Verb, shell: &mut Shell) -> Result<(), CliError> {
     let errors = count(mistakes.len(), "error");
     let message = format!("{errors} in {}", path.display());
     Err(CliError::new(ExitCode::Manifest, message))
+}
+
+/// Certificates and TLS know no time before 1970: the libraries would panic.
+fn refuse_time(now: Timestamp) -> Result<(), CliError> {
+    if now >= Timestamp::UNIX_EPOCH {
+        return Ok(());
+    }
+    let message = format!("the clock of this host says {}", time::rfc3339(now));
+    Err(CliError::new(ExitCode::Failed, message).hinted("set the clock"))
 }
 
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -240,5 +252,21 @@ fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
             output.tell(&error.to_message());
             error.code
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_before_1970_is_an_error_and_no_bug() {
+        let error = refuse_time("1969-12-31T23:59:59Z".parse().unwrap()).unwrap_err();
+        assert_eq!(error.code, ExitCode::Failed);
+        let text = error.to_message().text;
+        let expected =
+            "error: the clock of this host says 1969-12-31T23:59:59Z\n  try: set the clock";
+        assert_eq!(text, expected);
+        refuse_time(Timestamp::UNIX_EPOCH).unwrap();
     }
 }

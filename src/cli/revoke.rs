@@ -15,7 +15,7 @@ use super::result::{Revoked, RevokedState};
 use super::revocations::finish;
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
-use super::targets::{open, targets};
+use super::targets::{known_names, open, targets};
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Asked, RevocationError};
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -29,7 +29,8 @@ use crate::workspace::{AskError, ForeignRevocation, Job, Refusal, Request, Targe
 pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook("revoke")?;
     let usage = |message: &str| CliError::new(ExitCode::Usage, message);
-    match Target::read(&args.target, &|path| path.exists())? {
+    let known = known_names(shell, std::slice::from_ref(&args.target))?;
+    match Target::read(&args.target, &|path| path.exists(), &|name| name.is_among(&known))? {
         Target::Stdin => Err(usage("`-` is neither a certificate's name nor a file")),
         Target::Path(path) if args.now || args.no_issue => Err(usage(&format!(
             "--now and --no-issue are for a certificate by name; {} is a file",
@@ -42,7 +43,7 @@ pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, C
 }
 
 async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let request = Request::read(std::slice::from_ref(&args.target))?;
+    let request = Request::names(std::slice::from_ref(&args.target))?;
     let mut workspace = open(shell).await?;
     let Targets { tasks, secrets, .. } = targets(shell, &mut workspace, &request)?;
     let [task] = tasks.as_slice() else {

@@ -20,7 +20,7 @@ use crate::workspace::{BackError, Job, Request, WentBack};
 /// Makes a kept revision live again, then deploys it.
 pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook("rollback")?;
-    let request = Request::read(std::slice::from_ref(&args.name))?;
+    let request = Request::names(std::slice::from_ref(&args.name))?;
     if request.names.is_empty() {
         let message = "rollback needs a certificate: NAME or NAMESPACE/NAME";
         return Err(CliError::new(ExitCode::Usage, message));

@@ -1,16 +1,42 @@
 //! The workspace of a verb, and the errors in its manifests.
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use super::count::count;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::escape;
+use super::run::on_one_thread;
 use super::shell::Shell;
 use crate::manifest::{self, Loaded};
+use crate::resource::NamespacedName;
+use crate::workspace::target::NameTarget;
 use crate::workspace::{Request, Targets, Workspace};
 
 /// Opens the state directory of this run, for reading.
 pub(crate) async fn open(shell: &Shell) -> Result<Workspace, CliError> {
     Ok(Workspace::open(shell.settings()?).await?)
+}
+
+/// The objects that the words of a verb name.
+pub(crate) fn request(shell: &Shell, words: &[OsString]) -> Result<Request, CliError> {
+    Ok(Request::read(words, &known_names(shell, words)?)?)
+}
+
+/// The objects that there are, when a word could be the name of one and is a path as well.
+pub(crate) fn known_names(
+    shell: &Shell,
+    words: &[OsString],
+) -> Result<Vec<NamespacedName>, CliError> {
+    let may_be_both = |word: &OsString| {
+        let is_name = word.to_str().is_some_and(|text| NameTarget::parse(text).is_some());
+        is_name && Path::new(word).exists()
+    };
+    if !words.iter().any(may_be_both) {
+        return Ok(Vec::new());
+    }
+    on_one_thread(async { Ok(open(shell).await?.known_names()) })
 }
 
 /// Reads manifests, reports their errors, and returns the requested targets.

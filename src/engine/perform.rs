@@ -33,7 +33,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
         let done = match effect {
             Effect::Prepare { solving, contents, targets } => {
-                self.prepare(task, solving, &contents, &targets)
+                self.prepare(task, solving, &contents, &targets).await
             }
             Effect::GenerateKey { algorithm, size } => local::generate_key(algorithm, size).await,
             Effect::ReuseKey => self.reuse_key(task).await,

@@ -1,7 +1,8 @@
-//! Reads a regular file of limited size that the user named, without blocking.
+//! Reads a file of limited size: a regular one, without blocking, or a FIFO that the user named.
 
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, open};
@@ -35,13 +36,29 @@ pub(crate) fn read_regular(
     if !metadata.is_file() {
         return Err(ReadError::NotRegular);
     }
+    Ok((read(file, limit)?, metadata))
+}
+
+/// The same; a FIFO, such as that of `<(command)`, is read until its writers close it.
+pub(crate) fn read_named(
+    path: &Path,
+    limit: usize,
+) -> Result<(Zeroizing<Vec<u8>>, std::fs::Metadata), ReadError> {
+    let metadata = std::fs::metadata(path)?;
+    if metadata.file_type().is_fifo() {
+        return Ok((read(File::open(path)?, limit)?, metadata));
+    }
+    read_regular(path, limit)
+}
+
+fn read(file: File, limit: usize) -> Result<Zeroizing<Vec<u8>>, ReadError> {
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Zeroizing::new(Vec::new());
     file.take(most).read_to_end(&mut bytes)?;
     if bytes.len() > limit {
         return Err(ReadError::TooLarge { limit });
     }
-    Ok((bytes, metadata))
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -60,6 +77,14 @@ mod tests {
         let status = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
         assert!(status.success());
         assert!(matches!(read_regular(&fifo, 5), Err(ReadError::NotRegular)));
+        let path = fifo.clone();
+        let writer = std::thread::spawn(move || {
+            let mut file = File::options().write(true).open(path).unwrap();
+            std::io::Write::write_all(&mut file, b"12345").unwrap();
+        });
+        assert_eq!(*read_named(&fifo, 5).unwrap().0, b"12345");
+        writer.join().unwrap();
+        assert_eq!(*read_named(&file, 5).unwrap().0, b"12345");
         assert!(matches!(read_regular(&folder.path().join("none"), 5), Err(ReadError::Io(_))));
     }
 }

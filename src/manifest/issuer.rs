@@ -18,7 +18,8 @@ use super::url::https_fault;
 /// The type of an Issuer.
 pub(crate) enum Spec {
     /// An ACME issuer.
-    Acme(Box<Acme>),
+    /// With the line of `server`.
+    Acme(Box<Acme>, usize),
     /// One of cert-manager's other types, by its field.
     Other(&'static str),
 }
@@ -41,7 +42,10 @@ pub(crate) fn spec(object: &mut Fields<'_>, sink: &mut Sink<'_>) -> Option<Spec>
     }
     fields.finish(sink);
     match (acme, others.first()) {
-        (Some(acme), None) => Some(Spec::Acme(Box::new(read_acme(&acme, sink)?))),
+        (Some(acme), None) => {
+            let (acme, server_line) = read_acme(&acme, sink)?;
+            Some(Spec::Acme(Box::new(acme), server_line))
+        }
         (None, Some((name, _))) if count == 1 => {
             OTHER_TYPES.iter().find(|known| *known == name).map(|name| Spec::Other(name))
         }
@@ -49,9 +53,10 @@ pub(crate) fn spec(object: &mut Fields<'_>, sink: &mut Sink<'_>) -> Option<Spec>
     }
 }
 
-fn read_acme(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Acme> {
+fn read_acme(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<(Acme, usize)> {
     let mut fields = field.mapping(sink, "Issuer.spec.acme")?;
     let server = fields.require(sink, "server", "acme server URL is a required field");
+    let server_line = server.as_ref().map(|field| field.span().line);
     let server = server.and_then(|field| server_url(&field, sink));
     let email = fields.take("email").and_then(|field| email(&field, sink));
     let key = fields.require(sink, "privateKeySecretRef", KEY_REQUIRED);
@@ -83,7 +88,7 @@ fn read_acme(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Acme> {
         fields.take("renewalInformationSource").and_then(|field| field.word(sink, SOURCES));
     let solvers = fields.take("solvers").map(|field| solvers(&field, sink)).unwrap_or_default();
     fields.finish(sink);
-    Some(Acme {
+    let acme = Acme {
         server: server?,
         email: email.unwrap_or_default(),
         private_key_secret_ref: private_key_secret_ref?,
@@ -96,7 +101,8 @@ fn read_acme(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Acme> {
         profile: profile.unwrap_or_default(),
         renewal_information_source,
         solvers,
-    })
+    };
+    Some((acme, server_line?))
 }
 
 fn server_url(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::resource::{Certificate, Issuer, NamespacedName, Origin};
 use super::builder::parse;
 use super::certificate::Places;
 use super::diagnostic::{Diagnostic, Draft, ObjectId};
-use super::file::{ReadError, read_regular};
+use super::file::{ReadError, read_named, read_regular};
 use super::object::{Context, Object, Skipped, holds_secret, may_be_secret, objects};
 use super::secret::SecretManifest;
 use super::sink::Sink;
@@ -28,7 +28,7 @@ use super::trust::check_trust;
 /// Where manifests come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file named by the user.
+    /// A file named by the user; it may be a FIFO.
     File(PathBuf),
     /// Every `*.yaml`, `*.yml` and `*.json` directly in a folder, except hidden ones, by name.
     Directory(PathBuf),
@@ -152,9 +152,9 @@ impl Manifests {
         let (mut loaded, mut taken) = (Loaded::default(), BTreeSet::new());
         for source in sources {
             let numbers = match source {
-                Source::File(path) => vec![self.file(path)],
+                Source::File(path) => vec![self.file(path, read_named)],
                 Source::Directory(path) => match listing(path) {
-                    Ok(files) => files.iter().map(|file| self.file(file)).collect(),
+                    Ok(files) => files.iter().map(|file| self.file(file, read_regular)).collect(),
                     Err(error) => {
                         loaded.refuse(path, "E0001", format!("cannot read: {error}"));
                         Vec::new()
@@ -169,7 +169,7 @@ impl Manifests {
         loaded
     }
 
-    fn file(&mut self, path: &Path) -> usize {
+    fn file(&mut self, path: &Path, read: Read) -> usize {
         if let Some(number) = self.by_path.get(path) {
             return *number;
         }
@@ -177,7 +177,7 @@ impl Manifests {
         let inode = std::fs::metadata(path).ok().as_ref().map(inode_of);
         let known = inode.and_then(|inode| self.by_inode.get(&inode).copied());
         let number = known.unwrap_or_else(|| {
-            let (file, metadata) = read_file(path, &self.options);
+            let (file, metadata) = read_file(path, read, &self.options);
             let number = self.read.len();
             self.by_inode.extend(metadata.as_ref().map(|metadata| (inode_of(metadata), number)));
             self.read.push(file);
@@ -202,11 +202,14 @@ impl Manifests {
     }
 }
 
+/// How the bytes of a file are read.
+type Read = fn(&Path, usize) -> Result<(Zeroizing<Vec<u8>>, Metadata), ReadError>;
+
 /// The content of a file, and its metadata.
-fn read_file(path: &Path, options: &Options) -> (Loaded, Option<Metadata>) {
+fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Metadata>) {
     let mut loaded = Loaded::default();
-    let (bytes, metadata) = match read_regular(path, MAX_BYTES) {
-        Ok(read) => read,
+    let (bytes, metadata) = match read(path, MAX_BYTES) {
+        Ok(found) => found,
         Err(ReadError::TooLarge { .. }) => {
             let limit = MAX_BYTES / 1024;
             loaded.refuse(path, "E0002", format!("the file is larger than {limit} KiB"));
@@ -217,7 +220,10 @@ fn read_file(path: &Path, options: &Options) -> (Loaded, Option<Metadata>) {
             return (loaded, None);
         }
     };
-    let trust = if options.check_trust { check_trust(path, true) } else { Ok(()) };
+    // A pipe of the calling process comes from its user, as standard input does.
+    let is_inherited = ["/dev/fd", "/proc/self/fd"].iter().any(|fds| path.starts_with(fds));
+    let is_checked = options.check_trust && !(is_inherited && metadata.file_type().is_fifo());
+    let trust = if is_checked { check_trust(path, true) } else { Ok(()) };
     match trust {
         Ok(()) => loaded.read(path, &bytes, options),
         Err(error) => {

@@ -311,9 +311,16 @@ impl Context<'_> {
         let (named, spec) = (named?, spec?);
         let origin = self.origin(named.span);
         Some(match spec {
-            Spec::Acme(acme) => {
+            Spec::Acme(acme, server_line) => {
                 let (metadata, acme) = (named.metadata, *acme);
-                Object::Issuer(Box::new(Issuer { kind, metadata, acme, settings, origin }))
+                Object::Issuer(Box::new(Issuer {
+                    kind,
+                    metadata,
+                    acme,
+                    settings,
+                    origin,
+                    server_line,
+                }))
             }
             Spec::Other(name) => Object::Skipped(Skipped {
                 origin,

@@ -3,7 +3,7 @@
 //! Contract: these checks run before any ACME request; each diagnostic has a position, and
 //! [`Loaded::blocked`] and [`Loaded::conflicts`] record which objects cannot be used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::resource::{
@@ -95,9 +95,10 @@ fn content(loaded: &Loaded, file: usize) -> &str {
 fn forget_repeated_issuers(loaded: &mut Loaded) {
     let mut kept: Vec<Issuer> = Vec::new();
     for issuer in std::mem::take(&mut loaded.issuers) {
-        let repeated = kept
-            .iter()
-            .any(|first| *first == Issuer { origin: first.origin.clone(), ..issuer.clone() });
+        let repeated = kept.iter().any(|first| {
+            let (origin, server_line) = (first.origin.clone(), first.server_line);
+            *first == Issuer { origin, server_line, ..issuer.clone() }
+        });
         if !repeated {
             kept.push(issuer);
         }
@@ -105,7 +106,23 @@ fn forget_repeated_issuers(loaded: &mut Loaded) {
     loaded.issuers = kept;
 }
 
-fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
+/// Leaves out the objects of which `files` have an edited copy.
+pub fn prefer(loaded: &mut Loaded, files: &BTreeSet<PathBuf>) {
+    let is_named = |origin: &Origin| files.contains(&origin.path);
+    let all = objects(loaded);
+    let copies: BTreeSet<ObjectId> =
+        all.filter(|(_, origin)| is_named(origin)).map(|(id, _)| id).collect();
+    let stays = |kind: String, key: NamespacedName, origin: &Origin| {
+        is_named(origin) || !copies.contains(&ObjectId { kind, key })
+    };
+    loaded.certificates.retain(|it| stays("Certificate".to_owned(), it.metadata.key(), &it.origin));
+    loaded.issuers.retain(|it| stays(it.kind.to_string(), it.metadata.key(), &it.origin));
+    loaded.secrets.retain(|it| stays("Secret".to_owned(), it.key(), &it.origin));
+    loaded.blocked.retain(|id| !copies.contains(id));
+}
+
+/// What is in the manifests, as far as names must be unique.
+fn objects(loaded: &Loaded) -> impl Iterator<Item = (ObjectId, &Origin)> {
     let certificates = loaded.certificates.iter().map(|certificate| {
         ("Certificate".to_owned(), certificate.metadata.key(), &certificate.origin)
     });
@@ -117,9 +134,13 @@ fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
     let others = others.map(|other| (other.kind.clone(), other.key.clone(), &other.origin));
     let secrets =
         loaded.secrets.iter().map(|secret| ("Secret".to_owned(), secret.key(), &secret.origin));
+    let all = certificates.chain(issuers).chain(others).chain(secrets);
+    all.map(|(kind, key, origin)| (ObjectId { kind, key }, origin))
+}
+
+fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
     let mut first: BTreeMap<ObjectId, &Origin> = BTreeMap::new();
-    for (kind, key, origin) in certificates.chain(issuers).chain(others).chain(secrets) {
-        let id = ObjectId { kind, key };
+    for (id, origin) in objects(loaded) {
         if let Some(earlier) = first.get(&id) {
             let message = format!("{id} is defined already ({})", place(earlier));
             found.push(at_name(loaded, &id, origin, "E0204", message));

@@ -21,6 +21,7 @@ use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{RData, RecordType};
 use tokio::time::{Instant, timeout_at};
 
+use super::authority::{Authority, Zone, ZoneServer};
 use super::dns_error::code;
 use super::locate::{challenge_name, follow};
 use super::query::{Answer, query};
@@ -107,7 +108,7 @@ struct Target {
 
 enum Reach {
     /// By the addresses of its name; it must be authoritative.
-    Authoritative,
+    Authoritative(ZoneServer),
     /// At these.
     Known(Vec<DnsServer>),
 }
@@ -155,14 +156,31 @@ async fn reach(resolver: &Resolver, written: &str) -> Result<Vec<DnsServer>, Str
     Ok(found.iter().map(|ip| SocketAddr::new(ip, port).into()).collect())
 }
 
-/// Finds the name and the servers to query for it.
+/// Finds the name and the servers to query for it. The recursive servers are asked for the name only
+/// when the report is about them.
 async fn plan(
     servers: &Servers<'_>,
     request: &Dns01Request,
     report: &mut Dns01Report,
 ) -> Result<Vec<Target>, LookupError> {
     let recursive = &servers.recursive;
-    let (name, aliases) = follow(recursive, &report.domain).await?;
+    let authority = Authority::new(recursive);
+    let is_recursive = request.is_recursive_only || !servers.own.is_empty();
+    let (name, aliases) = if is_recursive {
+        let lookup = async |name: &str| recursive.lookup(name, RecordType::CNAME).await;
+        follow(lookup, &report.domain).await?
+    } else {
+        let lookup = async |name: &str| {
+            authority.lookup(name, RecordType::CNAME).await.map(|(answer, _)| answer)
+        };
+        match follow(lookup, &report.domain).await {
+            // The table of the servers shows what each answered.
+            Err(LookupError::Failed { name, .. }) if name == report.name => {
+                (name, Aliases::default())
+            }
+            followed => followed?,
+        }
+    };
     if let Aliases { is_wildcard: true, chain } = &aliases {
         let target = chain.first().map_or("", String::as_str);
         report.notes.push(format!(
@@ -178,10 +196,19 @@ async fn plan(
         let all = recursive.servers().iter();
         all.map(|server| known((server.to_string(), vec![server.clone()]))).collect()
     } else {
-        let zone = recursive.zone(&report.name).await?;
-        let names = recursive.name_servers(report.zone.insert(zone)).await?;
-        let target = |server| Target { server, reach: Reach::Authoritative };
-        names.into_iter().map(target).collect()
+        let zone = match authority.zone(&report.name).await {
+            Err(LookupError::Failed { name, .. }) if name == report.name => {
+                authority.zone_above(&report.name).await?
+            }
+            found => found?,
+        };
+        let Zone { name, servers } = zone;
+        report.zone = Some(name);
+        let target = |server: ZoneServer| Target {
+            server: server.name.clone(),
+            reach: Reach::Authoritative(server),
+        };
+        servers.into_iter().map(target).collect()
     };
     if targets.len() > MAX_SERVERS {
         let count = targets.len();
@@ -202,7 +229,7 @@ impl Question<'_> {
     async fn ask(&self, target: &Target, answers: &mut Vec<AnswerReport>) {
         let (addresses, is_authority) = match &target.reach {
             Reach::Known(addresses) => (addresses.clone(), false),
-            Reach::Authoritative => match self.addresses(&target.server).await {
+            Reach::Authoritative(server) => match self.addresses(server).await {
                 Ok(addresses) => (addresses, true),
                 Err(said) => return answers.push(AnswerReport::nowhere(said)),
             },
@@ -217,14 +244,12 @@ impl Question<'_> {
         }
     }
 
-    async fn addresses(&self, server: &str) -> Result<Vec<DnsServer>, ServerAnswer> {
+    async fn addresses(&self, server: &ZoneServer) -> Result<Vec<DnsServer>, ServerAnswer> {
         let failed = |error: &dyn ToString| ServerAnswer::LookupFailed { why: error.to_string() };
         // A and AAAA.
         self.recursive.spend(2).map_err(|error| failed(&error))?;
-        let resolver = self.recursive.resolver();
-        let port = resolver.authoritative_port();
-        match resolver.addresses(server).await {
-            Ok(found) => Ok(found.iter().map(|ip| SocketAddr::new(ip, port).into()).collect()),
+        match Authority::new(self.recursive).addresses(server).await {
+            Ok(found) => Ok(found.into_iter().map(DnsServer::Address).collect()),
             Err(error @ (DnsError::NxDomain { .. } | DnsError::NoAddress { .. })) => {
                 Err(ServerAnswer::NoAddress { why: error.to_string() })
             }

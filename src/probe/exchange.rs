@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-use crate::resource::{RECEIVED_HOST_HEADER, SELF_CHECK_HEADER};
+use crate::resource::{RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, innermost};
 
 /// An HTTP answer.
 pub(super) struct Answer {
@@ -135,15 +135,6 @@ async fn read_body(response: Response<Incoming>) -> Result<Vec<u8>, NoAnswer> {
 
 fn unreachable(error: &(dyn Error + 'static)) -> NoAnswer {
     NoAnswer::Unreachable(innermost(error))
-}
-
-/// The message of the innermost cause, without the generic ones around it.
-fn innermost(error: &(dyn Error + 'static)) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    deepest.to_string()
 }
 
 /// A key authorization is below 1 KiB; a longer body is another web page.

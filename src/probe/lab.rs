@@ -256,6 +256,15 @@ fn fill(
             }
             return;
         };
+        let is_below = |record: &&Record| {
+            record.name.num_labels() > soa.name.num_labels() && record.name.zone_of(&name)
+        };
+        let servers = records.iter().filter(|record| record.record_type() == RecordType::NS);
+        let cuts = servers.clone().filter(is_below);
+        if let Some(cut) = cuts.max_by_key(|cut| cut.name.num_labels()).filter(|_| !is_recursive) {
+            refer(answer, records, servers.filter(|record| record.name == cut.name));
+            return;
+        }
         let own = matching(records, &name);
         let found = own.iter().filter(|record| record.record_type() == kind);
         answer.answers.extend(found.clone().cloned());
@@ -278,6 +287,17 @@ fn fill(
         name = target.0.clone();
     }
     answer.metadata.response_code = ResponseCode::ServFail;
+}
+
+/// A referral to the servers of a zone of its own, with their addresses.
+fn refer<'a>(answer: &mut Message, records: &[Record], servers: impl Iterator<Item = &'a Record>) {
+    answer.metadata.authoritative = false;
+    for server in servers {
+        let RData::NS(target) = &server.data else { unreachable!() };
+        let glue = records.iter().filter(|record| record.name == target.0);
+        answer.additionals.extend(glue.cloned());
+        answer.authorities.push(server.clone());
+    }
 }
 
 /// The records of a name, those of a wildcard included.

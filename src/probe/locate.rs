@@ -1,9 +1,11 @@
 //! Finds where the TXT record of a DNS-01 challenge belongs: the name, after its CNAMEs when they
-//! are followed, and its zone (RFC 8555 section 8.4).
+//! are followed, and its zone (RFC 8555 section 8.4). Only the servers of zones are asked for the
+//! name ([`super::authority`]).
 
 use hickory_proto::rr::RecordType;
 use serde::{Deserialize, Serialize};
 
+use super::authority::Authority;
 use super::query::Answer;
 use super::recursive::{Recursive, alias, normal, text};
 use super::{LookupError, Resolver};
@@ -23,20 +25,45 @@ pub struct Located {
 
 /// Finds where the TXT record for `domain` (without `*.`) belongs.
 ///
-/// With [`CnameStrategy::None`] no CNAME is queried, and none is in the result.
+/// With [`CnameStrategy::None`] no CNAME is queried, and none is in the result. When only recursive
+/// servers can be reached (`is_recursive_only`), the record belongs to the zone of `domain`, or where
+/// the CNAMEs end that a recursive server knows.
 pub async fn locate(
     resolver: &Resolver,
     domain: &str,
     strategy: CnameStrategy,
+    is_recursive_only: bool,
 ) -> Result<Located, LookupError> {
     let recursive = Recursive::new(resolver);
+    let authority = Authority::new(&recursive);
     let domain = normal(domain);
-    let (name, aliases) = match strategy {
-        CnameStrategy::None => (challenge_name(&domain), Aliases::default()),
-        CnameStrategy::Follow => follow(&recursive, &domain).await?,
+    let located = async {
+        let (name, aliases) = match strategy {
+            CnameStrategy::None => (challenge_name(&domain), Aliases::default()),
+            CnameStrategy::Follow => {
+                let lookup = async |name: &str| {
+                    authority.lookup(name, RecordType::CNAME).await.map(|(answer, _)| answer)
+                };
+                follow(lookup, &domain).await?
+            }
+        };
+        let zone = authority.zone(&name).await?.name;
+        Ok(Located { name, zone, aliases })
     };
-    let zone = recursive.zone(&name).await?;
-    Ok(Located { name, zone, aliases })
+    match (located.await, strategy) {
+        (Err(LookupError::Failed { .. }), CnameStrategy::None) if is_recursive_only => {
+            let name = challenge_name(&domain);
+            let zone = recursive.zone(&domain).await?;
+            Ok(Located { name, zone, aliases: Aliases::default() })
+        }
+        (Err(LookupError::Failed { .. }), CnameStrategy::Follow) if is_recursive_only => {
+            let lookup = async |name: &str| recursive.lookup(name, RecordType::CNAME).await;
+            let (name, aliases) = follow(lookup, &domain).await?;
+            let zone = recursive.zone(&name).await?;
+            Ok(Located { name, zone, aliases })
+        }
+        (located, _) => located,
+    }
 }
 
 /// The zone that `name` is in.
@@ -44,15 +71,15 @@ pub async fn zone_of(resolver: &Resolver, name: &str) -> Result<String, LookupEr
     Recursive::new(resolver).zone(&normal(name)).await
 }
 
-/// Follows the CNAMEs of the challenge's name to where they end.
+/// Follows the CNAMEs of the challenge's name to where they end; `lookup` finds that of a name.
 pub(super) async fn follow(
-    recursive: &Recursive<'_>,
+    lookup: impl AsyncFn(&str) -> Result<Answer, LookupError>,
     domain: &str,
 ) -> Result<(String, Aliases), LookupError> {
     let first = challenge_name(domain);
     let mut at = first.clone();
     let mut chain: Vec<String> = Vec::new();
-    while let Some(target) = target(&recursive.lookup(&at, RecordType::CNAME).await?, &at) {
+    while let Some(target) = target(&lookup(&at).await?, &at) {
         if target == first || chain.contains(&target) {
             return Err(LookupError::CnameLoop { target, name: at });
         }
@@ -61,23 +88,14 @@ pub(super) async fn follow(
         }
         let is_first = chain.is_empty();
         chain.push(target.clone());
-        if is_first && is_wildcard(recursive, domain, &target).await? {
+        let unused = format!("{UNUSED_LABEL}.{domain}");
+        // A name that does not exist has this CNAME as well: a wildcard has it.
+        if is_first && self::target(&lookup(&unused).await?, &unused).as_ref() == chain.last() {
             return Ok((first, Aliases { chain, is_wildcard: true }));
         }
         at = target;
     }
     Ok((at, Aliases { chain, is_wildcard: false }))
-}
-
-/// Whether a name that does not exist has this CNAME as well, that is, whether a wildcard has it.
-async fn is_wildcard(
-    recursive: &Recursive<'_>,
-    domain: &str,
-    expected: &str,
-) -> Result<bool, LookupError> {
-    let name = format!("{UNUSED_LABEL}.{domain}");
-    let answer = recursive.lookup(&name, RecordType::CNAME).await?;
-    Ok(target(&answer, &name).is_some_and(|target| target == expected))
 }
 
 /// The target of the CNAME that `name` itself has.

@@ -3,6 +3,7 @@
 //! Every lookup uses one [`Resolver`], never the system's resolver or its hosts file. A probe
 //! changes nothing and decides nothing beyond its own report.
 
+mod authority;
 mod caa;
 mod dns;
 mod dns01;

@@ -28,6 +28,7 @@ pub(super) struct Answer {
     pub(super) is_authoritative: bool,
     pub(super) answers: Vec<Record>,
     pub(super) authorities: Vec<Record>,
+    pub(super) additionals: Vec<Record>,
 }
 
 /// Queries `server`. The resolver provides the time limit, for each of UDP and TCP or for one HTTPS
@@ -165,6 +166,7 @@ fn read(bytes: &[u8], question: &Message) -> Result<Answer, Fault> {
         is_authoritative: metadata.authoritative,
         answers: message.answers,
         authorities: message.authorities,
+        additionals: message.additionals,
     })
 }
 

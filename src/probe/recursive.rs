@@ -1,5 +1,7 @@
 //! Recursive lookups through a list of servers, queried in their order.
 //!
+//! No name that a challenge creates is looked up here before it exists (see [`super::authority`]).
+//!
 //! The first server that answers decides ("no such record" is an answer, SERVFAIL is not); when
 //! none does, the error lists the failure of each. Names are lower-case text without a trailing
 //! dot.
@@ -125,7 +127,7 @@ fn has_answered(code: ResponseCode) -> bool {
 
 /// The zone of an answer to an SOA query for `name`. A negative answer carries the SOA of its zone
 /// (RFC 2308 section 2).
-fn start_of_authority(answer: &Answer, name: &str) -> Option<String> {
+pub(super) fn start_of_authority(answer: &Answer, name: &str) -> Option<String> {
     let mut found: Option<String> = None;
     for record in answer.answers.iter().chain(&answer.authorities) {
         if record.record_type() != RecordType::SOA {
@@ -140,7 +142,7 @@ fn start_of_authority(answer: &Answer, name: &str) -> Option<String> {
     found
 }
 
-fn is_at_or_below(name: &str, zone: &str) -> bool {
+pub(super) fn is_at_or_below(name: &str, zone: &str) -> bool {
     let rest = name.strip_suffix(zone);
     rest.is_some_and(|rest| zone.is_empty() || rest.is_empty() || rest.ends_with('.'))
 }

@@ -21,6 +21,8 @@ pub struct Issuer {
     pub settings: Settings,
     /// The position in the manifest.
     pub origin: Origin,
+    /// The line of `spec.acme.server`, counted from 1.
+    pub server_line: usize,
 }
 
 /// The two kinds.

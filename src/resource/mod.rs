@@ -45,7 +45,7 @@ mod usage;
 mod zone;
 
 pub use account::{Account, AccountIdentity, AccountStep};
-pub(crate) use causes::causes;
+pub(crate) use causes::{causes, innermost};
 pub use certificate::{
     Certificate, CertificateSpec, IssuerRef, Jks, KeystoreProfile, Keystores, NameConstraintItem,
     NameConstraints, OtherName, OutputFormat, Pkcs12, PrivateKeySpec, Renewal, RenewalPolicy,

@@ -2,26 +2,43 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::target::{NameTarget, Target, TargetError};
 use crate::manifest::Source;
+use crate::resource::NamespacedName;
 
 /// See the module. Without sources and names, it selects everything.
 #[derive(Debug, Default)]
 pub struct Request {
     pub sources: Vec<Source>,
     pub names: Vec<NameTarget>,
+    /// Whether an object of `sources` stands for the one of the same name in other files: an edited
+    /// copy.
+    pub has_edited_copies: bool,
 }
 
 impl Request {
-    /// Parses arguments that are files or names.
-    pub fn read(words: &[OsString]) -> Result<Self, RequestError> {
+    /// Parses arguments that are files or names; `known` are the objects that there are.
+    pub fn read(words: &[OsString], known: &[NamespacedName]) -> Result<Self, RequestError> {
+        Self::parse(words, &|path| path.exists(), known)
+    }
+
+    /// Parses arguments of which every word that can be a name is one, whatever paths there are.
+    pub fn names(words: &[OsString]) -> Result<Self, RequestError> {
+        Self::parse(words, &|_| false, &[])
+    }
+
+    fn parse(
+        words: &[OsString],
+        exists: &dyn Fn(&Path) -> bool,
+        known: &[NamespacedName],
+    ) -> Result<Self, RequestError> {
         let mut request = Self::default();
         for word in words {
-            match Target::read(word, &|path| path.exists())? {
+            match Target::read(word, exists, &|name| name.is_among(known))? {
                 Target::Stdin => request.sources.push(standard_input()?),
                 Target::Path(path) => request.sources.push(source(path)),
                 Target::Name(name) => request.names.push(name),

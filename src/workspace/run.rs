@@ -20,7 +20,7 @@ use crate::engine::{
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverError, ResolverOptions};
 use crate::resource::{Event, NamespacedName};
-use crate::solver::http01::{FolderError, Hits, ListenError};
+use crate::solver::http01::{FolderError, Hits, ListenError, TokenFolder};
 use crate::store::StateDirectory;
 
 /// The User-Agent for CAs and providers.
@@ -103,6 +103,7 @@ impl Workspace {
             shutdown,
         };
         let ended = Box::pin(engine.run(tasks)).await;
+        world.stop_listening(engine.shutdown.borrow().is_some()).await;
         tracing::debug!(requests = world.requests(), "run ended");
         Ok(ended)
     }
@@ -174,9 +175,8 @@ impl Workspace {
             },
         };
         let hits = Hits::new(|| SystemClock.now());
-        let folder = self.state.http01_path();
-        let world = World::new(clock, &self.state, &folder, hits, resolver, job.secrets, options);
-        Ok(world?)
+        let tokens = TokenFolder::open_shared(&self.state.http01_path())?;
+        Ok(World::new(clock, &self.state, tokens, hits, resolver, job.secrets, options))
     }
 }
 

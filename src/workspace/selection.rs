@@ -6,6 +6,7 @@
 //! directory is found from every other.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
@@ -87,6 +88,9 @@ impl Workspace {
             sources.extend(there.cloned().map(Source::File));
         }
         let mut loaded = self.manifests.load(&sources);
+        if request.has_edited_copies {
+            manifest::prefer(&mut loaded, &named);
+        }
         manifest::check_references(&mut loaded);
         let stops = |found: &Diagnostic| {
             found.is_error() && is_named && (named.contains(&found.path) || !found.path.exists())
@@ -107,6 +111,19 @@ impl Workspace {
             let is_named = names.contains(&certificate.metadata.key());
             everything || is_named || files.contains(&certificate.origin.path)
         }))
+    }
+
+    /// The names of all Certificates in the manifests and in the state, and of their Secrets.
+    pub fn known_names(&mut self) -> Vec<NamespacedName> {
+        let loaded = self.select(&Request::default()).loaded;
+        let certificates = loaded.certificates.iter();
+        let mut names: Vec<NamespacedName> =
+            certificates.flat_map(|c| [c.metadata.key(), c.secret_key()]).collect();
+        for (name, record) in &self.records {
+            names.push(NamespacedName::new(&name.namespace, &record.secret_name));
+            names.push(name.clone());
+        }
+        names
     }
 
     /// All Certificates of a run without arguments.
@@ -259,7 +276,8 @@ pub fn issuer_of<'a>(certificate: &Certificate, loaded: &'a Loaded) -> Option<&'
 }
 
 fn absolute(path: &Path) -> Option<PathBuf> {
-    if path.as_os_str() == "-" {
+    let is_pipe = || std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
+    if path.as_os_str() == "-" || is_pipe() {
         return None;
     }
     std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok()

@@ -1,8 +1,9 @@
 //! What an argument on the command line means: a path, standard input, or the name of an object.
 //!
-//! Contract: pure; the caller passes a function that says whether a path exists. An argument that
-//! begins with `/` or `.` or ends in `/`, .yaml, .yml or .json is a path, `-` is standard input,
-//! any other is `name` or `namespace/name`. An ambiguous one is an error that names both readings.
+//! Contract: pure; the caller passes functions that say whether a path exists and a name is known. An
+//! argument that begins with `/` or `.` or ends in `/`, .yaml, .yml or .json is a path, `-` is
+//! standard input. Any other is `name` or `namespace/name`, unless there is such a path and no such
+//! object. When there are both, it is an error that names both readings.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,13 @@ pub enum Target {
 }
 
 impl Target {
-    /// Parses an argument; `exists` says whether there is such a path.
-    pub fn read(word: &OsStr, exists: &dyn Fn(&Path) -> bool) -> Result<Self, TargetError> {
+    /// Parses an argument; `exists` says whether there is such a path, `is_known` whether there is
+    /// such an object.
+    pub fn read(
+        word: &OsStr,
+        exists: &dyn Fn(&Path) -> bool,
+        is_known: &dyn Fn(&NameTarget) -> bool,
+    ) -> Result<Self, TargetError> {
         let path = Path::new(word);
         let Some(text) = word.to_str() else { return Ok(Self::Path(path.to_owned())) };
         if text == "-" {
@@ -36,12 +42,12 @@ impl Target {
             return Ok(Self::Path(path.to_owned()));
         }
         match NameTarget::parse(text) {
-            Some(_) if exists(path) => Err(TargetError::Ambiguous { word: text.to_owned() }),
-            Some(name) => Ok(Self::Name(name)),
-            None if !text.is_empty() && exists(path) => {
-                Err(TargetError::BarePath { word: text.to_owned() })
+            Some(name) if !exists(path) => Ok(Self::Name(name)),
+            Some(name) if is_known(&name) => Err(TargetError::Ambiguous { word: text.to_owned() }),
+            None if text.is_empty() || !exists(path) => {
+                Err(TargetError::NotAName { word: text.to_owned() })
             }
-            None => Err(TargetError::NotAName { word: text.to_owned() }),
+            Some(_) | None => Ok(Self::Path(path.to_owned())),
         }
     }
 }
@@ -63,6 +69,15 @@ impl NameTarget {
         };
         let is_valid = namespace.is_none_or(is_dns_label) && is_dns_subdomain(name);
         is_valid.then(|| Self { namespace: namespace.map(str::to_owned), name: name.to_owned() })
+    }
+
+    /// Whether one of `known` has this name.
+    pub fn is_among(&self, known: &[NamespacedName]) -> bool {
+        let is_it = |key: &NamespacedName| {
+            key.name == self.name
+                && self.namespace.as_ref().is_none_or(|namespace| *namespace == key.namespace)
+        };
+        known.iter().any(is_it)
     }
 
     /// The one object among `known` that the name selects; `namespace` is that of `-n`, in which a
@@ -103,9 +118,6 @@ pub enum TargetError {
         object_reading(.word)
     )]
     Ambiguous { word: String },
-    /// An existing path, written so that it reads as a name.
-    #[error("`{word}` reads as a name, but is none: write `./{word}` for the path")]
-    BarePath { word: String },
     /// Neither a name nor a path.
     #[error("`{word}` is no name, no namespace/name, and no path (`./FILE`, `FILE.yaml`)")]
     NotAName { word: String },
@@ -150,8 +162,11 @@ mod tests {
 
     #[test]
     fn arguments_are_paths_standard_input_or_names() {
-        let exists =
-            |path: &Path| ["mail", "prod/web", "My_Dir"].iter().any(|p| path == Path::new(p));
+        let exists = |path: &Path| {
+            ["mail", "prod/web", "My_Dir", "c.pem"].iter().any(|p| path == Path::new(p))
+        };
+        let known = [NamespacedName::new("prod", "web"), NamespacedName::new("b", "mail")];
+        let is_known = |name: &NameTarget| name.is_among(&known);
         for (word, wanted) in [
             ("-", Ok(Target::Stdin)),
             ("/etc/certctl", Ok(Target::Path("/etc/certctl".into()))),
@@ -166,20 +181,22 @@ mod tests {
             ("default/web", Ok(name(Some("default"), "web"))),
             ("mail", Err(TargetError::Ambiguous { word: "mail".into() })),
             ("prod/web", Err(TargetError::Ambiguous { word: "prod/web".into() })),
-            ("My_Dir", Err(TargetError::BarePath { word: "My_Dir".into() })),
+            ("My_Dir", Ok(Target::Path("My_Dir".into()))),
+            ("c.pem", Ok(Target::Path("c.pem".into()))),
+            ("d.pem", Ok(name(None, "d.pem"))),
             ("No_Dir", Err(TargetError::NotAName { word: "No_Dir".into() })),
             ("a/b/c", Err(TargetError::NotAName { word: "a/b/c".into() })),
             ("", Err(TargetError::NotAName { word: String::new() })),
         ] {
-            assert_eq!(Target::read(OsStr::new(word), &exists), wanted, "{word}");
+            assert_eq!(Target::read(OsStr::new(word), &exists, &is_known), wanted, "{word}");
         }
         let foreign = OsStr::from_bytes(b"w\xffb");
-        assert_eq!(Target::read(foreign, &exists), Ok(Target::Path(foreign.into())));
+        assert_eq!(Target::read(foreign, &exists, &is_known), Ok(Target::Path(foreign.into())));
     }
 
     #[test]
     fn an_ambiguous_argument_is_reported_with_both_readings() {
-        let error = Target::read(OsStr::new("mail"), &|_| true).unwrap_err();
+        let error = Target::read(OsStr::new("mail"), &|_| true, &|_| true).unwrap_err();
         assert_eq!(
             error.to_string(),
             "`mail` could be the name of an object or the path `mail`: write `./mail` for the \

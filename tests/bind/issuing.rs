@@ -1,5 +1,6 @@
 //! The binary and Pebble, both with BIND as DNS server: the certificates, and the final zones.
 
+use std::net::{SocketAddr, UdpSocket};
 use std::process::{Child, Stdio};
 
 use certctl::engine::ports::{Clock as _, SystemClock};
@@ -74,9 +75,8 @@ impl<'a> World<'a> {
         let name = format!("_acme-challenge.{zone}");
         let before = self.bind.values(&name).len();
         let mut command = self.work.command("web.yaml");
-        // Nothing listens there.
-        let nowhere = crate::pebble_support::free_port().to_string();
-        command.env("CERTCTL_DNS01_AUTHORITATIVE_PORT", nowhere);
+        let blind = without_txt(self.bind.address).to_string();
+        command.env("CERTCTL_DNS01_AUTHORITATIVE_PORT", blind);
         let mut run = Killed(command.stderr(Stdio::null()).spawn().unwrap());
         block_on(async {
             while self.bind.values_now(&name).await.len() == before {
@@ -85,6 +85,28 @@ impl<'a> World<'a> {
             }
         });
     }
+}
+
+/// A port of 127.0.0.1 where this server answers all queries but those for TXT records.
+fn without_txt(server: SocketAddr) -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let upstream = UdpSocket::bind("127.0.0.1:0").unwrap();
+        upstream.connect(server).unwrap();
+        let mut buffer = [0; 4096];
+        loop {
+            let (size, peer) = socket.recv_from(&mut buffer).unwrap();
+            let name = buffer[12..size].iter().position(|byte| *byte == 0).unwrap();
+            let kind = &buffer[12 + name + 1..][..2];
+            if kind != [0, 16] {
+                upstream.send(&buffer[..size]).unwrap();
+                let size = upstream.recv(&mut buffer).unwrap();
+                socket.send_to(&buffer[..size], peer).unwrap();
+            }
+        }
+    });
+    port
 }
 
 /// A run that ends with SIGKILL when this is dropped.

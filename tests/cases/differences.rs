@@ -38,9 +38,13 @@ pub(crate) const ROWS: &[Row] = &[
         areas: &["order_state"],
         when: |case| offers_nothing_known(&case.input["order"]),
         answer: |case| {
-            let name = case.input["order"]["authorizations"][0]["identifier"].as_str();
-            let name = name.unwrap_or_default();
-            let why = "no configured challenge solvers can be used for this challenge";
+            let authorization = &case.input["order"]["authorizations"][0];
+            let name = authorization["identifier"].as_str().unwrap_or_default();
+            let offered = authorization["challenges"][0].as_str().unwrap_or_default();
+            let why = format!(
+                "no configured challenge solvers can be used for this challenge (the CA offers \
+                 {offered})"
+            );
             json!({ "state": "errored", "events": [format!("Warning Solver {name}: {why}")] })
         },
         reason: "DESIGN, head: where cert-manager has a defect (it hangs), what its user wanted",

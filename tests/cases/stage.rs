@@ -134,6 +134,7 @@ pub(crate) fn idle() -> Snapshot {
             acme: acme(),
             settings: Settings::default(),
             origin,
+            server_line: 1,
         },
         settings: Settings::default(),
         record: CertificateRecord {

@@ -1,11 +1,12 @@
 //! HTTP-01: the port, the webroot, the look from outside, and what is left behind: nothing.
 
 use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
 
 use certctl::rehearsal::{Fault, RequestKind, Rule};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{CertificateYaml, Port, WebServer, World, finish, until};
+use crate::support::{CertificateYaml, Port, State, WebServer, World, finish, until};
 
 fn here() -> Vec<std::net::IpAddr> {
     vec!["127.0.0.1".parse().unwrap()]
@@ -55,6 +56,83 @@ fn more_names_than_slots_are_proven_by_a_web_server_too() {
     let words = ["issue", "--max-concurrent-challenges", "2", "--timeout", "1m"];
     world.run(&words).ends_in(0);
     assert_eq!(world.state().published("web").dns_names.len(), names.len());
+}
+
+/// Either process gets half of the connections to the port.
+#[test]
+fn two_states_that_issue_at_once_take_no_challenge_from_each_other() {
+    let world = World::start();
+    let states = ["one", "two"];
+    for state in states {
+        let names = ["a", "b", "c"].map(|name| format!("{name}.{state}.example.test"));
+        let certificate =
+            CertificateYaml::new(state).for_names(&names.each_ref().map(String::as_str));
+        world.write(&format!("{state}.yaml"), &format!("{}---\n{certificate}", world.issuer()));
+    }
+    for round in 0..3 {
+        let runs = states.map(|state| {
+            let manifest = format!("./{state}.yaml");
+            let words = if round == 0 { vec!["issue", &manifest] } else { vec!["renew", state] };
+            let mut command = world.command(&words);
+            command.env("CERTCTL_STATE_DIR", world.path(&format!("state-{state}"))).spawn().unwrap()
+        });
+        for run in runs {
+            finish(run).ends_in(0);
+        }
+    }
+    for name in states {
+        let state = State::new(world.path(&format!("state-{name}")));
+        let status = state.record(name).status;
+        assert_eq!((status.revision, status.failed_issuance_attempts), (Some(3), None));
+        assert_eq!(state.tokens(), Vec::<std::path::PathBuf>::new());
+    }
+    let accepted = world.sent(RequestKind::Challenge);
+    assert_eq!(accepted, 18, "each challenge was accepted once");
+}
+
+/// Not a test of its own: it is run as a process named certctl, and holds the port of `HELD`.
+#[test]
+fn hold_a_port() {
+    let Ok(address) = std::env::var("HELD") else { return };
+    let socket = TcpListener::bind(address).unwrap();
+    loop {
+        drop(socket.accept());
+    }
+}
+
+/// The process that runs it; ended when dropped.
+struct Holder(Child);
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_port_that_another_certctl_holds_is_waited_for() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let program = world.path("certctl");
+    std::os::unix::fs::symlink(std::env::current_exe().unwrap(), &program).unwrap();
+    let mut holder = Command::new(program);
+    holder.args(["challenges::hold_a_port", "--exact"]);
+    holder.env("HELD", world.port.address().to_string());
+    let holder = Holder(holder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    until("it listens", || std::net::TcpStream::connect(world.port.address()).is_ok());
+    let named = format!("is in use by certctl (pid {})", holder.0.id());
+    let check = world.run(&["check", "http", "web.example.test"]);
+    assert!(check.stdout.contains(&named), "{}", check.stdout);
+
+    let said = world.path("said");
+    let log = std::fs::File::create(&said).unwrap();
+    let run = world.command(&["issue"]).stderr(log).spawn().unwrap();
+    let waiting = format!("{named}: waiting for it to end");
+    until("it waits", || std::fs::read_to_string(&said).unwrap().contains(&waiting));
+    drop(holder);
+    finish(run).ends_in(0);
+    world.state().published("web");
 }
 
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {

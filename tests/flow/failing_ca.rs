@@ -4,7 +4,7 @@ use certctl::rehearsal::{Fault, RequestKind, Rule};
 use certctl::resource::FailureClass;
 use jiff::SignedDuration;
 
-use crate::support::{CertificateYaml, World};
+use crate::support::{CertificateYaml, IssuerYaml, World};
 
 #[test]
 fn half_of_all_nonces_refused_is_no_failure() {
@@ -150,4 +150,25 @@ fn answers_that_cannot_be_used_are_counted_failures_that_name_the_place() {
         assert_eq!(world.sent(RequestKind::NewOrder), 1, "{fault:?}");
         assert_eq!((world.ca.issued(), world.state().tokens().len()), (0, 0), "{fault:?}");
     }
+}
+
+#[test]
+fn a_server_that_is_no_ca_is_a_mistake_in_the_manifest() {
+    let world = World::start();
+    let web = CertificateYaml::new("web");
+    for path in ["/wrong", "/terms"] {
+        let server = world.ca.directory_url().replace("/directory", path);
+        let issuer = IssuerYaml::new(&server, &world.ca.root_pem());
+        world.write("config/web.yaml", &format!("{issuer}---\n{web}"));
+        let line =
+            issuer.to_string().lines().position(|line| line.contains("server:")).unwrap() + 1;
+        let said = format!(
+            "see spec.acme.server of Issuer \"ca\" ({}:{line})",
+            world.path("config/web.yaml").display()
+        );
+        world.issue().ends_in(3).says(&said);
+        assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+    }
+    world.write("config/web.yaml", &format!("{}---\n{web}", world.issuer()));
+    world.issue().ends_in(0);
 }

@@ -1,6 +1,8 @@
 //! Which manifests a run is about, and what becomes of certificates without one.
 
-use crate::support::{CertificateYaml, World};
+use std::io::Write as _;
+
+use crate::support::{CertificateYaml, World, finish};
 
 fn issued_from_a_file() -> (World, std::path::PathBuf) {
     let world = World::start();
@@ -83,7 +85,7 @@ fn standard_input_is_a_manifest_too() {
     let mut child = world.command(&["issue", "-"]).stdin(Stdio::piped()).spawn().unwrap();
     let text = format!("{}---\n{}", world.issuer(), CertificateYaml::new("web"));
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    crate::support::finish(child).ends_in(0);
+    finish(child).ends_in(0);
     world.state().published("web");
 }
 
@@ -165,4 +167,47 @@ fn what_was_never_issued_leaves_no_files_when_it_is_forgotten() {
     );
     let run = world.run(&["forget", "web"]).ends_in(0);
     assert_eq!(run.stderr, "default/web forgotten\n");
+}
+
+#[test]
+fn a_folder_of_that_name_is_no_obstacle_to_a_verb_that_takes_names() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    std::fs::create_dir(world.path("web")).unwrap();
+    world.run(&["issue"]).ends_in(0);
+    for words in [&["renew", "web"][..], &["deploy", "web"], &["rollback", "web"]] {
+        world.run(words).ends_in(0);
+    }
+    // `issue` and `plan` take both.
+    for verb in ["issue", "plan"] {
+        world.run(&[verb, "web"]).ends_in(2).says("could be the name of an object or the path");
+    }
+    // Nothing else has the name.
+    world.write("d/other.yaml", &CertificateYaml::new("other"));
+    let plan = world.run(&["plan", "d"]).ends_in(0);
+    assert!(plan.stdout.contains("other.example.test"), "{}", plan.stdout);
+    let pem = std::fs::read_to_string(world.path("state/secrets/default/web-tls/tls.crt")).unwrap();
+    world.write("c.pem", &pem);
+    world.run(&["inspect", "c.pem", "--offline"]).ends_in(0);
+    world.run(&["revoke", "c.pem"]).ends_in(2).says("c.pem is the live certificate of default/web");
+}
+
+#[test]
+fn a_manifest_may_come_through_a_pipe() {
+    let world = World::start();
+    let manifest = format!("{}---\n{}", world.issuer(), CertificateYaml::new("web"));
+    let mut command = world.command(&["issue", "/dev/fd/0"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(manifest.as_bytes()).unwrap();
+    finish(child).ends_in(0);
+    assert_eq!(world.state().record("web").manifest, None);
+
+    let fifo = world.path("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    let writer = std::thread::spawn(move || {
+        let mut file = std::fs::File::options().write(true).open(fifo).unwrap();
+        file.write_all(manifest.as_bytes()).unwrap();
+    });
+    world.run(&["plan", "./fifo"]).ends_in(0);
+    writer.join().unwrap();
 }

@@ -225,3 +225,16 @@ fn broken_manifests_end_as_they_do_for_issue() {
     empty.run(&["plan"]).ends_in(3).says("no Certificate found in ");
     empty.run(&["plan", "-o", "prometheus"]).ends_in(2);
 }
+
+#[test]
+fn an_edited_copy_is_planned_in_the_place_of_what_the_config_directory_has() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let edited = CertificateYaml::new("web").for_names(&["web.example.test", "new.example.test"]);
+    world.write("edited.yaml", &edited);
+    let plan = planned(&world, &["./edited.yaml"]);
+    let item = &plan["items"][0];
+    assert_eq!((&item["action"], &item["added"]), (&json!("issue"), &json!(["new.example.test"])));
+    // A run would not know which of the two is meant tomorrow.
+    world.run(&["issue", "./edited.yaml"]).ends_in(3).says("is defined already");
+}

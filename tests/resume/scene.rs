@@ -382,6 +382,7 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
             acme,
             settings: Settings::default(),
             origin,
+            server_line: 1,
         },
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),

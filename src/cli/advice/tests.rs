@@ -4,14 +4,20 @@ use super::*;
 use crate::cli::args::Arguments;
 use crate::cli::golden::golden;
 
-const SUBJECT: Subject<'static> =
-    Subject { certificate: "web", issuer: "le", name: "www.example.com", proof: None };
+const SUBJECT: Subject<'static> = Subject {
+    certificate: "web",
+    issuer: "le",
+    name: "www.example.com",
+    proof: None,
+    is_registration: false,
+};
 
-fn proofs() -> [(&'static str, Option<ChallengeType>); 3] {
+fn subjects() -> [(&'static str, Subject<'static>); 4] {
     [
-        ("", None),
-        (" (http-01)", Some(ChallengeType::Http01)),
-        (" (dns-01)", Some(ChallengeType::Dns01)),
+        ("", SUBJECT),
+        (" (newAccount)", Subject { is_registration: true, ..SUBJECT }),
+        (" (http-01)", Subject { proof: Some(&ChallengeType::Http01), ..SUBJECT }),
+        (" (dns-01)", Subject { proof: Some(&ChallengeType::Dns01), ..SUBJECT }),
     ]
 }
 
@@ -19,8 +25,8 @@ fn proofs() -> [(&'static str, Option<ChallengeType>); 3] {
 fn texts(kind: &str) -> String {
     let mut text = String::new();
     let mut before = None;
-    for (word, proof) in proofs() {
-        let advice = of_problem(kind, &Subject { proof: proof.as_ref(), ..SUBJECT });
+    for (word, subject) in subjects() {
+        let advice = of_problem(kind, &subject);
         if advice == before {
             continue;
         }
@@ -68,9 +74,8 @@ fn what_rfc_8555_names_and_a_person_can_act_on_is_known() {
         "unsupportedIdentifier",
         "userActionRequired",
     ] {
-        for (_, proof) in proofs() {
-            let subject = Subject { proof: proof.as_ref(), ..SUBJECT };
-            assert!(of_problem(kind, &subject).is_some(), "{kind} {proof:?}");
+        for (word, subject) in subjects() {
+            assert!(of_problem(kind, &subject).is_some(), "{kind}{word}");
         }
     }
     assert_eq!(of_problem("somethingNew", &SUBJECT), None);
@@ -81,8 +86,8 @@ fn what_rfc_8555_names_and_a_person_can_act_on_is_known() {
 fn the_commands_that_are_advised_are_commands() {
     let mut advised = Vec::new();
     for row in ROWS {
-        for (_, proof) in proofs() {
-            let advice = of_problem(row.kind, &Subject { proof: proof.as_ref(), ..SUBJECT });
+        for (_, subject) in subjects() {
+            let advice = of_problem(row.kind, &subject);
             let Advice { cause, remedy, command } = advice.unwrap();
             advised.extend(command);
             for text in [cause, remedy] {

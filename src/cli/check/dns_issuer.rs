@@ -151,7 +151,9 @@ async fn ask_provider(
         let opened = known.access(wanting.issuer).provider(&dns01.provider, &reached);
         let provider = opened.map_err(|error| error.to_string())?;
         let strategy = dns01.cname_strategy.unwrap_or_default();
-        let (record, zone) = match locate(resolver, name.base(), strategy).await {
+        let is_recursive_only = known.workspace.settings().dns01_recursive_nameservers_only;
+        let (record, zone) = match locate(resolver, name.base(), strategy, is_recursive_only).await
+        {
             Ok(found) => (found.name, found.zone),
             Err(error) if provider.needs_zone() => return Err(error.to_string()),
             Err(_) => (format!("_acme-challenge.{}", name.base()), String::new()),

@@ -60,6 +60,8 @@ struct Findings {
     addresses: Result<Vec<String>, String>,
     /// The bound addresses, or why binding failed.
     listener: Result<Vec<SocketAddr>, String>,
+    /// Other certctl processes that listen there as well.
+    sharers: Vec<String>,
     /// The webroot, and whether tokens can be written there.
     webroot: Option<(String, Result<(), String>)>,
     /// Whether the token was served.
@@ -76,7 +78,7 @@ impl Findings {
     ) -> Result<Self, CliError> {
         let failed = |error: &dyn std::fmt::Display| CliError::new(ExitCode::Failed, error);
         let scratch = Scratch::new("check")?;
-        let folder = TokenFolder::open(&scratch.path().join("http01"));
+        let folder = TokenFolder::open_shared(&scratch.path().join("http01"));
         let folder = folder.map_err(|error| failed(&error))?;
         let (token, answer) = probe_token().map_err(|error| failed(&error))?;
         folder.put(&token, &answer).map_err(|error| failed(&error))?;
@@ -92,6 +94,7 @@ impl Findings {
         let asked = check_http01(resolver, &identifier, &token, &answer, options);
         let (report, addresses) =
             futures_util::future::join(asked, resolver.addresses(name.base())).await;
+        folder.remove(&token).map_err(|error| failed(&error))?;
         let webroot = settings.http01_webroot.clone().map(|path| {
             let opened = Webroot::open(Path::new(&path));
             let usable = opened.and_then(|webroot| webroot.check_writable());
@@ -103,6 +106,11 @@ impl Findings {
                 .map(|found| found.iter().map(|address| address.to_string()).collect())
                 .map_err(|error| error.to_string()),
             serves: bound.is_ok(),
+            sharers: bound
+                .iter()
+                .flat_map(Listener::sharers)
+                .map(|holder| holder.to_string())
+                .collect(),
             listener: bound.map(|listener| listener.addresses().to_vec()),
             webroot,
             report,
@@ -118,7 +126,11 @@ impl Findings {
             (_, Some(_)) => "not used: there is a webroot".to_owned(),
             (Ok(addresses), None) => {
                 let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-                format!("{}: free", addresses.join(", "))
+                let state = match self.sharers.as_slice() {
+                    [] => "free".to_owned(),
+                    sharers => format!("shared with {}", sharers.join(", ")),
+                };
+                format!("{}: {state}", addresses.join(", "))
             }
             (Err(why), None) => format!("{why}\n{WAYS_OUT}"),
         };
@@ -178,6 +190,7 @@ impl Findings {
             error: self.addresses.as_ref().err(),
             listener: ListenerItem {
                 addresses: self.listener.as_deref().ok(),
+                shared_with: &self.sharers,
                 error: self.listener.as_ref().err(),
             },
             webroot: self
@@ -210,9 +223,13 @@ pub(in crate::cli) struct HttpDocument<'a> {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct ListenerItem<'a> {
     /// The addresses that it can bind.
     addresses: Option<&'a [SocketAddr]>,
+    /// Other certctl processes that listen there, and answer for its tokens.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    shared_with: &'a [String],
     /// Why it cannot bind.
     error: Option<&'a String>,
 }

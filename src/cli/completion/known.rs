@@ -97,10 +97,11 @@ impl Known {
             let configured = entry("filename").map(|entry| entry.words.clone()).unwrap_or_default();
             files = configured.iter().map(|path| known.folder.join(path)).collect();
         }
-        let words = line.words.iter().filter_map(|word| match Target::read(word, &|_| false) {
-            Ok(Target::Path(path)) => Some(known.path(&path.to_string_lossy())),
-            Ok(Target::Stdin | Target::Name(_)) | Err(_) => None,
-        });
+        let words =
+            line.words.iter().filter_map(|word| match Target::read(word, &|_| false, &|_| false) {
+                Ok(Target::Path(path)) => Some(known.path(&path.to_string_lossy())),
+                Ok(Target::Stdin | Target::Name(_)) | Err(_) => None,
+            });
         files.extend(words);
         let variable = environment.value("CERTCTL_NAMESPACE").and_then(|value| value.to_str());
         let configured = entry("namespace").and_then(|entry| entry.words.first()?.to_str());

@@ -25,7 +25,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::targets::{open, targets};
+use super::targets::{known_names, open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::workspace::{Owners, Request};
 use network::Network;
@@ -39,7 +39,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
     if format == Format::Prometheus {
         return Err(CliError::new(ExitCode::Usage, "-o prometheus is for status, not for inspect"));
     }
-    let source = Source::read(&args.words)?;
+    let source = Source::read(&args.words, &known_names(shell, &args.words)?)?;
     if args.offline
         && let Source::Server { host, port } = &source
     {

@@ -48,8 +48,8 @@ pub(super) struct Subject {
 }
 
 impl Source {
-    /// Reads the words of `inspect`.
-    pub(super) fn read(words: &[OsString]) -> Result<Self, CliError> {
+    /// Reads the words of `inspect`; `known` are the objects that there are.
+    pub(super) fn read(words: &[OsString], known: &[NamespacedName]) -> Result<Self, CliError> {
         let (is_secret, word) = match words {
             [word] => (false, word),
             [kind, word] if kind == "secret" => (true, word),
@@ -71,7 +71,7 @@ impl Source {
         if let Some(server) = server(word) {
             return Ok(server);
         }
-        Ok(match Target::read(word, &|path| path.exists())? {
+        Ok(match Target::read(word, &|path| path.exists(), &|name| name.is_among(known))? {
             Target::Stdin => Self::Stdin,
             Target::Path(path) => Self::File(path),
             Target::Name(name) => Self::Name { name, is_secret },

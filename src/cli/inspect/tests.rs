@@ -344,7 +344,7 @@ Chain:
 fn words_are_secrets_files_and_servers() {
     let read = |words: &[&str]| {
         let words: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
-        Source::read(&words).map_err(|error| error.code)
+        Source::read(&words, &[]).map_err(|error| error.code)
     };
     let name = |name: &str, is_secret| {
         let name = crate::workspace::target::NameTarget::parse(name).unwrap();

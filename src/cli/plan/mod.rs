@@ -13,7 +13,7 @@ use super::exit::{self, ExitCode};
 use super::issue::{nothing_found, tell_orphans};
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::targets::{open, targets};
+use super::targets::{open, request, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::FailureClass;
 use crate::workspace::Request;
@@ -24,7 +24,8 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let error = CliError::new(ExitCode::Usage, "plan does not support this format");
         return Err(error.hinted("-o json"));
     }
-    let request = Request::read(&args.targets)?;
+    let request = request(shell, &args.targets)?;
+    let request = Request { has_edited_copies: true, ..request };
     on_one_thread(async {
         let mut workspace = open(shell).await?;
         let targets = targets(shell, &mut workspace, &request)?;

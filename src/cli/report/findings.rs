@@ -10,8 +10,8 @@ use super::style::Style;
 use crate::cli::advice::{self, Advice, Subject};
 use crate::engine::Evidence;
 use crate::resource::{
-    AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Failure, Order, Phase,
-    Problem, ServerAnswer, SolverKind, escape,
+    AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure, Order,
+    Phase, Problem, ServerAnswer, SolverKind, escape,
 };
 
 /// A root cause.
@@ -129,6 +129,7 @@ fn of_challenges(
         issuer: &evidence.issuer,
         name: &bare_name_of(first),
         proof: Some(&first.spec.kind),
+        is_registration: false,
     };
     if let Some(problem) = &first.problem {
         found.problem(problem, &details(group), style);
@@ -172,7 +173,13 @@ fn of_problem(
     let name = named.map(|sub| sub.identifier.clone());
     let name = name.or_else(|| identifier.map(ToString::to_string)).unwrap_or_default();
     let name = name.trim_start_matches("*.");
-    let subject = Subject { certificate, issuer: &evidence.issuer, name, proof: None };
+    let subject = Subject {
+        certificate,
+        issuer: &evidence.issuer,
+        name,
+        proof: None,
+        is_registration: failure.doing == Doing::RegisterAccount,
+    };
     let kind = if problem.is_paused() { "paused" } else { kind };
     found.advise(advice::of_problem(kind, &subject));
     found

@@ -10,8 +10,8 @@ use crate::controller::{
     AuthorizationSeen, Change, Effect, IllegalOutcome, Outcome, Record, Run, Snapshot, challenge,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeSpec, CleanUp, Order, OrderPhase, OrderState, Phase,
-    Reason, pick_solver,
+    AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CleanUp, Order, OrderPhase,
+    OrderState, Phase, Reason, pick_solver,
 };
 
 /// Applies an authorization: to an order in phase Authorizing, and to an accepted challenge whose
@@ -137,7 +137,13 @@ fn new_challenge(
     let labels = &snapshot.certificate.metadata.labels;
     let solvers = &snapshot.issuer.acme.solvers;
     let solver = pick_solver(solvers, &seen.identifier, seen.wildcard, labels, &offered)
-        .ok_or("no configured challenge solvers can be used for this challenge")?;
+        .ok_or_else(|| {
+            let offered: Vec<&str> = offered.iter().map(ChallengeType::as_str).collect();
+            format!(
+                "no configured challenge solvers can be used for this challenge (the CA offers {})",
+                if offered.is_empty() { "none".to_owned() } else { offered.join(", ") }
+            )
+        })?;
     let kind = solver.challenge_type();
     let (offered, key) = seen
         .challenges

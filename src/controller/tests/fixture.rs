@@ -63,6 +63,7 @@ pub(super) fn fresh() -> Snapshot {
             acme: acme(),
             settings: Settings::default(),
             origin: origin(),
+            server_line: 1,
         },
         settings: Settings::default(),
         record: record(),

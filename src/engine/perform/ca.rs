@@ -11,8 +11,8 @@ use super::issuer::IssuerAccess;
 use super::world::World;
 use crate::acme::preferred_chain::{Choice, choose};
 use crate::acme::{
-    AccountAnswer, AccountKey, AccountStatus, AuthorizationView, ChallengeView, Client, NewOrder,
-    OrderView, Session,
+    AccountAnswer, AccountKey, AccountStatus, AcmeError, AuthorizationView, ChallengeView, Client,
+    NewOrder, OrderView, Session,
 };
 use crate::controller::{
     AuthorizationSeen, ChallengeSeen, EffectError, OrderSeen, Outcome, RevocationSigner, Secret,
@@ -207,7 +207,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn find_account(&self, task: &Task) -> Result<Outcome, EffectError> {
         let client = self.client(task)?;
         let key = self.account_key(task).await?;
-        match client.find_account(&key).await.map_err(|e| error::ca(&e))? {
+        match client.find_account(&key).await.map_err(|e| no_account(task, &e))? {
             Some(answer) => account_seen(&client, answer, None).await,
             None => Ok(Outcome::NoAccount),
         }
@@ -222,7 +222,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let key = self.account_key(task).await?;
         let eab = self.access(task).external_account_binding()?;
         let answer = client.register(&key, &contacts, eab.as_ref()).await;
-        let answer = answer.map_err(|e| error::ca(&e))?;
+        let answer = answer.map_err(|e| no_account(task, &e))?;
         let sent = answer.created.then_some(contacts);
         account_seen(&client, answer, sent).await
     }
@@ -368,7 +368,7 @@ fn offers_profile(
     }
 }
 
-fn order_seen(answer: Result<OrderView, crate::acme::AcmeError>) -> Result<Outcome, EffectError> {
+fn order_seen(answer: Result<OrderView, AcmeError>) -> Result<Outcome, EffectError> {
     let view = answer.map_err(|error| error::ca(&error))?;
     Ok(Outcome::Order(Box::new(OrderSeen {
         url: view.url,
@@ -406,6 +406,26 @@ fn authorization_seen(view: AuthorizationView, key: &AccountKey) -> Authorizatio
 
 fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
     ChallengeSeen { state: view.state, problem: view.problem }
+}
+
+/// The error of an account operation: at the directory's URL, of a CA that never answered, a
+/// mistake in the manifest.
+fn no_account(task: &Task, failure: &AcmeError) -> EffectError {
+    let issuer = &task.issuer;
+    let is_no_directory = match failure {
+        AcmeError::Malformed { .. } | AcmeError::TooLarge { .. } => true,
+        other => matches!(other.status(), Some(300..400 | 404 | 405 | 410)),
+    };
+    if !is_no_directory || failure.url() != Some(issuer.acme.server.as_str()) {
+        return error::ca(failure);
+    }
+    error::precondition(format!(
+        "{failure}: this is no ACME directory; see spec.acme.server of {} \"{}\" ({}:{})",
+        issuer.kind,
+        issuer.metadata.name,
+        issuer.origin.path.display(),
+        issuer.server_line
+    ))
 }
 
 /// The DER inside a CSR's PEM.

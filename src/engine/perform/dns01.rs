@@ -63,7 +63,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let provider = self.provider(task, &dns01.provider)?;
         let strategy = dns01.cname_strategy.unwrap_or(CnameStrategy::None);
         let (name, zone) = if provider.needs_zone() || strategy == CnameStrategy::Follow {
-            let found = probe::locate(self.zone_resolver(), &domain, strategy).await;
+            let is_recursive_only = self.options.dns01.recursive_nameservers_only;
+            let resolver = self.zone_resolver();
+            let found = probe::locate(resolver, &domain, strategy, is_recursive_only).await;
             let found = found.map_err(error::local)?;
             (found.name, found.zone)
         } else {

@@ -18,7 +18,7 @@ use crate::resource::{
     Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, KeyAlgorithm,
     SolverKind, Token,
 };
-use crate::solver::http01::{Listener, Webroot};
+use crate::solver::http01::{ListenError, Listener, Webroot};
 use crate::store::Records;
 
 /// Generates a key on a blocking thread, off the main one.
@@ -33,7 +33,7 @@ pub(super) async fn generate_key(
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Checks every local precondition before the first request to a CA.
-    pub(super) fn prepare(
+    pub(super) async fn prepare(
         &self,
         task: &Task,
         solving: bool,
@@ -75,39 +75,49 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                     let webroot = Webroot::open(Path::new(webroot)).map_err(error::precondition)?;
                     webroot.check_writable().map_err(error::precondition)?;
                 }
-                None => self.listen(task)?,
+                None => self.listen(task).await?,
             }
         }
         Ok(Outcome::Prepared)
     }
 
-    /// Opens the listener for this certificate's challenges, once per run.
-    fn listen(&self, task: &Task) -> Result<(), EffectError> {
+    /// Opens the listener for this certificate's challenges, once per run. A port that another
+    /// certctl holds is waited for: its run ends.
+    async fn listen(&self, task: &Task) -> Result<(), EffectError> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
         for text in &task.settings().http01_listen {
             addresses.push(text.parse().map_err(|_| {
                 error::precondition(format!("certctl.io/http01-listen: {text} is no address"))
             })?);
         }
-        let mut inherited = Vec::new();
+        let mut inherited = &[][..];
         if addresses.is_empty() {
             addresses.clone_from(&self.options.http01_listen);
-            let all = self.options.http01_inherited.iter().map(TcpListener::try_clone);
-            inherited = all.collect::<Result<Vec<_>, _>>().map_err(error::local)?;
+            inherited = &self.options.http01_inherited;
         }
-        if self.listeners.borrow().contains_key(&addresses) {
+        let mut listeners = self.listeners.lock().await;
+        if listeners.contains_key(&addresses) {
             return Ok(());
         }
-        let listener =
-            Listener::bind(&addresses, inherited, &self.tokens, &self.hits).map_err(|error| {
-                error::precondition(format!(
-                    "the HTTP-01 listener cannot start: {error}. If a web server has the port, \
-                     let it serve a folder and name that in the annotation \
-                     certctl.io/http01-webroot, or let it proxy /.well-known/acme-challenge/ to \
-                     an address given by --http01-listen"
-                ))
-            })?;
-        self.listeners.borrow_mut().insert(addresses, listener);
+        let mut waits = 0;
+        let listener = loop {
+            let sockets = inherited.iter().map(TcpListener::try_clone).collect::<Result<_, _>>();
+            let sockets = sockets.map_err(error::local)?;
+            match Listener::bind(&addresses, sockets, &self.tokens, &self.hits) {
+                Err(ListenError::InUse { addr, holder: Some(holder) })
+                    if holder.is_certctl && waits < PORT_WAITS =>
+                {
+                    if waits == 0 {
+                        tracing::warn!("{addr} is in use by {holder}: waiting for it to end");
+                    }
+                    waits += 1;
+                    tokio::time::sleep(PORT_PAUSE).await;
+                }
+                Err(error) => return Err(cannot_listen(&error)),
+                Ok(listener) => break listener,
+            }
+        };
+        listeners.insert(addresses, listener);
         Ok(())
     }
 
@@ -198,9 +208,28 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
+fn cannot_listen(error: &ListenError) -> EffectError {
+    if let ListenError::InUse { holder: Some(holder), .. } = error
+        && holder.is_certctl
+    {
+        return error::precondition(format!(
+            "the HTTP-01 listener cannot start: {error}, for over {} s",
+            PORT_PAUSE.as_secs() * u64::from(PORT_WAITS)
+        ));
+    }
+    error::precondition(format!(
+        "the HTTP-01 listener cannot start: {error}. If a web server has the port, let it serve a \
+         folder and name that in the annotation certctl.io/http01-webroot, or let it proxy \
+         /.well-known/acme-challenge/ to an address given by --http01-listen"
+    ))
+}
+
 fn token_of(challenge: &ChallengeSpec) -> Result<Token, EffectError> {
     challenge.token.parse().map_err(error::local)
 }
 
+/// How often, and how long each time, a run waits for the port that another certctl holds.
+const PORT_WAITS: u32 = 120;
+const PORT_PAUSE: Duration = Duration::from_secs(1);
 /// How long a self-check waits for earlier ones.
 const CHECK_TURN: Duration = Duration::from_millis(50);

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::manifest::SecretSource;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
 use crate::solver::dns01::{Api, DnsProvider};
-use crate::solver::http01::{FolderError, Hits, Listener, TokenFolder};
+use crate::solver::http01::{Hits, Listener, TokenFolder};
 
 /// Reads an environment variable.
 pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
@@ -82,7 +82,8 @@ pub struct World<'a, C, S> {
     pub(super) providers: RefCell<Providers>,
     pub(super) secrets: SecretSource,
     pub(super) options: WorldOptions,
-    pub(super) listeners: RefCell<HashMap<Vec<SocketAddr>, Listener>>,
+    /// Locked while one certificate opens a listener: the others wait for that one.
+    pub(super) listeners: Mutex<HashMap<Vec<SocketAddr>, Listener>>,
     pub(super) clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
     pub(super) account_keys: RefCell<HashMap<String, Rc<AccountKey>>>,
     turns: RefCell<HashMap<NamespacedName, Rc<Mutex<()>>>>,
@@ -98,33 +99,42 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
     pub fn new(
         clock: &'a C,
         store: &'a S,
-        token_folder: &Path,
+        tokens: TokenFolder,
         hits: Hits,
         resolver: Resolver,
         secrets: SecretSource,
         options: WorldOptions,
-    ) -> Result<Self, FolderError> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             clock,
             store,
-            tokens: TokenFolder::open(token_folder)?,
+            tokens,
             hits,
             resolver: Rc::new(resolver),
             api: dns_api(&options.user_agent),
             providers: RefCell::default(),
             secrets,
             options,
-            listeners: RefCell::default(),
+            listeners: Mutex::default(),
             clients: RefCell::default(),
             account_keys: RefCell::default(),
             turns: RefCell::default(),
             checks: Semaphore::new(CHECKS_AT_ONCE),
-        })
+        }
     }
 
     /// The number of requests sent to all CAs so far.
     pub fn requests(&self) -> u64 {
         self.clients.borrow().values().map(|client| client.requests()).sum()
+    }
+
+    /// Ends the listeners, once the other runs that share their ports have their answers. A run that
+    /// is interrupted does not wait for them.
+    pub async fn stop_listening(&self, is_interrupted: bool) {
+        let limit = if is_interrupted { Duration::ZERO } else { LINGER };
+        for (_, listener) in self.listeners.lock().await.drain() {
+            listener.serve_others(&self.tokens, limit).await;
+        }
     }
 
     /// Requests of one order are sequential: each response carries the next nonce.
@@ -144,5 +154,7 @@ pub fn dns_api(user_agent: &str) -> Rc<Api> {
     Rc::new(Api::new(user_agent.to_owned(), Box::new(tls)))
 }
 
+/// How long a run that is over answers for others.
+const LINGER: Duration = Duration::from_secs(30);
 /// How many self-checks start at once.
 const CHECKS_AT_ONCE: usize = 16;

@@ -6,14 +6,28 @@ use std::time::Duration;
 
 const WORLD: &[&str] = &[
     "com SOA",
+    "com NS ns.test",
     "test SOA",
+    "test NS ns.test",
+    "ns.test A 127.0.0.9",
     "example.com SOA",
+    "example.com NS ns.test",
     "_acme-challenge.deep.example.com A 192.0.2.1",
     "_acme-challenge.own.example.com SOA",
     "_acme-challenge.cname.example.com CNAME Target.Other.Test",
     "sub.example.com SOA",
+    "sub.example.com NS ns.test",
     "_acme-challenge.sub.example.com CNAME www.example.com",
     "other.test SOA",
+    "other.test NS ns.test",
+    "_acme-challenge.delegated.example.com NS ns.delegated.example.com",
+    "ns.delegated.example.com A 127.0.0.8",
+    "_acme-challenge.away.example.com CNAME away.delegated.test",
+    "delegated.test SOA",
+    "delegated.test NS ns.test",
+    "away.delegated.test NS ns.test",
+    "away.delegated.test NS ns.away.delegated.test",
+    "ns.away.delegated.test A 127.0.0.8",
     "target.other.test CNAME end.other.test",
     "_acme-challenge.broken.example.com CNAME nowhere.invalid",
     "*.wild.example.com CNAME target.other.test",
@@ -41,6 +55,7 @@ fn resolver(lab: &Lab, servers: &[&str]) -> Resolver {
     Resolver::new(ResolverOptions {
         servers: servers.iter().map(|ip| lab.at(ip)).collect(),
         timeout: Duration::from_mins(1),
+        authoritative_port: lab.port,
         ..ResolverOptions::default()
     })
     .unwrap()
@@ -48,7 +63,13 @@ fn resolver(lab: &Lab, servers: &[&str]) -> Resolver {
 
 #[tokio::test]
 async fn the_record_belongs_at_the_cname_target_in_the_closest_zone() {
-    let lab = Lab::start(vec![("127.0.0.1", Manner::Recursive, world())]).await;
+    let below = ["_acme-challenge.delegated.example.com SOA", "away.delegated.test SOA"];
+    let lab = Lab::start(vec![
+        ("127.0.0.1", Manner::Recursive, world()),
+        ("127.0.0.9", Manner::Honest, world()),
+        ("127.0.0.8", Manner::Honest, below.map(ToOwned::to_owned).to_vec()),
+    ])
+    .await;
     let resolver = resolver(&lab, &["127.0.0.1"]);
     let found = |name: &str, zone: &str, chain: &[&str], is_wildcard| {
         let chain = chain.iter().map(|&name| name.to_owned()).collect();
@@ -69,6 +90,16 @@ async fn the_record_belongs_at_the_cname_target_in_the_closest_zone() {
         ("a.b.c.example.com", none, found(&challenge("a.b.c"), "example.com", &[], false)),
         ("deep.example.com", none, found(&challenge("deep"), "example.com", &[], false)),
         ("own.example.com", none, found(&challenge("own"), &challenge("own"), &[], false)),
+        (
+            "delegated.example.com",
+            none,
+            found(&challenge("delegated"), &challenge("delegated"), &[], false),
+        ),
+        (
+            "away.example.com",
+            follow,
+            found("away.delegated.test", "away.delegated.test", &["away.delegated.test"], false),
+        ),
         ("unregistered.com", none, found("_acme-challenge.unregistered.com", "com", &[], false)),
         ("cname.example.com", none, found(&challenge("cname"), "example.com", &[], false)),
         ("cname.example.com", follow, found(end, "other.test", &[target, end], false)),
@@ -98,8 +129,13 @@ async fn the_record_belongs_at_the_cname_target_in_the_closest_zone() {
         ),
     ];
     for (domain, strategy, expected) in cases {
-        let located = locate(&resolver, domain, strategy).await;
+        let located = locate(&resolver, domain, strategy, false).await;
         assert_eq!(located.map_err(|error| error.to_string()), expected, "{domain}");
+        // A recursive resolver that the CA asks as well would keep their absence.
+        let asked = lab.take_asked().into_iter().filter(|entry| entry.starts_with("127.0.0.1 "));
+        let to_come: Vec<String> =
+            asked.filter(|e| e.contains("_acme-challenge") || e.contains("_certctl")).collect();
+        assert_eq!(to_come, Vec::<String>::new(), "{domain}");
     }
     assert_eq!(zone_of(&resolver, "WWW.Example.com.").await, Ok("example.com".to_owned()));
 }
@@ -112,16 +148,17 @@ async fn a_lookup_continues_with_the_next_server_and_an_error_names_each() {
         ("127.0.0.3", Manner::Garbled, vec![]),
         ("127.0.0.4", Manner::OnlyTruncating, vec![]),
         ("127.0.0.5", Manner::Code(ResponseCode::Refused), vec![]),
+        ("127.0.0.9", Manner::Honest, world()),
     ])
     .await;
     let good = resolver(&lab, &["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.1"]);
     assert_eq!(zone_of(&good, "www.example.com").await, Ok("example.com".to_owned()));
     lab.take_asked();
-    locate(&good, "www.example.com", CnameStrategy::Follow).await.unwrap();
+    locate(&good, "www.example.com", CnameStrategy::Follow, false).await.unwrap();
     let again: Vec<String> =
-        lab.take_asked().into_iter().filter(|entry| entry.contains(" SOA ")).collect();
+        lab.take_asked().into_iter().filter(|entry| entry.contains(" NS ")).collect();
     // The one that answered the query before.
-    assert_eq!(again, ["127.0.0.1 _acme-challenge.www.example.com SOA udp"]);
+    assert_eq!(again, ["127.0.0.1 example.com NS udp"]);
     let bad = resolver(&lab, &["127.0.0.2", "127.0.0.5"]);
     let fault = |ip: &str, code: &str| ServerFault {
         server: lab.at(ip).into(),
@@ -132,8 +169,26 @@ async fn a_lookup_continues_with_the_next_server_and_an_error_names_each() {
     let expected = LookupError::Failed { name: "www.example.com".to_owned(), faults };
     assert_eq!(zone_of(&bad, "www.example.com").await, Err(expected));
     let long = "a".repeat(64);
-    let located = locate(&good, &long, CnameStrategy::Follow).await;
+    let located = locate(&good, &long, CnameStrategy::Follow, false).await;
     assert!(matches!(located, Err(LookupError::BadName { .. })), "{located:?}");
+}
+
+#[tokio::test]
+async fn servers_of_a_zone_that_cannot_be_reached_stop_only_who_may_ask_them() {
+    let lines = world().into_iter().filter(|line| !line.starts_with("ns.test A"));
+    let lines = lines.chain(["ns.test A 127.0.0.99".to_owned()]).collect();
+    let lab = Lab::start(vec![("127.0.0.1", Manner::Recursive, lines)]).await;
+    let resolver = resolver(&lab, &["127.0.0.1"]);
+    let (none, follow) = (CnameStrategy::None, CnameStrategy::Follow);
+    for (domain, strategy, name, zone) in [
+        ("example.com", none, "_acme-challenge.example.com", "example.com"),
+        ("cname.example.com", follow, "end.other.test", "other.test"),
+    ] {
+        let refused = locate(&resolver, domain, strategy, false).await;
+        assert!(matches!(refused, Err(LookupError::Failed { .. })), "{refused:?}");
+        let found = locate(&resolver, domain, strategy, true).await.unwrap();
+        assert_eq!((found.name.as_str(), found.zone.as_str()), (name, zone));
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,11 @@
 //! Token folder: the state's `http01/` directory, where every certctl process on this state finds
-//! the tokens that any of them has presented.
+//! the tokens that any of them has presented; and the runtime folder, where those of all states do.
+//!
+//! A port that certctl processes share gives each connection to any of them, so each must know the
+//! tokens of all. The kernel lets processes of one user share a port, and the runtime folder is that
+//! user's: `/run/certctl/http01`, or `certctl/http01` in `/run/user/<uid>`. A folder that belongs to
+//! another user, or in which others can write, is not used, and a file of another user is not
+//! believed. Without a runtime folder the port is not shared at all: `socket.rs`.
 //!
 //! One file per token, 0600, named after the token (or its SHA-256 when the token is longer than
 //! 200 characters), in the same envelope as other stored documents. All access is relative to a
@@ -8,15 +14,17 @@
 //! token replaces it. A file of a newer version stays. After a power failure a file may be missing;
 //! the next run presents it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::digest;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, stat, unlinkat,
+};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,14 +63,33 @@ pub struct TokenFolder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    path: PathBuf,
-    directory: OwnedFd,
+    state: Directory,
+    runtime: Option<Directory>,
     own: Mutex<BTreeMap<String, PresentedToken>>,
+}
+
+#[derive(Debug)]
+struct Directory {
+    path: PathBuf,
+    handle: OwnedFd,
+    /// Whether only files of this user, or of root, are believed.
+    is_guarded: bool,
 }
 
 impl TokenFolder {
     /// Opens the folder and creates it (0700) when it is missing; its parent must exist.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
+        Self::with(path, None)
+    }
+
+    /// The same, with the runtime folder of this user on this host, if there can be one.
+    pub fn open_shared(path: &Path) -> Result<Self, FolderError> {
+        let uid = rustix::process::geteuid().as_raw();
+        let bases = [PathBuf::from(RUN), PathBuf::from(format!("{RUN}/user/{uid}"))];
+        Self::with(path, bases.iter().find_map(|base| runtime_folder(base, uid)))
+    }
+
+    fn with(path: &Path, runtime: Option<Directory>) -> Result<Self, FolderError> {
         let failed = |action| {
             move |errno: Errno| FolderError::Io {
                 action,
@@ -75,29 +102,25 @@ impl TokenFolder {
             Err(errno) => return Err(failed("make")(errno)),
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let directory = openat(CWD, path, flags, Mode::empty()).map_err(failed("open"))?;
-        let own = Mutex::new(BTreeMap::new());
-        Ok(Self(Arc::new(Inner { path: path.to_owned(), directory, own })))
+        let handle = openat(CWD, path, flags, Mode::empty()).map_err(failed("open"))?;
+        let state = Directory { path: path.to_owned(), handle, is_guarded: false };
+        Ok(Self(Arc::new(Inner { state, runtime, own: Mutex::default() })))
     }
 
-    /// Presents a token: after the return, every process on this state answers for `token`.
+    /// Whether processes of other states answer for its tokens too.
+    pub(super) fn is_shared(&self) -> bool {
+        self.0.runtime.is_some()
+    }
+
+    /// Presents a token: after the return, every process that shares the port answers for `token`.
     /// Idempotent; a file that differs or is truncated is replaced.
     pub fn put(&self, token: &Token, key_authorization: &str) -> Result<(), FolderError> {
         let presented = PresentedToken {
             token: token.to_string(),
             key_authorization: key_authorization.to_owned(),
         };
-        if self.get(token)?.as_ref() != Some(&presented) {
-            let file = file_name(token);
-            let failed =
-                |source| FolderError::Io { action: "write", path: self.0.path.join(&file), source };
-            let text = envelope::seal(&presented).map_err(|e| failed(e.into()))?;
-            self.unlink(&file)?;
-            if let Err(source) = self.create(&file, &text) {
-                // A truncated file is useless; report the first error.
-                drop(self.unlink(&file));
-                return Err(failed(source));
-            }
+        for directory in self.directories() {
+            directory.put(token, &presented)?;
         }
         self.own().insert(token.to_string(), presented);
         Ok(())
@@ -106,42 +129,77 @@ impl TokenFolder {
     /// Removes a token; succeeds when it is already absent.
     pub fn remove(&self, token: &Token) -> Result<(), FolderError> {
         self.own().remove(token.as_str());
-        self.unlink(&file_name(token))
+        self.directories().try_for_each(|directory| directory.unlink(&file_name(token)))
     }
 
-    /// The content of the folder for `token`. A truncated file counts as missing.
-    pub fn get(&self, token: &Token) -> Result<Option<PresentedToken>, FolderError> {
-        let file = file_name(token);
-        let found = self.read(&file)?;
-        Ok(found.filter(|presented| presented.token == token.as_str()))
-    }
-
-    /// The listener's answer for `token`: the one that this process presented, else the one in the
-    /// folder. None when the folder cannot be read.
+    /// The listener's answer for `token`: the one that this process presented, else the one in a
+    /// folder. None when the folders cannot be read.
     pub fn find(&self, token: &Token) -> Option<PresentedToken> {
         let own = self.own().get(token.as_str()).cloned();
-        own.or_else(|| self.get(token).ok().flatten())
+        own.or_else(|| self.directories().find_map(|directory| directory.get(token).ok().flatten()))
+    }
+
+    /// Whether another run has presented a token, as far as the runtime folder shows.
+    pub(super) fn holds_others(&self) -> bool {
+        let Some(runtime) = &self.0.runtime else { return false };
+        let own: BTreeSet<String> =
+            self.own().keys().filter_map(|token| Some(file_name(&token.parse().ok()?))).collect();
+        let names = Dir::read_from(&runtime.handle).into_iter().flatten().flatten();
+        let mut names =
+            names.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
+        names.any(|name| !name.starts_with('.') && !own.contains(&name))
+    }
+
+    fn directories(&self) -> impl Iterator<Item = &Directory> {
+        [&self.0.state].into_iter().chain(&self.0.runtime)
     }
 
     fn own(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, PresentedToken>> {
         self.0.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Directory {
+    fn put(&self, token: &Token, presented: &PresentedToken) -> Result<(), FolderError> {
+        if self.get(token)?.as_ref() == Some(presented) {
+            return Ok(());
+        }
+        let file = file_name(token);
+        let failed =
+            |source| FolderError::Io { action: "write", path: self.path.join(&file), source };
+        let text = envelope::seal(presented).map_err(|e| failed(e.into()))?;
+        self.unlink(&file)?;
+        self.create(&file, &text).map_err(|source| {
+            // A truncated file is useless; report the first error.
+            drop(self.unlink(&file));
+            failed(source)
+        })
+    }
+
+    /// The content of the folder for `token`. A truncated file counts as missing.
+    fn get(&self, token: &Token) -> Result<Option<PresentedToken>, FolderError> {
+        let file = file_name(token);
+        let found = self.read(&file)?;
+        Ok(found.filter(|presented| presented.token == token.as_str()))
+    }
 
     fn read(&self, file: &str) -> Result<Option<PresentedToken>, FolderError> {
         let failed = |source: io::Error| FolderError::Io {
             action: "read",
-            path: self.0.path.join(file),
+            path: self.path.join(file),
             source,
         };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = match openat(&self.0.directory, file, flags, Mode::empty()) {
+        let opened = match openat(&self.handle, file, flags, Mode::empty()) {
             Ok(opened) => opened,
             // Missing, a link, or a socket: not written by certctl.
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::OPNOTSUPP) => return Ok(None),
             Err(errno) => return Err(failed(errno.into())),
         };
         let stat = fstat(&opened).map_err(|errno| failed(errno.into()))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        let uid = rustix::process::geteuid().as_raw();
+        let is_believed = !self.is_guarded || [0, uid].contains(&stat.st_uid);
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || !is_believed {
             return Ok(None);
         }
         let mut text = Vec::new();
@@ -150,7 +208,7 @@ impl TokenFolder {
             Ok((presented, _)) => Ok(Some(presented)),
             Err(Unreadable::Damaged(_)) => Ok(None),
             Err(Unreadable::Version(found)) => {
-                Err(FolderError::Newer { path: self.0.path.join(file), found })
+                Err(FolderError::Newer { path: self.path.join(file), found })
             }
         }
     }
@@ -158,20 +216,46 @@ impl TokenFolder {
     fn create(&self, file: &str, text: &[u8]) -> io::Result<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = openat(&self.0.directory, file, flags, Mode::RUSR | Mode::WUSR)?;
+        let opened = openat(&self.handle, file, flags, Mode::RUSR | Mode::WUSR)?;
         File::from(opened).write_all(text)
     }
 
     fn unlink(&self, file: &str) -> Result<(), FolderError> {
-        match unlinkat(&self.0.directory, file, AtFlags::empty()) {
+        match unlinkat(&self.handle, file, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(FolderError::Io {
                 action: "remove",
-                path: self.0.path.join(file),
+                path: self.path.join(file),
                 source: errno.into(),
             }),
         }
     }
+}
+
+/// `certctl/http01` below `base`, created when it is missing; None when another user could write
+/// there, or this one cannot.
+fn runtime_folder(base: &Path, uid: u32) -> Option<Directory> {
+    let found = stat(base).ok()?;
+    if found.st_uid != 0 && !is_private(&found, uid) || found.st_mode & WRITABLE_BY_OTHERS != 0 {
+        return None;
+    }
+    let outer = private_folder(CWD, &base.join("certctl"), Mode::from_raw_mode(0o755), uid)?;
+    let handle = private_folder(&outer, Path::new("http01"), Mode::RWXU, uid)?;
+    Some(Directory { path: base.join("certctl/http01"), handle, is_guarded: true })
+}
+
+fn private_folder(parent: impl AsFd, path: &Path, mode: Mode, uid: u32) -> Option<OwnedFd> {
+    match mkdirat(&parent, path, mode) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(_) => return None,
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(&parent, path, flags, Mode::empty()).ok()?;
+    is_private(&fstat(&opened).ok()?, uid).then_some(opened)
+}
+
+fn is_private(found: &Stat, uid: u32) -> bool {
+    found.st_uid == uid && found.st_mode & WRITABLE_BY_OTHERS == 0
 }
 
 /// Tokens contain no dot, so the two kinds of names cannot collide.
@@ -202,6 +286,9 @@ pub enum FolderError {
     Newer { path: PathBuf, found: u64 },
 }
 
+/// Emptied at every boot.
+const RUN: &str = if cfg!(target_os = "macos") { "/var/run" } else { "/run" };
+const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// File systems allow 255 bytes; this leaves space for a backup tool's suffix.
 const MAX_NAME_BYTES: usize = 200;
 /// Far above the size of a token and a key authorization.
@@ -210,7 +297,7 @@ const MAX_FILE_BYTES: u64 = 16 * 1024;
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
 
@@ -271,9 +358,9 @@ mod tests {
         symlink(&victim, path.join("link")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
         for name in ["short", "link", "socket"] {
-            assert_eq!(folder.get(&token(name)).unwrap(), None, "{name}");
+            assert_eq!(folder.0.state.get(&token(name)).unwrap(), None, "{name}");
             folder.put(&token(name), "key").unwrap();
-            let found = folder.get(&token(name)).unwrap();
+            let found = folder.0.state.get(&token(name)).unwrap();
             assert_eq!(found, Some(presented(name, "key")));
         }
         assert_eq!(fs::read_to_string(&victim).unwrap(), tempting);
@@ -286,8 +373,8 @@ mod tests {
         for name in ["alias", "old"] {
             File::create(path.join(name)).unwrap().write_all(text.as_bytes()).unwrap();
         }
-        assert_eq!(folder.get(&token("alias")).unwrap(), None);
-        assert_eq!(folder.get(&token("old")).unwrap(), Some(presented("old", "k")));
+        assert_eq!(folder.0.state.get(&token("alias")).unwrap(), None);
+        assert_eq!(folder.0.state.get(&token("old")).unwrap(), Some(presented("old", "k")));
     }
 
     #[test]
@@ -316,5 +403,65 @@ mod tests {
         let refused = TokenFolder::open(&root.path().join("http01")).map(|_| ());
         let text = refused.unwrap_err().to_string();
         assert!(text.starts_with("cannot open "), "{text}");
+    }
+
+    /// Two states of one host, with the runtime folder below `run`.
+    fn two_states(run: &Path) -> [TokenFolder; 2] {
+        let uid = rustix::process::geteuid().as_raw();
+        ["one", "two"].map(|state| {
+            let path = run.parent().unwrap().join(state);
+            TokenFolder::with(&path, runtime_folder(run, uid)).unwrap()
+        })
+    }
+
+    #[test]
+    fn processes_of_two_states_find_each_others_tokens() {
+        let root = tempfile::tempdir().unwrap();
+        let run = root.path().join("run");
+        fs::create_dir(&run).unwrap();
+        let [one, two] = two_states(&run);
+        assert!(one.is_shared() && two.is_shared());
+        one.put(&token("tok"), "tok.abc").unwrap();
+        assert_eq!(two.find(&token("tok")), Some(presented("tok", "tok.abc")));
+        assert_eq!((one.holds_others(), two.holds_others()), (false, true));
+        one.remove(&token("tok")).unwrap();
+        assert_eq!(two.find(&token("tok")), None);
+        assert_eq!((one.holds_others(), two.holds_others()), (false, false));
+        assert_eq!(fs::read_dir(run.join("certctl/http01")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_runtime_folder_in_which_others_can_write_is_not_used() {
+        let loose = fs::Permissions::from_mode(0o777);
+        for (below, is_used) in
+            [("..", true), ("", false), ("certctl", false), ("certctl/http01", false)]
+        {
+            let root = tempfile::tempdir().unwrap();
+            let run = root.path().join("run");
+            fs::create_dir_all(run.join("certctl/http01")).unwrap();
+            fs::set_permissions(run.join(below), loose.clone()).unwrap();
+            assert_eq!(two_states(&run).map(|state| state.is_shared()), [is_used; 2], "{below}");
+        }
+        let root = tempfile::tempdir().unwrap();
+        let run = root.path().join("run");
+        fs::create_dir_all(run.join("elsewhere/http01")).unwrap();
+        symlink(run.join("elsewhere"), run.join("certctl")).unwrap();
+        assert!(runtime_folder(&run, rustix::process::geteuid().as_raw()).is_none());
+    }
+
+    #[test]
+    fn a_token_in_the_runtime_folder_that_another_user_owns_is_not_believed() {
+        let root = tempfile::tempdir().unwrap();
+        let run = root.path().join("run");
+        fs::create_dir(&run).unwrap();
+        let [one, two] = two_states(&run);
+        one.put(&token("tok"), "tok.abc").unwrap();
+        if rustix::process::geteuid().is_root() {
+            let file = run.join("certctl/http01/tok");
+            std::os::unix::fs::chown(file, Some(65_534), None).unwrap();
+            assert_eq!(two.find(&token("tok")), None);
+        }
+        let uid = rustix::process::geteuid().as_raw();
+        assert!(runtime_folder(&run, uid.wrapping_add(1)).is_none());
     }
 }

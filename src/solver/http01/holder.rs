@@ -8,10 +8,19 @@ use crate::resource::escape;
 
 /// A process that listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Holder {
+pub struct Holder {
     /// Its name, as `ps` shows it.
-    pub(super) name: String,
-    pub(super) pid: u32,
+    name: String,
+    pid: u32,
+    /// Whether it has the name of this process, and is another.
+    pub is_certctl: bool,
+}
+
+impl Holder {
+    #[cfg(test)]
+    pub(super) fn new(name: &str, pid: u32) -> Self {
+        Self { name: name.to_owned(), pid, is_certctl: false }
+    }
 }
 
 impl fmt::Display for Holder {
@@ -20,18 +29,23 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A process that listens on `address`.
+/// A process that listens on `address`: another certctl, if there is one. systemd holds the socket
+/// of a unit beside the certctl to which it passed it.
 pub(super) fn holder_of(address: SocketAddr) -> Option<Holder> {
-    found::holders(address).into_iter().next()
+    let holders = found::holders(address);
+    let ours = holders.iter().find(|holder| holder.is_certctl);
+    ours.or(holders.first()).cloned()
 }
 
-/// A process that listens on `address` and has another name than this one.
+/// The other certctl processes that listen on `address`.
+pub(super) fn others_of_us(address: SocketAddr) -> Vec<Holder> {
+    found::holders(address).into_iter().filter(|holder| holder.is_certctl).collect()
+}
+
+/// A process that listens on `address` and is no certctl.
 pub(super) fn stranger_on(address: SocketAddr) -> Option<Holder> {
-    other_than(&found::own_name()?, found::holders(address))
-}
-
-fn other_than(own: &str, holders: Vec<Holder>) -> Option<Holder> {
-    holders.into_iter().find(|holder| holder.name != own)
+    let is_stranger = |holder: &Holder| !holder.is_certctl && holder.pid != std::process::id();
+    found::holders(address).into_iter().find(is_stranger)
 }
 
 #[cfg(target_os = "linux")]
@@ -44,10 +58,6 @@ mod found {
 
     use super::Holder;
 
-    pub(super) fn own_name() -> Option<String> {
-        name_of(Path::new("/proc/self"))
-    }
-
     pub(super) fn holders(address: SocketAddr) -> Vec<Holder> {
         let inodes: BTreeSet<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
             .into_iter()
@@ -58,6 +68,7 @@ mod found {
             return Vec::new();
         }
         let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+        let own_name = name_of(Path::new("/proc/self"));
         let mut holders = Vec::new();
         for process in processes.flatten() {
             let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
@@ -65,7 +76,8 @@ mod found {
             if has_socket(&process.path(), &inodes)
                 && let Some(name) = name_of(&process.path())
             {
-                holders.push(Holder { name, pid });
+                let is_certctl = pid != std::process::id() && own_name.as_ref() == Some(&name);
+                holders.push(Holder { name, pid, is_certctl });
             }
         }
         holders.sort_by_key(|holder| holder.pid);
@@ -146,10 +158,6 @@ mod found {
 
     use super::Holder;
 
-    pub(super) fn own_name() -> Option<String> {
-        None
-    }
-
     pub(super) fn holders(_address: SocketAddr) -> Vec<Holder> {
         Vec::new()
     }
@@ -196,36 +204,34 @@ mod tests {
         }
     }
 
+    fn us() -> Holder {
+        let name = std::fs::read_to_string("/proc/self/comm").unwrap();
+        Holder::new(name.trim_end(), std::process::id())
+    }
+
     #[test]
     fn we_are_no_stranger_to_ourselves() {
         let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let name = found::own_name().unwrap();
-        assert_eq!(holder_of(address), Some(Holder { name, pid: std::process::id() }));
-        assert_eq!(stranger_on(address), None);
+        assert_eq!(holder_of(address), Some(us()));
+        assert_eq!((stranger_on(address), others_of_us(address)), (None, vec![]));
     }
 
     #[test]
     fn the_holder_is_found_among_hundreds_of_listening_sockets() {
-        let name = found::own_name().unwrap();
-        let us = Holder { name, pid: std::process::id() };
         for host in ["127.0.0.1:0", "[::1]:0"] {
             // One read of the kernel's table has some 27 of them.
             let sockets: Vec<_> =
                 (0..200).map_while(|_| std::net::TcpListener::bind(host).ok()).collect();
             for socket in sockets.iter().step_by(20) {
                 let address = socket.local_addr().unwrap();
-                assert_eq!(holder_of(address).as_ref(), Some(&us), "{address}");
+                assert_eq!(holder_of(address), Some(us()), "{address}");
             }
         }
     }
 
     #[test]
-    fn a_program_of_another_name_is_a_stranger() {
-        let holder = |name: &str, pid| Holder { name: name.to_owned(), pid };
-        let all = vec![holder("certctl", 7), holder("caddy", 812)];
-        assert_eq!(other_than("certctl", all), Some(holder("caddy", 812)));
-        assert_eq!(other_than("certctl", vec![holder("certctl", 7)]), None);
-        assert_eq!(holder("ca\u{1b}ddy", 1).to_string(), "ca\\u{1b}ddy (pid 1)");
+    fn a_name_is_escaped() {
+        assert_eq!(Holder::new("ca\u{1b}ddy", 1).to_string(), "ca\\u{1b}ddy (pid 1)");
     }
 }

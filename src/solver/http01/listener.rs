@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::answer::answer;
 use super::connections::Connections;
-use super::{Hits, ListenError, TokenFolder, socket};
+use super::{Hits, Holder, ListenError, TokenFolder, holder, socket};
 
 /// The open ports. Dropping it closes them and every connection.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Listener {
         }
         for &addr in addresses {
             let refused = |source| ListenError::Io { addr, source };
-            let socket = socket::listen(addr)?;
+            let socket = socket::listen(addr, folder.is_shared())?;
             let address = socket.local_addr().map_err(refused)?;
             sockets.push((address, tokio::net::TcpListener::from_std(socket).map_err(refused)?));
         }
@@ -61,6 +61,24 @@ impl Listener {
             ports.spawn(take_in(socket, folder, hits, Arc::clone(&connections)));
         }
         Ok(Self { addresses: bound, _ports: ports })
+    }
+
+    /// Goes on answering while other processes that share a port have tokens presented, for `limit`
+    /// at most: connections that wait at a socket that closes are reset, and the CA would count that
+    /// against another run.
+    pub async fn serve_others(&self, folder: &TokenFolder, limit: Duration) {
+        let end = tokio::time::Instant::now() + limit;
+        while folder.holds_others()
+            && !self.sharers().is_empty()
+            && tokio::time::Instant::now() < end
+        {
+            tokio::time::sleep(PAUSE_FOR_OTHERS).await;
+        }
+    }
+
+    /// The other certctl processes that listen on its addresses.
+    pub fn sharers(&self) -> Vec<Holder> {
+        self.addresses.iter().flat_map(|address| holder::others_of_us(*address)).collect()
     }
 
     /// The addresses that are served, as bound by the system.
@@ -115,6 +133,7 @@ async fn serve(stream: TcpStream, folder: TokenFolder, hits: Hits, header_timeou
 const MAX_HEADER_BYTES: usize = 8 * 1024;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const VISIT_TIMEOUT: Duration = Duration::from_secs(30);
+const PAUSE_FOR_OTHERS: Duration = Duration::from_millis(100);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(20);
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! HTTP-01 (RFC 8555 section 8.3): the key authorization at a well-known path of the name.
 //!
 //! Two ways: the built-in [`Listener`], which serves the [`TokenFolder`] that all certctl processes
-//! on the same state share, and a [`Webroot`] that another web server serves. A token comes from
+//! of one user share, and a [`Webroot`] that another web server serves. A token comes from
 //! the CA and becomes a file name; only [`Token`](crate::resource::Token) is accepted here, so an
 //! unvalidated one cannot reach a path.
 
@@ -16,6 +16,7 @@ mod webroot;
 
 pub use folder::{FolderError, PresentedToken, TokenFolder};
 pub use hits::{Hit, Hits};
+pub use holder::Holder;
 pub use listener::Listener;
 pub use socket::{ListenError, inherited};
 pub use webroot::{Webroot, WebrootError};

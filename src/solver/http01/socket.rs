@@ -1,9 +1,10 @@
-//! The listener's sockets: bound so that several certctl processes, and no other program, share a
-//! port.
+//! The listener's sockets: bound so that certctl processes that know each other's tokens, and no
+//! other program, share a port.
 //!
 //! `SO_REUSEPORT` admits any process of the same user, including a web server that sets it, and the
 //! kernel would then distribute connections between the two. So a port on which a program of
-//! another name listens counts as in use, although binding it would succeed.
+//! another name listens counts as in use, although binding it would succeed. A process without the
+//! runtime folder does not set it: the kernel then keeps two of them apart, and one waits.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -12,22 +13,23 @@ use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 use thiserror::Error;
 
-use super::holder;
+use super::holder::{self, Holder};
 
 /// Opens a listening socket on `address`, non-blocking.
 ///
-/// `[::]` serves IPv4 as well, and is `0.0.0.0` on a host without IPv6.
-pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
+/// `[::]` serves IPv4 as well, and is `0.0.0.0` on a host without IPv6. `is_shared` admits other
+/// certctl processes.
+pub(super) fn listen(address: SocketAddr, is_shared: bool) -> Result<TcpListener, ListenError> {
     if address.port() != 0
         && let Some(holder) = holder::stranger_on(address)
     {
-        return Err(ListenError::InUse { addr: address, holder: Some(holder.to_string()) });
+        return Err(ListenError::InUse { addr: address, holder: Some(holder) });
     }
-    match open(address) {
+    match open(address, is_shared) {
         Ok(socket) => Ok(socket),
         Err(error) if address.is_ipv6() && address.ip().is_unspecified() && lacks_ipv6(&error) => {
             let fallback = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-            open(fallback).map_err(|source| explain(fallback, source))
+            open(fallback, is_shared).map_err(|source| explain(fallback, source))
         }
         Err(source) => Err(explain(address, source)),
     }
@@ -47,13 +49,13 @@ pub fn inherited() -> Result<Vec<TcpListener>, ListenError> {
     Ok(sockets)
 }
 
-fn open(address: SocketAddr) -> io::Result<TcpListener> {
+fn open(address: SocketAddr, is_shared: bool) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     socket.set_reuse_address(true)?;
-    socket.set_reuse_port(true)?;
+    socket.set_reuse_port(is_shared)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -67,8 +69,7 @@ fn lacks_ipv6(error: &io::Error) -> bool {
 
 fn explain(addr: SocketAddr, source: io::Error) -> ListenError {
     if source.kind() == io::ErrorKind::AddrInUse {
-        let holder = holder::holder_of(addr).map(|holder| holder.to_string());
-        ListenError::InUse { addr, holder }
+        ListenError::InUse { addr, holder: holder::holder_of(addr) }
     } else if source.kind() == io::ErrorKind::PermissionDenied {
         ListenError::NoPermission { addr }
     } else {
@@ -80,12 +81,12 @@ fn explain(addr: SocketAddr, source: io::Error) -> ListenError {
 #[derive(Debug, Error)]
 pub enum ListenError {
     /// Another process holds the port.
-    #[error("{addr} is in use{}", by(holder.as_deref()))]
+    #[error("{addr} is in use{}", by(holder.as_ref()))]
     InUse {
         /// The address that was to be bound.
         addr: SocketAddr,
         /// `nginx (pid 812)`, if known.
-        holder: Option<String>,
+        holder: Option<Holder>,
     },
     /// Ports below 1024 need a privilege.
     #[error("no permission to listen on {addr}")]
@@ -105,7 +106,7 @@ pub enum ListenError {
     Inherited { source: io::Error },
 }
 
-fn by(holder: Option<&str>) -> String {
+fn by(holder: Option<&Holder>) -> String {
     holder.map(|holder| format!(" by {holder}")).unwrap_or_default()
 }
 
@@ -118,24 +119,33 @@ mod tests {
 
     #[test]
     fn two_of_us_share_a_port_on_both_families() {
-        let one = listen("[::]:0".parse().unwrap()).unwrap();
-        let port = one.local_addr().unwrap().port();
-        let two = listen(SocketAddr::new(one.local_addr().unwrap().ip(), port)).unwrap();
-        assert_eq!(one.local_addr().unwrap(), two.local_addr().unwrap());
-        std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let one = listen("[::]:0".parse().unwrap(), true).unwrap();
+        let address = one.local_addr().unwrap();
+        let two = listen(address, true).unwrap();
+        assert_eq!(address, two.local_addr().unwrap());
+        std::net::TcpStream::connect(("127.0.0.1", address.port())).unwrap();
+    }
+
+    #[test]
+    fn who_shares_no_tokens_shares_no_port() {
+        for (first, second) in [(false, false), (false, true), (true, false)] {
+            let one = listen("127.0.0.1:0".parse().unwrap(), first).unwrap();
+            let refused = listen(one.local_addr().unwrap(), second).unwrap_err();
+            assert!(matches!(refused, ListenError::InUse { .. }), "{first} {second}: {refused}");
+        }
     }
 
     #[test]
     fn a_port_that_does_not_share_is_in_use_and_its_holder_named() {
         let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = foreign.local_addr().unwrap();
-        let Err(ListenError::InUse { addr: found, holder }) = listen(addr) else {
+        let Err(ListenError::InUse { addr: found, holder }) = listen(addr, true) else {
             panic!("{addr} was bound twice")
         };
         assert_eq!(found, addr);
         if cfg!(target_os = "linux") {
             let pid = format!("(pid {})", std::process::id());
-            assert!(holder.as_ref().is_some_and(|h| h.ends_with(&pid)), "{holder:?}");
+            assert!(holder.as_ref().is_some_and(|h| h.to_string().ends_with(&pid)), "{holder:?}");
         }
     }
 
@@ -155,13 +165,10 @@ mod tests {
     #[test]
     fn errors_name_the_address_and_the_holder() {
         let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let in_use = |holder: Option<&str>| ListenError::InUse {
-            addr,
-            holder: holder.map(ToOwned::to_owned),
-        };
+        let in_use = |holder| ListenError::InUse { addr, holder };
         let refused = io::Error::from(io::ErrorKind::PermissionDenied);
         let cases = [
-            (in_use(Some("nginx (pid 812)")), "[::]:80 is in use by nginx (pid 812)"),
+            (in_use(Some(Holder::new("nginx", 812))), "[::]:80 is in use by nginx (pid 812)"),
             (in_use(None), "[::]:80 is in use"),
             (explain(addr, refused), "no permission to listen on [::]:80"),
         ];

@@ -42,6 +42,7 @@ pub(super) fn issuer() -> IssuerView {
         acme,
         settings: Settings::default(),
         origin: origin("/etc/certctl/issuers.yaml"),
+        server_line: 6,
     };
     let account: Account = from(json!({
         "identity": {
