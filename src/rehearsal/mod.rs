@@ -64,7 +64,6 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
-pub use authorization::AuthorizationStatus;
 pub use faults::Faults;
 #[cfg(feature = "testing")]
 pub use faults::{Fault, LogEntry, RequestKind, Rule, WrongCertificate};
