@@ -319,10 +319,12 @@ impl Seen {
 
     pub(super) fn new(shared: &Shared, received: &Received) -> Self {
         let route = Route::parse(&received.path);
-        let names = match route {
-            Route::NewOrder => ordered_names(&received.body).unwrap_or_default(),
-            _ => names_of(&lock(&shared.world), route).unwrap_or_default(),
+        let names = if route == Route::NewOrder {
+            ordered_names(&received.body)
+        } else {
+            names_of(&lock(&shared.world), route)
         };
+        let names = names.unwrap_or_default();
         Self {
             path: received.path.clone(),
             kind: RequestKind::of(route),
