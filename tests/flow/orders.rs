@@ -60,7 +60,7 @@ fn an_authorization_that_is_final_already_is_a_counted_failure() {
     use AuthorizationState::{Deactivated, Expired, Invalid, Revoked};
     for status in [Deactivated, Expired, Invalid, Revoked] {
         let world = World::prepared(&[CertificateYaml::new("web")]);
-        world.fault(Rule::always(Fault::BornAs(status)));
+        world.fault(Rule::always(Fault::BornAs(status.clone())));
         let run = world.issue();
         assert!(matches!(run.code, Some(4 | 5)), "{status:?}: {run:?}");
         let attempts = world.state().record("web").status.failed_issuance_attempts;
