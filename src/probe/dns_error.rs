@@ -7,6 +7,7 @@ use hickory_proto::op::ResponseCode;
 use thiserror::Error;
 
 use super::DnsServer;
+use crate::resource::response_code;
 
 /// Why there is no resolver.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -128,23 +129,6 @@ fn list(faults: &[ServerFault]) -> String {
     if texts.is_empty() { "no server to query".to_owned() } else { texts.join(", ") }
 }
 
-/// The mnemonic of a response code, such as SERVFAIL (RFC 1035 section 4.1.1, RFC 2136).
 pub(super) fn code(code: ResponseCode) -> String {
-    let number = u16::from(code);
-    let known = RCODES.iter().find(|(known, _)| *known == number);
-    known.map_or_else(|| format!("RCODE {number}"), |(_, word)| (*word).to_owned())
+    response_code(code.into())
 }
-
-const RCODES: [(u16, &str); 11] = [
-    (0, "NOERROR"),
-    (1, "FORMERR"),
-    (2, "SERVFAIL"),
-    (3, "NXDOMAIN"),
-    (4, "NOTIMP"),
-    (5, "REFUSED"),
-    (6, "YXDOMAIN"),
-    (7, "YXRRSET"),
-    (8, "NXRRSET"),
-    (9, "NOTAUTH"),
-    (10, "NOTZONE"),
-];

@@ -4,47 +4,15 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::resource::Identifier;
+use crate::resource::{AuthorizationState, Identifier};
 
 use super::Shared;
 use super::identifier;
 use super::jws::Signed;
-use super::problem::{Problem, ProblemType};
+use super::problem::{Problem, ProblemType, with_some};
 use super::reply::Reply;
 use super::route::Route;
 use super::world::World;
-
-/// The states of an authorization (RFC 8555 section 7.1.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// The names of RFC 8555 section 7.1.6.
-pub enum AuthorizationStatus {
-    Pending,
-    Valid,
-    Invalid,
-    Deactivated,
-    Expired,
-    Revoked,
-}
-
-impl AuthorizationStatus {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-            Self::Deactivated => "deactivated",
-            Self::Expired => "expired",
-            Self::Revoked => "revoked",
-        }
-    }
-
-    pub(super) fn is_failure(self) -> bool {
-        match self {
-            Self::Pending | Self::Valid => false,
-            Self::Invalid | Self::Deactivated | Self::Expired | Self::Revoked => true,
-        }
-    }
-}
 
 /// The challenge types offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,32 +43,12 @@ impl ChallengeKind {
     }
 }
 
-/// The states of a challenge (RFC 8555 section 7.1.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ChallengeStatus {
-    Pending,
-    Processing,
-    Valid,
-    Invalid,
-}
-
-impl ChallengeStatus {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Processing => "processing",
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-        }
-    }
-}
-
 /// One challenge.
 #[derive(Debug)]
 pub(super) struct Challenge {
     pub(super) kind: ChallengeKind,
     pub(super) token: String,
-    pub(super) status: ChallengeStatus,
+    pub(super) status: AuthorizationState,
     pub(super) validated: Option<Timestamp>,
     pub(super) error: Option<Problem>,
     pub(super) records: Vec<Value>,
@@ -112,7 +60,7 @@ pub(super) struct Authorization {
     pub(super) account: u64,
     /// As ordered, `*.` included.
     pub(super) identifier: Identifier,
-    pub(super) status: AuthorizationStatus,
+    pub(super) status: AuthorizationState,
     pub(super) expires: Timestamp,
     pub(super) challenges: Vec<Challenge>,
 }
@@ -121,22 +69,16 @@ impl Authorization {
     pub(super) fn new(
         account: u64,
         subject: Identifier,
-        status: AuthorizationStatus,
+        status: AuthorizationState,
         expires: Timestamp,
         token: impl Fn() -> String,
     ) -> Self {
-        let challenge_status = match status {
-            AuthorizationStatus::Valid => ChallengeStatus::Valid,
-            AuthorizationStatus::Invalid => ChallengeStatus::Invalid,
-            AuthorizationStatus::Pending
-            | AuthorizationStatus::Deactivated
-            | AuthorizationStatus::Expired
-            | AuthorizationStatus::Revoked => ChallengeStatus::Pending,
-        };
+        let is_decided = matches!(status, AuthorizationState::Valid | AuthorizationState::Invalid);
+        let of_challenge = if is_decided { status.clone() } else { AuthorizationState::Pending };
         let challenges = ChallengeKind::offered_for(&subject).iter().map(|kind| Challenge {
             kind: *kind,
             token: token(),
-            status: challenge_status,
+            status: of_challenge.clone(),
             validated: None,
             error: None,
             records: Vec::new(),
@@ -147,7 +89,7 @@ impl Authorization {
 
     pub(super) fn settle(&mut self, now: Timestamp) {
         if !self.status.is_failure() && self.expires <= now {
-            self.status = AuthorizationStatus::Expired;
+            self.status = AuthorizationState::Expired;
         }
     }
 
@@ -172,47 +114,41 @@ impl Authorization {
         let was_tried =
             |challenge: &Challenge| challenge.validated.is_some() || challenge.error.is_some();
         let decided =
-            self.status != AuthorizationStatus::Pending && self.challenges.iter().any(was_tried);
+            self.status != AuthorizationState::Pending && self.challenges.iter().any(was_tried);
         let challenges: Value = self
             .challenges
             .iter()
             .filter(|challenge| !decided || was_tried(challenge))
             .map(|challenge| challenge.to_json(shared, id))
             .collect();
-        let mut document = json!({
+        let document = json!({
             "identifier": identifier::base_to_json(&self.identifier),
             "status": self.status.as_str(),
             "expires": self.expires.to_string(),
             "challenges": challenges,
         });
-        if let Some(fields) = document.as_object_mut()
-            && identifier::is_wildcard(&self.identifier)
-        {
-            fields.insert("wildcard".into(), true.into());
-        }
-        document
+        let is_wildcard = identifier::is_wildcard(&self.identifier);
+        with_some(document, [("wildcard", is_wildcard.then_some(true.into()))])
     }
 }
 
 impl Challenge {
     pub(super) fn to_json(&self, shared: &Shared, authorization: u64) -> Value {
-        let mut document = json!({
+        let document = json!({
             "type": self.kind.as_str(),
             "url": shared.url(Route::Challenge(authorization, self.kind)),
             "token": self.token,
             "status": self.status.as_str(),
         });
-        let Some(fields) = document.as_object_mut() else { return document };
-        if let Some(validated) = self.validated {
-            fields.insert("validated".into(), validated.to_string().into());
-        }
-        if let Some(error) = &self.error {
-            fields.insert("error".into(), error.to_json());
-        }
-        if !self.records.is_empty() {
-            fields.insert("validationRecord".into(), self.records.iter().cloned().collect());
-        }
-        document
+        let records = (!self.records.is_empty()).then(|| self.records.iter().cloned().collect());
+        with_some(
+            document,
+            [
+                ("validated", self.validated.map(|at| at.to_string().into())),
+                ("error", self.error.as_ref().map(Problem::to_json)),
+                ("validationRecord", records),
+            ],
+        )
     }
 }
 
@@ -240,9 +176,9 @@ pub(super) fn authorization(
         if found.status.is_failure() {
             return Err(Problem::malformed("the authorization is final already"));
         }
-        found.status = AuthorizationStatus::Deactivated;
+        found.status = AuthorizationState::Deactivated;
     }
     let reply = Reply::json(200, found.to_json(shared, id));
-    let waiting = found.status == AuthorizationStatus::Pending;
+    let waiting = found.status == AuthorizationState::Pending;
     Ok(reply.retry_after(shared.options.retry_after.clone().filter(|_| waiting)))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::Shared;
-use super::authorization::{AuthorizationStatus, ChallengeKind, ChallengeStatus};
+use super::authorization::ChallengeKind;
 use super::identifier;
 use super::jws::Signed;
 use super::lock;
@@ -14,6 +14,7 @@ use super::reply::Reply;
 use super::route::Route;
 use super::validate::{self, Attempt, Verdict};
 use super::world::World;
+use crate::resource::AuthorizationState;
 
 /// The payload that accepts a challenge: `{}`.
 #[derive(Debug, Deserialize)]
@@ -34,15 +35,15 @@ pub(super) fn challenge(
     let found = world.authorization_of(account, id)?;
     found.settle(shared.now());
     let subject = found.identifier.clone();
-    let authorization_status = found.status;
+    let authorization_status = found.status.clone();
     let Some(challenge) = found.challenge(kind) else {
         return Err(Problem::not_found("challenge"));
     };
     if !signed.is_read() {
         signed.parse::<Empty>()?;
-        match (authorization_status, challenge.status) {
-            (AuthorizationStatus::Pending, ChallengeStatus::Pending) => {
-                challenge.status = ChallengeStatus::Processing;
+        match (&authorization_status, &challenge.status) {
+            (AuthorizationState::Pending, AuthorizationState::Pending) => {
+                challenge.status = AuthorizationState::Processing;
                 let attempt = Attempt {
                     authorization: id,
                     kind,
@@ -53,14 +54,14 @@ pub(super) fn challenge(
                 };
                 begin(shared, attempt);
             }
-            (AuthorizationStatus::Pending, ChallengeStatus::Processing) => {}
+            (AuthorizationState::Pending, AuthorizationState::Processing) => {}
             (status, _) => {
                 let detail = format!("the authorization is {}, not pending", status.as_str());
                 return Err(Problem::malformed(detail));
             }
         }
     }
-    let waiting = challenge.status == ChallengeStatus::Processing;
+    let waiting = challenge.status == AuthorizationState::Processing;
     Ok(Reply::json(200, challenge.to_json(shared, id))
         .link(&shared.url(Route::Authorization(id)), "up")
         .retry_after(shared.options.retry_after.clone().filter(|_| waiting)))
@@ -85,9 +86,9 @@ fn absorb(shared: &Shared, attempt: &Attempt, verdict: Verdict) {
         challenge.validated = Some(now).filter(|_| !stays_pending);
         challenge.error = verdict.result.err();
         challenge.status = match (valid, stays_pending) {
-            (true, _) => ChallengeStatus::Valid,
-            (false, true) => ChallengeStatus::Pending,
-            (false, false) => ChallengeStatus::Invalid,
+            (true, _) => AuthorizationState::Valid,
+            (false, true) => AuthorizationState::Pending,
+            (false, false) => AuthorizationState::Invalid,
         };
     }
     if stays_pending {
@@ -95,12 +96,12 @@ fn absorb(shared: &Shared, attempt: &Attempt, verdict: Verdict) {
     }
     // One failed challenge decides the authorization (RFC 8555 section 7.1.6), unless it was
     // deactivated in the meantime.
-    if authorization.status == AuthorizationStatus::Pending {
+    if authorization.status == AuthorizationState::Pending {
         if valid {
-            authorization.status = AuthorizationStatus::Valid;
+            authorization.status = AuthorizationState::Valid;
             authorization.expires = super::after(now, shared.options.authorization_lifetime);
         } else {
-            authorization.status = AuthorizationStatus::Invalid;
+            authorization.status = AuthorizationState::Invalid;
         }
     }
 }

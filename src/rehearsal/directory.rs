@@ -4,26 +4,23 @@ use http::header::CACHE_CONTROL;
 use serde_json::json;
 
 use super::Shared;
+use super::problem::with_some;
 use super::reply::{Content, Reply};
 use super::route::Route;
 
 pub(super) fn directory(shared: &Shared) -> Reply {
     let url = |route| shared.url(route);
-    let mut meta = json!({
-        "termsOfService": url(Route::Terms),
-        "website": url(Route::Terms),
-    });
-    if let Some(fields) = meta.as_object_mut() {
-        if !shared.options.external_account_keys.is_empty() {
-            fields.insert("externalAccountRequired".into(), true.into());
-        }
-        if !shared.options.caa_identities.is_empty() {
-            fields.insert("caaIdentities".into(), json!(shared.options.caa_identities));
-        }
-        if !shared.options.profiles.is_empty() {
-            fields.insert("profiles".into(), json!(shared.options.profiles));
-        }
-    }
+    let options = &shared.options;
+    let is_bound = !options.external_account_keys.is_empty();
+    let identities = (!options.caa_identities.is_empty()).then(|| json!(options.caa_identities));
+    let meta = with_some(
+        json!({ "termsOfService": url(Route::Terms), "website": url(Route::Terms) }),
+        [
+            ("externalAccountRequired", is_bound.then_some(true.into())),
+            ("caaIdentities", identities),
+            ("profiles", (!options.profiles.is_empty()).then(|| json!(options.profiles))),
+        ],
+    );
     Reply::json(
         200,
         json!({

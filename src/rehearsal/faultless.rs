@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use rcgen::PublicKeyData;
 
 use super::Shared;
-use super::authorization::AuthorizationStatus;
 use super::dispatch::Received;
 use super::issue::{Hierarchy, Issuance, Leaf};
 use super::problem::Problem;
 use super::reply::Reply;
+use crate::resource::AuthorizationState;
 
 /// The body of an answer.
 pub(super) type Answer = http_body_util::Full<Bytes>;
@@ -46,7 +46,7 @@ impl Faults {
         None
     }
 
-    pub(super) fn initial_status(&self, _name: &str) -> Option<AuthorizationStatus> {
+    pub(super) fn initial_status(&self, _name: &str) -> Option<AuthorizationState> {
         None
     }
 

@@ -15,7 +15,6 @@ use jiff::Timestamp;
 use rcgen::PublicKeyData;
 use serde_json::Value;
 
-use super::authorization::AuthorizationStatus;
 use super::dispatch::Received;
 use super::issue::{Hierarchy, Issuance, Leaf};
 use super::jws::FlatJws;
@@ -24,7 +23,7 @@ use super::reply::Reply;
 use super::route::Route;
 use super::world::World;
 use super::{Shared, lock};
-use crate::resource::Identifier;
+use crate::resource::{AuthorizationState, Identifier};
 
 use log::Log;
 pub use log::{LogEntry, RequestKind};
@@ -80,7 +79,7 @@ pub enum Fault {
     /// New challenges have this token. Chosen per name, at newOrder.
     Token(String),
     /// A new authorization has this initial state. Chosen per name, at newOrder.
-    BornAs(AuthorizationStatus),
+    BornAs(AuthorizationState),
     /// Validation fails without a request to the name. Chosen per name, at the challenge.
     Refuse {
         /// Problem type of the challenge.
@@ -320,10 +319,12 @@ impl Seen {
 
     pub(super) fn new(shared: &Shared, received: &Received) -> Self {
         let route = Route::parse(&received.path);
-        let names = match route {
-            Route::NewOrder => ordered_names(&received.body).unwrap_or_default(),
-            _ => names_of(&lock(&shared.world), route).unwrap_or_default(),
+        let names = if route == Route::NewOrder {
+            ordered_names(&received.body)
+        } else {
+            names_of(&lock(&shared.world), route)
         };
+        let names = names.unwrap_or_default();
         Self {
             path: received.path.clone(),
             kind: RequestKind::of(route),
@@ -440,9 +441,9 @@ impl Faults {
     }
 
     /// The initial state of a new authorization.
-    pub(super) fn initial_status(&self, name: &str) -> Option<AuthorizationStatus> {
+    pub(super) fn initial_status(&self, name: &str) -> Option<AuthorizationState> {
         self.draw_first(RequestKind::NewOrder, &[name.to_owned()], |fault| {
-            if let Fault::BornAs(status) = fault { Some(*status) } else { None }
+            if let Fault::BornAs(status) = fault { Some(status.clone()) } else { None }
         })
     }
 

@@ -7,14 +7,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::resource::Identifier;
+use crate::resource::{Identifier, OrderState};
 
 use super::Shared;
 use super::certificate::Issued;
 use super::csr::Csr;
 use super::issue::Leaf;
 use super::jws::Signed;
-use super::order::{self, OrderStatus};
+use super::order;
 use super::problem::{Problem, ProblemType};
 use super::reply::Reply;
 use super::world::World;
@@ -34,7 +34,7 @@ pub(super) fn finalize(
     let account = signed.account()?;
     world.settle(id, shared.now(), Instant::now());
     let found = &*world.order_of(account, id)?;
-    if found.status != OrderStatus::Ready {
+    if found.status != OrderState::Ready {
         let detail = format!("the order is {}, not ready", found.status.as_str());
         return Err(Problem::new(ProblemType::OrderNotReady, detail));
     }
@@ -72,7 +72,7 @@ pub(super) fn finalize(
     world.certificates.insert(certificate, Issued { account, der, chains, revoked: None });
     let (polls, retry_after) = faults.slow_finalize(&names).unwrap_or_default();
     let found = world.order_of(account, id)?;
-    found.status = OrderStatus::Processing;
+    found.status = OrderState::Processing;
     found.certificate = Some(certificate);
     found.polls_left = polls;
     found.retry_after = retry_after;

@@ -6,7 +6,7 @@
 //! tests (feature `testing`) it injects faults ([`Faults`]).
 //!
 //! ```text
-//! request → [server] body cap, log ─ faults before ─ [route] → [jws] → directory | account | order
+//! request → [server] body cap ─ faults before ─ [route] → [jws] → directory | account | order
 //!             | authorization | challenge → [validate] | finalize → [issue] | certificate
 //!             → reply ─ faults on it ─ [server] → answer, or a closed connection
 //! ```
@@ -64,7 +64,6 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
-pub use authorization::AuthorizationStatus;
 pub use faults::Faults;
 #[cfg(feature = "testing")]
 pub use faults::{Fault, LogEntry, RequestKind, Rule, WrongCertificate};

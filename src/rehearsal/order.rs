@@ -7,45 +7,23 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::resource::Identifier;
+use crate::resource::{AuthorizationState, Identifier, OrderState};
 
-use super::authorization::{Authorization, AuthorizationStatus};
+use super::authorization::Authorization;
 use super::identifier::{self, WireIdentifier};
 use super::jws::Signed;
-use super::problem::{Problem, ProblemType};
+use super::problem::{Problem, ProblemType, with_some};
 use super::reply::Reply;
 use super::route::Route;
 use super::world::World;
 use super::{Shared, random};
-
-/// The states of an order (RFC 8555 section 7.1.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OrderStatus {
-    Pending,
-    Ready,
-    Processing,
-    Valid,
-    Invalid,
-}
-
-impl OrderStatus {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Ready => "ready",
-            Self::Processing => "processing",
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-        }
-    }
-}
 
 /// One order.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) account: u64,
     pub(super) created: Timestamp,
-    pub(super) status: OrderStatus,
+    pub(super) status: OrderState,
     pub(super) expires: Timestamp,
     pub(super) identifiers: Vec<Identifier>,
     pub(super) not_before: Option<Timestamp>,
@@ -104,7 +82,7 @@ pub(super) fn new_order(
         Order {
             account,
             created: now,
-            status: OrderStatus::Pending,
+            status: OrderState::Pending,
             expires,
             identifiers,
             not_before: wanted.not_before,
@@ -145,7 +123,7 @@ pub(super) fn order(
     let account = signed.account()?;
     let reply = show(shared, world, account, id, 200)?;
     let order = world.order_of(account, id)?;
-    if order.status == OrderStatus::Processing {
+    if order.status == OrderState::Processing {
         order.polls_left = order.polls_left.saturating_sub(1);
     }
     Ok(reply)
@@ -161,14 +139,11 @@ pub(super) fn show(
 ) -> Result<Reply, Problem> {
     world.settle(id, shared.now(), Instant::now());
     let order = &*world.order_of(account, id)?;
-    let retry_after = match order.status {
-        OrderStatus::Processing => {
-            order.retry_after.clone().or_else(|| shared.options.retry_after.clone())
-        }
-        OrderStatus::Pending if status == 200 => shared.options.retry_after.clone(),
-        OrderStatus::Pending | OrderStatus::Ready | OrderStatus::Valid | OrderStatus::Invalid => {
-            None
-        }
+    let usual = shared.options.retry_after.as_ref();
+    let retry_after = if order.status == OrderState::Processing {
+        order.retry_after.as_ref().or(usual).cloned()
+    } else {
+        usual.filter(|_| order.status == OrderState::Pending && status == 200).cloned()
     };
     let order = world.orders.get(&id).ok_or_else(|| Problem::not_found("order"))?;
     let reply = Reply::json(status, to_json(shared, world, id, order));
@@ -176,37 +151,27 @@ pub(super) fn show(
 }
 
 fn to_json(shared: &Shared, world: &World, id: u64, order: &Order) -> Value {
-    let mut document = json!({
+    let urls = order.authorizations.iter().map(|id| shared.url(Route::Authorization(*id)));
+    let document = json!({
         "status": order.status.as_str(),
         "expires": order.expires.to_string(),
         "identifiers": order.identifiers.iter().map(identifier::to_json).collect::<Value>(),
-        "authorizations": order
-            .authorizations
-            .iter()
-            .map(|id| shared.url(Route::Authorization(*id)))
-            .collect::<Value>(),
+        "authorizations": urls.collect::<Value>(),
         "finalize": shared.url(Route::Finalize(id)),
     });
-    let Some(fields) = document.as_object_mut() else { return document };
-    let times = [("notBefore", order.not_before), ("notAfter", order.not_after)];
-    for (field, time) in times {
-        if let Some(time) = time {
-            fields.insert(field.into(), time.to_string().into());
-        }
-    }
-    if let Some(profile) = &order.profile {
-        fields.insert("profile".into(), profile.clone().into());
-    }
-    if let Some(error) = world.error_of(order) {
-        fields.insert("error".into(), error.to_json());
-    }
-    if let Some(certificate) = order.certificate
-        && order.status == OrderStatus::Valid
-    {
-        let url = shared.url(Route::Certificate(certificate, 0));
-        fields.insert("certificate".into(), url.into());
-    }
-    document
+    let is_valid = order.status == OrderState::Valid;
+    let certificate = order.certificate.filter(|_| is_valid);
+    let certificate = certificate.map(|id| shared.url(Route::Certificate(id, 0)));
+    with_some(
+        document,
+        [
+            ("notBefore", order.not_before.map(|time| time.to_string().into())),
+            ("notAfter", order.not_after.map(|time| time.to_string().into())),
+            ("profile", order.profile.clone().map(Value::from)),
+            ("error", world.error_of(order).map(|error| error.to_json())),
+            ("certificate", certificate.map(Value::from)),
+        ],
+    )
 }
 
 /// The identifiers without duplicates, in the order of the request; the error names every invalid
@@ -270,9 +235,9 @@ fn authorize(
     }
     let faults = &shared.options.faults;
     let name = subject.to_string();
-    let status = faults.initial_status(&name).unwrap_or(AuthorizationStatus::Pending);
+    let status = faults.initial_status(&name).unwrap_or(AuthorizationState::Pending);
     let hostile = faults.token(&name);
-    let expires = if status == AuthorizationStatus::Valid {
+    let expires = if status == AuthorizationState::Valid {
         super::after(now, shared.options.authorization_lifetime)
     } else {
         order_expires

@@ -146,26 +146,29 @@ impl Problem {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let mut document = json!({
-            "type": self.kind.to_string(),
-            "detail": self.detail,
-            "status": self.status,
-        });
-        let Some(fields) = document.as_object_mut() else { return document };
-        if !self.algorithms.is_empty() {
-            fields.insert("algorithms".into(), json!(self.algorithms));
-        }
-        if !self.subproblems.is_empty() {
-            let list = self.subproblems.iter().map(|(about, problem)| {
-                json!({
-                    "type": problem.kind.to_string(),
-                    "detail": problem.detail,
-                    "status": problem.status,
-                    "identifier": about,
-                })
-            });
-            fields.insert("subproblems".into(), list.collect());
-        }
-        document
+        let each = |(about, problem): &(Value, Self)| {
+            with_some(problem.about(), [("identifier", Some(about.clone()))])
+        };
+        let algorithms = (!self.algorithms.is_empty()).then(|| json!(self.algorithms));
+        let subproblems =
+            (!self.subproblems.is_empty()).then(|| self.subproblems.iter().map(each).collect());
+        with_some(self.about(), [("algorithms", algorithms), ("subproblems", subproblems)])
     }
+
+    fn about(&self) -> Value {
+        let kind = self.kind.to_string();
+        json!({ "type": kind, "detail": self.detail, "status": self.status })
+    }
+}
+
+/// The document with those of the fields that have a value.
+pub(super) fn with_some<const N: usize>(
+    mut document: Value,
+    fields: [(&str, Option<Value>); N],
+) -> Value {
+    if let Some(document) = document.as_object_mut() {
+        let given = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        document.extend(given);
+    }
+    document
 }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::resource::Identifier;
+use crate::resource::{AuthorizationState, Identifier, OrderState};
 
 use super::account::Account;
-use super::authorization::{Authorization, AuthorizationStatus};
+use super::authorization::Authorization;
 use super::certificate::Issued;
 use super::identifier;
 use super::nonce::Nonces;
-use super::order::{Order, OrderStatus};
+use super::order::Order;
 use super::problem::{Problem, ProblemType};
 use super::route::Route;
 
@@ -78,23 +78,23 @@ impl World {
         for id in &order.authorizations {
             let Some(authorization) = self.authorizations.get_mut(id) else { continue };
             authorization.settle(now);
-            all_valid &= authorization.status == AuthorizationStatus::Valid;
+            all_valid &= authorization.status == AuthorizationState::Valid;
             any_failed |= authorization.status.is_failure();
         }
         let is_issued = order.polls_left == 0 && order.issued_at.is_none_or(|at| at <= instant);
-        let is_open = matches!(order.status, OrderStatus::Pending | OrderStatus::Ready);
+        let is_open = matches!(order.status, OrderState::Pending | OrderState::Ready);
         if is_open && (order.expires <= now || any_failed) {
-            order.status = OrderStatus::Invalid;
-        } else if order.status == OrderStatus::Pending && all_valid {
-            order.status = OrderStatus::Ready;
-        } else if order.status == OrderStatus::Processing && is_issued {
-            order.status = OrderStatus::Valid;
+            order.status = OrderState::Invalid;
+        } else if order.status == OrderState::Pending && all_valid {
+            order.status = OrderState::Ready;
+        } else if order.status == OrderState::Processing && is_issued {
+            order.status = OrderState::Valid;
         }
     }
 
     /// Why an order is invalid, from its authorizations.
     pub(super) fn error_of(&self, order: &Order) -> Option<Problem> {
-        if order.status != OrderStatus::Invalid {
+        if order.status != OrderState::Invalid {
             return None;
         }
         let faults = order.authorizations.iter().filter_map(|id| {
@@ -114,7 +114,7 @@ impl World {
         self.authorizations.iter_mut().find_map(|(id, found)| {
             found.settle(now);
             (found.account == account
-                && found.status == AuthorizationStatus::Valid
+                && found.status == AuthorizationState::Valid
                 && identifier::is_wildcard(&found.identifier) == identifier::is_wildcard(wanted)
                 && found.identifier == *wanted)
                 .then_some(*id)

@@ -94,13 +94,7 @@ impl Failure {
 
     /// Whether it makes the next attempt wait longer.
     pub fn counts(&self) -> bool {
-        match self.class {
-            FailureClass::Other | FailureClass::Validation | FailureClass::Ca => true,
-            FailureClass::Precondition
-            | FailureClass::Unreachable
-            | FailureClass::Output
-            | FailureClass::State => false,
-        }
+        matches!(self.class, FailureClass::Other | FailureClass::Validation | FailureClass::Ca)
     }
 
     /// Whether the CA answered with a server error.
@@ -122,6 +116,7 @@ impl Failure {
     }
 
     /// Without what differs from run to run, to compare two failures.
+    #[must_use]
     pub fn likeness(&self) -> Self {
         Self::new(self.class, self.doing, self.cause.likeness())
     }
@@ -376,15 +371,7 @@ pub enum CauseKind {
 impl CauseKind {
     /// Whether a retry fails the same way until the user changes something.
     pub fn is_permanent(self) -> bool {
-        match self {
-            Self::Denied | Self::Program | Self::Precondition => true,
-            Self::Transient
-            | Self::Refused
-            | Self::Gone
-            | Self::Unusable
-            | Self::State
-            | Self::Local => false,
-        }
+        matches!(self, Self::Denied | Self::Program | Self::Precondition)
     }
 
     /// Whether a challenge with this error cannot be presented.

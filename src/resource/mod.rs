@@ -32,6 +32,7 @@ mod name;
 mod order;
 mod problem;
 mod queue;
+mod response_code;
 mod revocation;
 mod rollback;
 mod secret;
@@ -90,6 +91,7 @@ pub use order::{
 };
 pub use problem::{Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
+pub use response_code::response_code;
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;
 pub use secret::{

@@ -80,15 +80,11 @@ pub enum OutputError {
 impl OutputError {
     /// The command that fixes it.
     pub fn command(&self) -> Option<String> {
-        match self {
-            Self::Trust(error) => error.command(),
-            Self::DefaultAcl { path } => Some(format!("setfacl -k {}", quoted(path))),
-            Self::Io { .. }
-            | Self::Foreign { .. }
-            | Self::Link { .. }
-            | Self::AccessAcl { .. }
-            | Self::Newer { .. } => None,
+        if let Self::Trust(error) = self {
+            return error.command();
         }
+        let Self::DefaultAcl { path } = self else { return None };
+        Some(format!("setfacl -k {}", quoted(path)))
     }
 }
 

@@ -1,8 +1,8 @@
 //! What is ordered: names, profile, chain; and orders that need no proof.
 
 use certctl::pki::Chain;
-use certctl::rehearsal::{AuthorizationStatus, Fault, RequestKind, Rule};
-use certctl::resource::KeyAlgorithm;
+use certctl::rehearsal::{Fault, RequestKind, Rule};
+use certctl::resource::{AuthorizationState, KeyAlgorithm};
 
 use crate::support::{CertificateYaml, World};
 
@@ -39,7 +39,7 @@ fn a_key_that_is_to_stay_stays_over_a_renewal() {
 #[test]
 fn names_that_are_proven_already_are_not_proven_again() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
-    world.fault(Rule::always(Fault::BornAs(AuthorizationStatus::Valid)));
+    world.fault(Rule::always(Fault::BornAs(AuthorizationState::Valid)));
     world.issue().ends_in(0);
     let sent = [RequestKind::Authorization, RequestKind::Challenge].map(|kind| world.sent(kind));
     assert_eq!((sent, world.ca.issued()), ([0, 0], 1));
@@ -49,7 +49,7 @@ fn names_that_are_proven_already_are_not_proven_again() {
 fn only_those_names_are_proven_that_are_not_yet() {
     let names = ["a.example.test", "b.example.test"];
     let world = World::prepared(&[CertificateYaml::new("web").for_names(&names)]);
-    world.fault(Rule::always(Fault::BornAs(AuthorizationStatus::Valid)).for_name("a.example.test"));
+    world.fault(Rule::always(Fault::BornAs(AuthorizationState::Valid)).for_name("a.example.test"));
     world.issue().ends_in(0);
     assert_eq!(world.sent(RequestKind::Challenge), 1);
     assert_eq!(world.state().published("web").dns_names, names);
@@ -57,10 +57,10 @@ fn only_those_names_are_proven_that_are_not_yet() {
 
 #[test]
 fn an_authorization_that_is_final_already_is_a_counted_failure() {
-    use AuthorizationStatus::{Deactivated, Expired, Invalid, Revoked};
+    use AuthorizationState::{Deactivated, Expired, Invalid, Revoked};
     for status in [Deactivated, Expired, Invalid, Revoked] {
         let world = World::prepared(&[CertificateYaml::new("web")]);
-        world.fault(Rule::always(Fault::BornAs(status)));
+        world.fault(Rule::always(Fault::BornAs(status.clone())));
         let run = world.issue();
         assert!(matches!(run.code, Some(4 | 5)), "{status:?}: {run:?}");
         let attempts = world.state().record("web").status.failed_issuance_attempts;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::client::csr;
 use super::*;
+use crate::resource::AuthorizationState;
 
 #[tokio::test]
 async fn answers_instead_of_deeds() {
@@ -133,9 +134,9 @@ async fn tokens_and_first_states_are_as_configured() {
         assert_eq!(found[1]["challenges"][0]["token"], token);
     }
     let cases = [
-        (AuthorizationStatus::Valid, "valid", "ready"),
-        (AuthorizationStatus::Invalid, "invalid", "invalid"),
-        (AuthorizationStatus::Revoked, "revoked", "invalid"),
+        (AuthorizationState::Valid, "valid", "ready"),
+        (AuthorizationState::Invalid, "invalid", "invalid"),
+        (AuthorizationState::Revoked, "revoked", "invalid"),
     ];
     for (born, word, order_status) in cases {
         faults.add(Rule::next(1, Fault::BornAs(born)));

@@ -121,13 +121,7 @@ pub enum ServerAnswer {
 impl ServerAnswer {
     /// Whether the address responded, so that no other of the same server needs a query.
     pub(crate) fn is_answer(&self) -> bool {
-        match self {
-            Self::Records { .. } | Self::NxDomain | Self::Code { .. } | Self::Lame => true,
-            Self::Silent { .. }
-            | Self::NoRoute { .. }
-            | Self::NoAddress { .. }
-            | Self::LookupFailed { .. } => false,
-        }
+        matches!(self, Self::Records { .. } | Self::NxDomain | Self::Code { .. } | Self::Lame)
     }
 }
 
@@ -234,32 +228,27 @@ impl Dns01Report {
             }
             for AnswerReport { address, said } in &report.answers {
                 let address = address.as_deref().unwrap_or(server);
-                match said {
-                    ServerAnswer::Silent { why } if matches!(standing, Standing::HasValue) => {
-                        all.push(format!("NS {server} does not answer at {address}: {why}"));
-                    }
-                    ServerAnswer::Records { has_value, other_count, is_authoritative, .. } => {
-                        if *has_value && !is_authoritative {
-                            all.push(format!(
-                                "NS {server} has the value and is not authoritative for {}",
-                                self.name
-                            ));
-                        }
-                        if *other_count > MANY_OTHERS {
-                            all.push(format!(
-                                "NS {server} has {other_count} other TXT records for {}: CAs may \
-                                 give up on so long an answer",
-                                self.name
-                            ));
-                        }
-                    }
-                    ServerAnswer::NxDomain
-                    | ServerAnswer::Code { .. }
-                    | ServerAnswer::Lame
-                    | ServerAnswer::Silent { .. }
-                    | ServerAnswer::NoRoute { .. }
-                    | ServerAnswer::NoAddress { .. }
-                    | ServerAnswer::LookupFailed { .. } => {}
+                if let ServerAnswer::Silent { why } = said
+                    && matches!(standing, Standing::HasValue)
+                {
+                    all.push(format!("NS {server} does not answer at {address}: {why}"));
+                }
+                let ServerAnswer::Records { has_value, other_count, is_authoritative, .. } = said
+                else {
+                    continue;
+                };
+                if *has_value && !is_authoritative {
+                    all.push(format!(
+                        "NS {server} has the value and is not authoritative for {}",
+                        self.name
+                    ));
+                }
+                if *other_count > MANY_OTHERS {
+                    all.push(format!(
+                        "NS {server} has {other_count} other TXT records for {}: CAs may give up \
+                         on so long an answer",
+                        self.name
+                    ));
                 }
             }
         }

@@ -91,11 +91,11 @@ impl Akamai {
         let body = (method != Method::DELETE).then_some(&set);
         let reply = self.send(&method, &path_of(&record.zone, &record.name), body).await?;
         match reply.status {
-            404 if method == Method::POST => Err(self.no_zone(&reply, record)),
+            404 if method == Method::POST => Err(no_zone(&reply, record)),
             // Another client created, changed or removed the set since it was read.
             404 | 409 | 412 => Ok(Written::Lost(String::new())),
             _ if reply.is_success() => Ok(Written::Unsure),
-            _ => Err(self.refused(&reply)),
+            _ => Err(refused(&reply)),
         }
     }
 
@@ -125,28 +125,6 @@ impl Akamai {
         self.api.send_signed(sign).await
     }
 
-    fn no_zone(&self, reply: &Reply, record: &TxtRecord) -> ProviderError {
-        let said = self.said(reply);
-        ProviderError::NoZone {
-            service: reply.service.clone(),
-            name: record.name.clone(),
-            reason: format!("these credentials see no zone {}: {}", record.zone, shown(&said)),
-        }
-    }
-
-    fn refused(&self, reply: &Reply) -> ProviderError {
-        reply.refused(&self.said(reply))
-    }
-
-    fn said(&self, reply: &Reply) -> String {
-        let body = String::from_utf8_lossy(&reply.body);
-        match serde_json::from_str::<Problem>(&body) {
-            Ok(Problem { title, detail }) if title.is_empty() || detail == title => detail,
-            Ok(Problem { title, detail }) if detail.is_empty() => title,
-            Ok(Problem { title, detail }) => format!("{title}: {detail}"),
-            Err(_) => body.into_owned(),
-        }
-    }
 }
 
 impl TxtSets for Akamai {
@@ -168,7 +146,7 @@ impl TxtSets for Akamai {
         match reply.status {
             404 => Ok(None),
             _ if reply.is_success() => reply.json().map(Some),
-            _ => Err(self.refused(&reply)),
+            _ => Err(refused(&reply)),
         }
     }
 
@@ -207,11 +185,11 @@ impl TxtSets for Akamai {
             return Err(ProviderError::NoZone {
                 service: reply.service.clone(),
                 name: zone.to_owned(),
-                reason: shown(&self.said(&reply)),
+                reason: shown(&said(&reply)),
             });
         }
         if !reply.is_success() {
-            return Err(self.refused(&reply));
+            return Err(refused(&reply));
         }
         Ok(format!("the credentials can read zone {zone} at {}", reply.service))
     }
@@ -245,3 +223,26 @@ fn unusable(reason: String) -> ProviderError {
 const NAME: &str = "akamai";
 const ZONES: &str = "/config-dns/v2/zones";
 const TTL: u32 = 300;
+
+fn refused(reply: &Reply) -> ProviderError {
+    reply.refused(&said(reply))
+}
+
+fn said(reply: &Reply) -> String {
+    let body = String::from_utf8_lossy(&reply.body);
+    match serde_json::from_str::<Problem>(&body) {
+        Ok(Problem { title, detail }) if title.is_empty() || detail == title => detail,
+        Ok(Problem { title, detail }) if detail.is_empty() => title,
+        Ok(Problem { title, detail }) => format!("{title}: {detail}"),
+        Err(_) => body.into_owned(),
+    }
+}
+
+fn no_zone(reply: &Reply, record: &TxtRecord) -> ProviderError {
+    let said = said(reply);
+    ProviderError::NoZone {
+        service: reply.service.clone(),
+        name: record.name.clone(),
+        reason: format!("these credentials see no zone {}: {}", record.zone, shown(&said)),
+    }
+}

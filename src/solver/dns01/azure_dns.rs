@@ -111,11 +111,11 @@ impl AzureDns {
     ) -> Result<Written, ProviderError> {
         let reply = self.credentials.send(call).await?;
         match reply.status {
-            409 | 412 => Ok(Written::Lost(self.said(&reply).1)),
+            409 | 412 => Ok(Written::Lost(said(&reply).1)),
             404 if is_added => Err(self.no_zone(&reply, name, zone)),
             404 => Ok(Written::Lost(String::new())),
             _ if reply.is_success() => Ok(Written::Done),
-            _ => Err(self.refused(&reply)),
+            _ => Err(refused(&reply)),
         }
     }
 
@@ -162,7 +162,7 @@ impl AzureDns {
     }
 
     fn no_zone(&self, reply: &Reply, name: &str, zone: &str) -> ProviderError {
-        let (code, message) = self.said(reply);
+        let (code, message) = said(reply);
         ProviderError::NoZone {
             service: reply.service.clone(),
             name: name.to_owned(),
@@ -174,22 +174,6 @@ impl AzureDns {
         }
     }
 
-    fn refused(&self, reply: &Reply) -> ProviderError {
-        match self.said(reply) {
-            (code, message) if code.is_empty() => reply.refused(&message),
-            (code, message) => reply.refused(&format!("{code}: {message}")),
-        }
-    }
-
-    /// The code and the message of an error document; any other text is the message.
-    fn said(&self, reply: &Reply) -> (String, String) {
-        let body = String::from_utf8_lossy(&reply.body);
-        match serde_json::from_str::<Failure>(&body) {
-            Ok(Failure { error: Some(details), .. }) => (details.code, details.message),
-            Ok(Failure { code, message, .. }) => (code, message),
-            Err(_) => (String::new(), body.into_owned()),
-        }
-    }
 }
 
 impl TxtSets for AzureDns {
@@ -205,14 +189,14 @@ impl TxtSets for AzureDns {
     async fn list(&self, zone: &String, name: &str) -> Result<Self::Set, ProviderError> {
         let reply = self.credentials.send(Call::new(Method::GET, self.url_of(zone, name)?)).await?;
         if reply.status == 404 {
-            let (code, _) = self.said(&reply);
+            let (code, _) = said(&reply);
             if NO_ZONE.contains(&code.as_str()) {
                 return Err(self.no_zone(&reply, name, zone));
             }
             return Ok(None);
         }
         if !reply.is_success() {
-            return Err(self.refused(&reply));
+            return Err(refused(&reply));
         }
         let set: RecordSet = reply.json()?;
         match set.property(self.kind.values) {
@@ -269,7 +253,7 @@ impl TxtSets for AzureDns {
                 let what = format!("zone {zone} of resource group {group} at {service}");
                 Ok(format!("the credentials can read {what}"))
             }
-            _ => Err(self.refused(&reply)),
+            _ => Err(refused(&reply)),
         }
     }
 
@@ -311,3 +295,20 @@ const PRIVATE: Kind =
 const NO_ZONE: [&str; 4] =
     ["ParentResourceNotFound", "ResourceNotFound", "ResourceGroupNotFound", "SubscriptionNotFound"];
 const TTL: u32 = 60;
+
+fn refused(reply: &Reply) -> ProviderError {
+    match said(reply) {
+        (code, message) if code.is_empty() => reply.refused(&message),
+        (code, message) => reply.refused(&format!("{code}: {message}")),
+    }
+}
+
+/// The code and the message of an error document; any other text is the message.
+fn said(reply: &Reply) -> (String, String) {
+    let body = String::from_utf8_lossy(&reply.body);
+    match serde_json::from_str::<Failure>(&body) {
+        Ok(Failure { error: Some(details), .. }) => (details.code, details.message),
+        Ok(Failure { code, message, .. }) => (code, message),
+        Err(_) => (String::new(), body.into_owned()),
+    }
+}

@@ -110,12 +110,12 @@ impl CloudDns {
         let reply = self.send(&Method::POST, &url, Some(&json!(edit))).await?;
         match reply.status {
             // 404 is about the set to delete: the zone itself was read just now.
-            404 | 409 | 412 => Ok(Written::Lost(self.said(&reply))),
+            404 | 409 | 412 => Ok(Written::Lost(said(&reply))),
             _ if reply.is_success() => {
                 let done = self.done(zone, reply.json()?, is_awaited).await;
                 done.map_err(ProviderError::after_the_write).map(|()| Written::Done)
             }
-            _ => Err(self.refused(&reply)),
+            _ => Err(refused(&reply)),
         }
     }
 
@@ -135,7 +135,7 @@ impl CloudDns {
             let url = self.url(&format!("/managedZones/{zone}/changes/{id}"));
             let reply = self.send(&Method::GET, &url, None).await?;
             if !reply.is_success() {
-                return Err(self.refused(&reply));
+                return Err(refused(&reply));
             }
             change = reply.json()?;
         }
@@ -182,24 +182,8 @@ impl CloudDns {
         .await
     }
 
-    /// The document of a success.
-    fn document<T: DeserializeOwned>(&self, reply: &Reply) -> Result<T, ProviderError> {
-        if reply.is_success() { reply.json() } else { Err(self.refused(reply)) }
-    }
-
-    fn refused(&self, reply: &Reply) -> ProviderError {
-        let limits = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];
-        let failure = reply.json::<Failure>().ok();
-        let mut causes = failure.iter().flat_map(|failure| &failure.error.errors);
-        if reply.status == 403 && causes.any(|cause| limits.contains(&cause.reason.as_str())) {
-            let service = reply.service.clone();
-            return ProviderError::RateLimited { service, retry_after: None };
-        }
-        reply.refused(&self.said(reply))
-    }
-
     fn no_zone(&self, reply: &Reply, name: &str, zone: &str) -> ProviderError {
-        let said = self.said(reply);
+        let said = said(reply);
         ProviderError::NoZone {
             service: reply.service.clone(),
             name: name.to_owned(),
@@ -207,13 +191,6 @@ impl CloudDns {
         }
     }
 
-    fn said(&self, reply: &Reply) -> String {
-        let body = String::from_utf8_lossy(&reply.body);
-        match serde_json::from_str::<Failure>(&body) {
-            Ok(failure) => failure.error.message,
-            Err(_) => body.into_owned(),
-        }
-    }
 }
 
 impl TxtSets for CloudDns {
@@ -238,7 +215,7 @@ impl TxtSets for CloudDns {
             if reply.status == 404 {
                 return Err(self.no_zone(reply, name, zone));
             }
-            let RecordSets { rrsets, next_page_token } = self.document(reply)?;
+            let RecordSets { rrsets, next_page_token } = document(reply)?;
             Ok((rrsets, next_page_token))
         });
         let is_it = |set: &Map<String, Value>| {
@@ -331,3 +308,27 @@ fn unusable(reason: &str) -> ProviderError {
 
 const TTL: u32 = 60;
 const MOST_POLLS: usize = 120;
+
+fn refused(reply: &Reply) -> ProviderError {
+    let limits = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];
+    let failure = reply.json::<Failure>().ok();
+    let mut causes = failure.iter().flat_map(|failure| &failure.error.errors);
+    if reply.status == 403 && causes.any(|cause| limits.contains(&cause.reason.as_str())) {
+        let service = reply.service.clone();
+        return ProviderError::RateLimited { service, retry_after: None };
+    }
+    reply.refused(&said(reply))
+}
+
+fn said(reply: &Reply) -> String {
+    let body = String::from_utf8_lossy(&reply.body);
+    match serde_json::from_str::<Failure>(&body) {
+        Ok(failure) => failure.error.message,
+        Err(_) => body.into_owned(),
+    }
+}
+
+/// The document of a success.
+fn document<T: DeserializeOwned>(reply: &Reply) -> Result<T, ProviderError> {
+    if reply.is_success() { reply.json() } else { Err(refused(reply)) }
+}

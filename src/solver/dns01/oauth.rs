@@ -37,12 +37,11 @@ impl<S: Source> Bearer<S> {
 
     pub(super) async fn send(&self, call: Call) -> Result<Reply, ProviderError> {
         let now = (self.now)();
-        let token = match self.token.at(now) {
-            Some(token) => token,
-            None => {
-                let (token, until) = self.source.token(&self.api, now).await?;
-                self.token.keep(token, until)
-            }
+        let token = if let Some(token) = self.token.at(now) {
+            token
+        } else {
+            let (token, until) = self.source.token(&self.api, now).await?;
+            self.token.keep(token, until)
         };
         self.api.send(call.credential(AUTHORIZATION, "Bearer ", &token)?).await
     }

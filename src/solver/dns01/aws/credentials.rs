@@ -151,18 +151,7 @@ fn session(reply: &Reply) -> Result<(Keys, Timestamp), ProviderError> {
     let root = Element::read(&reply.body).map_err(|why| reply.garbled(&why))?;
     let found = root.children.iter().find_map(|result| result.child("Credentials"));
     let found = found.ok_or_else(|| reply.garbled(&"there are no Credentials in it"))?;
-    let text = |name: &str| {
-        let text = found.text_at(&[name]);
-        let missing = || reply.garbled(&format!("there is no {name} in it"));
-        if text.is_empty() { Err(missing()) } else { Ok(Zeroizing::new(text.to_owned())) }
-    };
-    let keys = Keys {
-        id: text("AccessKeyId")?,
-        secret: text("SecretAccessKey")?,
-        token: Some(text("SessionToken")?),
-    };
-    let end = text("Expiration")?.parse();
-    Ok((keys, end.map_err(|_| reply.garbled(&"its Expiration is no time"))?))
+    Keys::read(reply, "SessionToken", |name| found.text_at(&[name]))
 }
 
 const FORM: &str = "application/x-www-form-urlencoded";

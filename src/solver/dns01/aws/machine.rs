@@ -110,21 +110,10 @@ async fn said(api: &Api, call: Call) -> Result<Reply, ProviderError> {
 }
 
 fn read(reply: &Reply) -> Result<(Keys, Timestamp), ProviderError> {
-    let garbled = |what: &str| reply.garbled(&what);
     let answer: Value =
-        serde_json::from_slice(&reply.body).map_err(|_| garbled("this is not JSON"))?;
-    let text = |name: &str| {
-        let text = answer.get(name).and_then(Value::as_str).unwrap_or_default();
-        let missing = || garbled(&format!("there is no {name} in it"));
-        if text.is_empty() { Err(missing()) } else { Ok(Zeroizing::new(text.to_owned())) }
-    };
-    let keys = Keys {
-        id: text("AccessKeyId")?,
-        secret: text("SecretAccessKey")?,
-        token: Some(text("Token")?),
-    };
-    let end = text("Expiration")?.parse();
-    Ok((keys, end.map_err(|_| garbled("its Expiration is no time"))?))
+        serde_json::from_slice(&reply.body).map_err(|_| reply.garbled(&"this is not JSON"))?;
+    let field = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default();
+    Keys::read(reply, "Token", field)
 }
 
 const FULL_URI: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::CloudDns;
+use super::{CloudDns, document};
 use super::credentials::NAME;
 use crate::solver::dns01::ProviderError;
 use crate::solver::dns01::sets::TxtSets as _;
@@ -44,7 +44,7 @@ impl CloudDns {
         let fqdn = format!("{candidate}.");
         let query = [("dnsName", fqdn.as_str())];
         let zones = self.pages("/managedZones", &query, |reply| {
-            let Page { managed_zones, next_page_token } = self.document(reply)?;
+            let Page { managed_zones, next_page_token } = document(reply)?;
             Ok((managed_zones, next_page_token))
         });
         let zones = zones.await?.into_iter();

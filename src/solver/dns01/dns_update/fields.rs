@@ -34,17 +34,11 @@ pub(super) enum Kind {
 
 impl Kind {
     pub(super) fn is_needed(self) -> bool {
-        match self {
-            Self::Secret | Self::Document | Self::Text => true,
-            Self::SecretIfAny | Self::TextIfAny | Self::Flag => false,
-        }
+        matches!(self, Self::Secret | Self::Document | Self::Text)
     }
 
     fn is_secret(self) -> bool {
-        match self {
-            Self::Secret | Self::SecretIfAny | Self::Document => true,
-            Self::Text | Self::TextIfAny | Self::Flag => false,
-        }
+        matches!(self, Self::Secret | Self::SecretIfAny | Self::Document)
     }
 }
 
@@ -110,13 +104,12 @@ fn one(
         }
         Kind::Document => document(provider, field, &selector(provider, field, value)?, context),
         Kind::Text | Kind::TextIfAny => {
-            let text = match value {
-                Value::String(text) => text.trim().to_owned(),
-                Value::Number(number) => number.to_string(),
-                other @ (Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
-                    let kind = kind_of(other);
-                    return Err(fault(&format!("expected a text, got {kind}")));
-                }
+            let text = if let Value::String(text) = value {
+                text.trim().to_owned()
+            } else if let Value::Number(number) = value {
+                number.to_string()
+            } else {
+                return Err(fault(&format!("expected a text, got {}", kind_of(value))));
             };
             if text.is_empty() {
                 return Err(fault("this is empty"));
@@ -126,18 +119,12 @@ fn one(
             }
             Ok(Zeroizing::new(text))
         }
-        Kind::Flag => match value {
-            Value::Bool(true) => Ok(Zeroizing::new("true".to_owned())),
-            Value::Bool(false) => Ok(Zeroizing::default()),
-            other @ (Value::Null
-            | Value::String(_)
-            | Value::Number(_)
-            | Value::Array(_)
-            | Value::Object(_)) => {
-                let kind = kind_of(other);
-                Err(fault(&format!("expected true or false, got {kind}")))
-            }
-        },
+        Kind::Flag => {
+            let Value::Bool(is_set) = value else {
+                return Err(fault(&format!("expected true or false, got {}", kind_of(value))));
+            };
+            Ok(Zeroizing::new(if *is_set { "true".to_owned() } else { String::new() }))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use hickory_proto::rr::{RData, RecordType};
 use super::super::ProviderError;
 use super::message::{Answer, Fault};
 use super::tsig::{FUDGE, Key, bare};
+use crate::resource::response_code;
 
 /// The subject of a request: server, key, zone and name.
 pub(super) struct Place<'a> {
@@ -118,28 +119,6 @@ impl Place<'_> {
     }
 
     fn refused(&self, code: ResponseCode, reason: String) -> ProviderError {
-        ProviderError::Refused { service: self.service.to_owned(), status: word(code), reason }
+        ProviderError::Refused { service: self.service.to_owned(), status: response_code(code.into()), reason }
     }
 }
-
-/// The code as the RFCs and the tools of name servers write it.
-fn word(code: ResponseCode) -> String {
-    let number = u16::from(code);
-    let known = CODES.iter().find(|(it, _)| *it == number);
-    known.map_or_else(|| format!("RCODE {number}"), |(_, word)| (*word).to_owned())
-}
-
-/// RFC 1035 section 4.1.1 and RFC 2136 section 2.2.
-const CODES: &[(u16, &str)] = &[
-    (0, "NOERROR"),
-    (1, "FORMERR"),
-    (2, "SERVFAIL"),
-    (3, "NXDOMAIN"),
-    (4, "NOTIMP"),
-    (5, "REFUSED"),
-    (6, "YXDOMAIN"),
-    (7, "YXRRSET"),
-    (8, "NXRRSET"),
-    (9, "NOTAUTH"),
-    (10, "NOTZONE"),
-];
