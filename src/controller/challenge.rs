@@ -1,4 +1,4 @@
-//! queued → presenting → self-checking → accepting → accepted → final; clean-up owed.
+//! queued → presenting → self-checking → accepting → accepted → valid, or failed; clean-up owed.
 //!
 //! | phase | step | outcome → next phase |
 //! | --- | --- | --- |
@@ -8,9 +8,9 @@
 //! | Presenting | present | presented → SelfChecking; failed → retry later; refused → nothing owed until then |
 //! | SelfChecking | check from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
 //! | Accepting | send "accept"; when it may have arrived already, read the authorization | Accepted |
-//! | Accepted | nothing: the order's controller reads the order; read the authorization when others wait for the slot | Final |
+//! | Accepted | nothing: the order's controller reads the order; read the authorization when others wait for the slot | none: valid, or failed |
 //! | Accepting, Accepted | validation failed: the CA calls the challenge pending, with an `error` | SelfChecking, or Presenting when nothing in this run answers; not before the pause since the last accept is over |
-//! | Final | clean up, if owed | |
+//! | none | clean up, if owed | |
 //!
 //! Presenting and SelfChecking become Requeued when the turn is over: the challenge stays
 //! presented. All challenges advance in one step: one record, then their effects concurrently.
@@ -24,9 +24,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::Slot;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake, order};
-use crate::resource::{
-    Challenge, ChallengeType, CleanUp, GoDuration, Order, OrderPhase, Phase, Reason,
-};
+use crate::resource::{Challenge, ChallengeType, GoDuration, Order, OrderPhase, Phase, Reason};
 
 pub use absorb::{absorb, absorb_clean_up};
 pub(super) use absorb::{
@@ -54,11 +52,12 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
     let mut effects = Vec::new();
     let mut until: Option<Timestamp> = None;
-    let waits = |c: &Challenge| matches!(c.phase, Phase::Queued | Phase::Requeued);
+    let waits = |c: &Challenge| matches!(c.phase(), Some(Phase::Queued | Phase::Requeued));
     let queued = snapshot.run.is_crowded
         || snapshot.run.attempts.values().any(|attempt| attempt.slot == Slot::Missing)
         || order.challenges.iter().any(waits);
     for challenge in &order.challenges {
+        let Some(phase) = challenge.phase() else { continue };
         // Reading an authorization needs no slot.
         let attempt = snapshot.run.attempt(&challenge.spec.url);
         if attempt.slot == Slot::Missing && !attempt.is_unsure {
@@ -73,8 +72,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             until = Some(until.map_or(time, |earlier| earlier.min(time)));
             continue;
         }
-        let (spec, target) = (Arc::clone(&challenge.spec), challenge.target.clone());
-        effects.push(match challenge.phase {
+        let (spec, target) = (Arc::clone(&challenge.spec), challenge.presented.target.clone());
+        effects.push(match phase {
             Phase::Presenting if needs_a_place(challenge) => Effect::Locate { challenge: spec },
             Phase::Presenting => Effect::Present { challenge: spec, target },
             Phase::SelfChecking => Effect::SelfCheck { challenge: spec, target },
@@ -88,13 +87,13 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             Phase::Accepted if queued && attempt.hit().is_none() => {
                 order::read_authorization(order, &spec.authorization_url)
             }
-            Phase::Queued | Phase::Requeued | Phase::Accepted | Phase::Final => continue,
+            Phase::Queued | Phase::Requeued | Phase::Accepted => continue,
         });
     }
     if !effects.is_empty() {
         return Step::Act(effects);
     }
-    let is_done = |c: &Challenge| matches!(c.phase, Phase::Accepted | Phase::Final);
+    let is_done = |c: &Challenge| matches!(c.phase(), Some(Phase::Accepted) | None);
     if until.is_none() && (!queued || order.challenges.iter().all(is_done)) {
         return Step::Settled;
     }
@@ -109,7 +108,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 /// another process.
 fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Option<Timestamp> {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
-    if challenge.phase != Phase::Accepted {
+    if challenge.phase() != Some(Phase::Accepted) {
         return attempt.not_before;
     }
     if !queued || attempt.hit().is_some() {
@@ -124,28 +123,32 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
     let mut order = order.clone();
     let mut record = Record::default();
     for challenge in &mut order.challenges {
+        let mut moves_to = None;
         if may_start(snapshot, challenge) {
-            challenge.phase = Phase::Presenting;
+            moves_to = Some(Phase::Presenting);
             if !challenge.owes_clean_up() {
-                challenge.target = None;
+                challenge.presented.target = None;
             }
-            challenge.clean_up = CleanUp::Owed;
+            challenge.presented.is_owed = true;
             record = started(record, snapshot, challenge, now);
         } else if may_go_on(snapshot, challenge) {
-            let is_out = challenge.presented_at.is_some();
-            challenge.phase = if is_out { Phase::SelfChecking } else { Phase::Presenting };
+            let is_out = challenge.presented.at.is_some();
+            moves_to = Some(if is_out { Phase::SelfChecking } else { Phase::Presenting });
             record = started(record, snapshot, challenge, now);
         } else if must_yield(snapshot, challenge) {
-            challenge.phase = Phase::Requeued;
+            moves_to = Some(Phase::Requeued);
             let message = format!(
                 "Challenge queued again, still presented: others wait for its slot ({})",
                 challenge.spec.identifier
             );
             record = record.normal(now, Reason::Requeued, message);
         } else if waited_instead(snapshot, challenge, now) {
-            challenge.phase = Phase::Accepting;
+            moves_to = Some(Phase::Accepting);
         } else if is_tried_again(snapshot, challenge, now) {
-            challenge.clean_up = CleanUp::Owed;
+            challenge.presented.is_owed = true;
+        }
+        if let Some(phase) = moves_to {
+            challenge.go_to(phase);
         }
     }
     record.changes.push(Change::Order(Box::new(order)));
@@ -154,13 +157,13 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
 
 /// A DNS record's place is stored before the record is written.
 fn needs_a_place(challenge: &Challenge) -> bool {
-    challenge.spec.kind == ChallengeType::Dns01 && challenge.target.is_none()
+    challenge.spec.kind == ChallengeType::Dns01 && challenge.presented.target.is_none()
 }
 
 /// A slot was granted, and no clean-up of an earlier turn is in flight.
 fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
-    challenge.phase == Phase::Queued
+    challenge.phase() == Some(Phase::Queued)
         && attempt.has_slot()
         && (!challenge.owes_clean_up() || attempt.clean_up_failed)
 }
@@ -168,7 +171,7 @@ fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
 /// A refused challenge, which owes nothing, is presented again.
 fn is_tried_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
-    challenge.phase == Phase::Presenting
+    challenge.phase() == Some(Phase::Presenting)
         && !challenge.owes_clean_up()
         && attempt.slot != Slot::Missing
         && attempt.not_before.is_none_or(|time| time <= now)
@@ -176,13 +179,14 @@ fn is_tried_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) ->
 
 /// A slot was granted to a challenge that had one before.
 fn may_go_on(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    challenge.phase == Phase::Requeued && snapshot.run.attempt(&challenge.spec.url).has_slot()
+    challenge.phase() == Some(Phase::Requeued)
+        && snapshot.run.attempt(&challenge.spec.url).has_slot()
 }
 
 /// Its turn is over, and others wait. A wait instead of a self-check ends by itself.
 fn must_yield(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     let slot = snapshot.run.attempt(&challenge.spec.url).slot;
-    matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking)
+    matches!(challenge.phase(), Some(Phase::Presenting | Phase::SelfChecking))
         && challenge.spec.solver.wait_instead_of_self_check.is_none()
         && matches!(slot, Slot::Held { is_over: true, .. })
 }
@@ -216,15 +220,15 @@ pub(crate) fn released(identifier: &str) -> String {
 
 fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
     let wait = challenge.spec.solver.wait_instead_of_self_check?;
-    if challenge.phase != Phase::SelfChecking {
+    if challenge.phase() != Some(Phase::SelfChecking) {
         return None;
     }
-    challenge.presented_at?.checked_add(wait.0).ok()
+    challenge.presented.at?.checked_add(wait.0).ok()
 }
 
 /// When a failed challenge is checked again and "accept" repeated.
 fn accept_waits(challenge: &Challenge, now: Timestamp) -> Option<Timestamp> {
-    let may_wait = matches!(challenge.phase, Phase::SelfChecking | Phase::Accepting);
+    let may_wait = matches!(challenge.phase(), Some(Phase::SelfChecking | Phase::Accepting));
     may_wait.then(|| left_pending::not_before(challenge, now)).flatten()
 }
 
@@ -235,9 +239,9 @@ fn waited_instead(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) ->
 }
 
 fn waiting_for(order: &Order, now: Timestamp) -> String {
-    let waiting = order.challenges.iter().find(|c| c.phase == Phase::SelfChecking);
-    match waiting.or_else(|| order.challenges.iter().find(|c| c.phase != Phase::Final)) {
-        Some(challenge) if matches!(challenge.phase, Phase::Queued | Phase::Requeued) => {
+    let waiting = order.challenges.iter().find(|c| c.phase() == Some(Phase::SelfChecking));
+    match waiting.or_else(|| order.challenges.iter().find(|c| c.pending().is_some())) {
+        Some(challenge) if matches!(challenge.phase(), Some(Phase::Queued | Phase::Requeued)) => {
             format!("{} is waiting for a free slot", challenge.spec.identifier)
         }
         Some(challenge) => {
@@ -264,10 +268,10 @@ pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
     let mut effects = Vec::new();
     for order in orders {
         for challenge in order.challenges.iter().filter(|c| c.owes_clean_up()) {
-            let over = matches!(challenge.phase, Phase::Final | Phase::Queued);
+            let over = matches!(challenge.phase(), None | Some(Phase::Queued));
             if over && !snapshot.run.attempt(&challenge.spec.url).clean_up_failed {
-                let (spec, target) = (Arc::clone(&challenge.spec), challenge.target.clone());
-                let order = order.name.clone();
+                let (order, spec) = (order.name.clone(), Arc::clone(&challenge.spec));
+                let target = challenge.presented.target.clone();
                 effects.push(Effect::CleanUp { order, challenge: spec, target });
             }
         }
@@ -280,18 +284,19 @@ pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
 pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
     let mut unsure = Vec::new();
     for challenge in &mut order.challenges {
-        match (challenge.phase, &challenge.spec.kind) {
-            (Phase::SelfChecking, ChallengeType::Http01) => challenge.phase = Phase::Presenting,
+        let (kind, url) = (challenge.spec.kind.clone(), challenge.spec.url.clone());
+        let Some(pending) = challenge.pending_mut() else { continue };
+        match (pending.phase, kind) {
+            (Phase::SelfChecking, ChallengeType::Http01) => pending.phase = Phase::Presenting,
             // No listener answers for it any more: it is cleaned up first.
-            (Phase::Requeued, ChallengeType::Http01) => challenge.phase = Phase::Queued,
-            (Phase::Accepting, _) => unsure.push(challenge.spec.url.clone()),
+            (Phase::Requeued, ChallengeType::Http01) => pending.phase = Phase::Queued,
+            (Phase::Accepting, _) => unsure.push(url),
             (
                 Phase::Queued
                 | Phase::Requeued
                 | Phase::Presenting
                 | Phase::SelfChecking
-                | Phase::Accepted
-                | Phase::Final,
+                | Phase::Accepted,
                 _,
             ) => {}
         }
@@ -302,7 +307,8 @@ pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
 /// The challenges, by URL, that an earlier run presented with a listener that is gone.
 pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
     let was_out = |c: &&Challenge| {
-        c.spec.kind == ChallengeType::Http01 && c.phase != Phase::Final && c.presented_at.is_some()
+        let is_pending = c.pending().is_some();
+        c.spec.kind == ChallengeType::Http01 && is_pending && c.presented.at.is_some()
     };
     order.challenges.iter().filter(was_out).map(|challenge| challenge.spec.url.clone())
 }
@@ -311,14 +317,16 @@ pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
 /// clean-up owed; DNS-01 stays presented, and its self-check is repeated.
 pub fn parked(mut order: Order) -> Order {
     for challenge in &mut order.challenges {
-        match (challenge.phase, &challenge.spec.kind) {
+        let kind = challenge.spec.kind.clone();
+        let Some(pending) = challenge.pending_mut() else { continue };
+        match (pending.phase, kind) {
             (
                 Phase::Requeued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting,
                 ChallengeType::Http01 | ChallengeType::Other(_),
-            ) => challenge.phase = Phase::Queued,
-            (Phase::Accepting, ChallengeType::Dns01) => challenge.phase = Phase::SelfChecking,
+            ) => pending.phase = Phase::Queued,
+            (Phase::Accepting, ChallengeType::Dns01) => pending.phase = Phase::SelfChecking,
             (Phase::Requeued | Phase::Presenting | Phase::SelfChecking, ChallengeType::Dns01)
-            | (Phase::Queued | Phase::Accepted | Phase::Final, _) => {}
+            | (Phase::Queued | Phase::Accepted, _) => {}
         }
     }
     order
@@ -326,12 +334,12 @@ pub fn parked(mut order: Order) -> Order {
 
 /// The same for a run ended by a signal: nothing stays presented.
 pub fn withdrawn(mut order: Order) -> Order {
-    for challenge in &mut order.challenges {
-        match challenge.phase {
+    for pending in order.challenges.iter_mut().filter_map(Challenge::pending_mut) {
+        match pending.phase {
             Phase::Requeued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => {
-                challenge.phase = Phase::Queued;
+                pending.phase = Phase::Queued;
             }
-            Phase::Queued | Phase::Accepted | Phase::Final => {}
+            Phase::Queued | Phase::Accepted => {}
         }
     }
     order

@@ -70,7 +70,7 @@ impl Evidence {
     /// The last self-check of each challenge, a line per server queried.
     pub fn checks(&self) -> String {
         let challenges = self.order.iter().flat_map(|order| &order.challenges);
-        let checks = challenges.filter_map(|challenge| challenge.check.as_deref());
+        let checks = challenges.filter_map(|challenge| challenge.check());
         checks.map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 }

@@ -164,10 +164,10 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         let member = state.members.entry(certificate.clone()).or_default();
         let mut old = std::mem::take(&mut member.turns);
         let (mut changed, mut again) = (false, 0);
-        for (challenge, order) in challenges {
+        for (challenge, phase, order) in challenges {
             let before = old.iter().position(|turn| turn.entry.url == challenge.spec.url);
             let before = before.map(|index| old.swap_remove(index));
-            let turn = turn_of(certificate, order, challenge, before.as_ref(), now);
+            let turn = turn_of(certificate, order, (challenge, phase), before.as_ref(), now);
             if let Some(before) = &before
                 && before.entry.place == Place::Granted
                 && turn.entry.place == Place::Requeued
@@ -372,21 +372,21 @@ impl State {
 /// The challenges that wait for a slot or hold one. A slot is held while there is work to do for
 /// a challenge; for HTTP-01 that ends when the CA has fetched the response, since the verdict then
 /// comes with the order and needs nothing more from certctl.
-fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(&'a Challenge, &'a Order)> {
+fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(&'a Challenge, Phase, &'a Order)> {
     let fetched = |c: &Challenge| {
-        c.phase == Phase::Accepted
+        c.phase() == Some(Phase::Accepted)
             && c.spec.kind == ChallengeType::Http01
             && snapshot.run.attempt(&c.spec.url).hit().is_some()
     };
-    let wanted = order.challenges.iter().filter(|c| c.phase != Phase::Final && !fetched(c));
-    wanted.map(|challenge| (challenge, order)).collect()
+    let wanted = order.challenges.iter().filter(|c| !fetched(c));
+    wanted.filter_map(|challenge| Some((challenge, challenge.phase()?, order))).collect()
 }
 
 /// Whether certctl has no effects left for it.
 fn works(phase: Phase) -> bool {
     match phase {
         Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
-        Phase::Queued | Phase::Requeued | Phase::Accepted | Phase::Final => false,
+        Phase::Queued | Phase::Requeued | Phase::Accepted => false,
     }
 }
 
@@ -397,20 +397,20 @@ fn works(phase: Phase) -> bool {
 fn turn_of(
     certificate: &NamespacedName,
     order: &Order,
-    challenge: &Challenge,
+    (challenge, phase): (&Challenge, Phase),
     before: Option<&Turn>,
     now: Timestamp,
 ) -> Turn {
     let (mut place, mut queued_at, mut began) = match before {
         Some(before) => (before.entry.place, before.entry.queued_at, before.began),
-        None if challenge.phase == Phase::Queued => (Place::Queued, order.creation_timestamp, None),
+        None if phase == Phase::Queued => (Place::Queued, order.creation_timestamp, None),
         None => (Place::Requeued, order.creation_timestamp, None),
     };
     let was_at_work = before.is_some_and(|before| works(before.phase));
-    if challenge.phase == Phase::Requeued && was_at_work {
+    if phase == Phase::Requeued && was_at_work {
         (place, queued_at, began) = (Place::Requeued, now, None);
     }
-    if challenge.phase == Phase::Accepted {
+    if phase == Phase::Accepted {
         (place, began) = (Place::Granted, began.or(Some(now)));
     }
     let waits_instead = challenge.spec.solver.wait_instead_of_self_check.is_some();
@@ -423,11 +423,10 @@ fn turn_of(
             queued_at,
             place,
         },
-        phase: challenge.phase,
+        phase,
         began,
         entered: before.and_then(|before| before.entered),
         grant: before.and_then(|before| before.grant),
-        may_yield: !waits_instead
-            && matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking),
+        may_yield: !waits_instead && matches!(phase, Phase::Presenting | Phase::SelfChecking),
     }
 }

@@ -65,9 +65,8 @@ fn challenge() -> Value {
             "key": "t.thumb",
             "solver": {"http01": {}}
         },
-        "phase": "queued",
-        "state": "pending",
-        "cleanUp": "notOwed"
+        "state": {"pending": {"phase": "queued", "authorization": "pending"}},
+        "presented": {"isOwed": false}
     })
 }
 

@@ -407,7 +407,7 @@ pub(super) fn order(order: &Order) -> OrderObject {
         OrderState::Expired => (Some(State::Expired), None),
         OrderState::Errored => (Some(State::Errored), None),
     };
-    let checks = order.challenges.iter().filter(|challenge| challenge.check.is_some());
+    let checks = order.challenges.iter().filter(|challenge| challenge.check().is_some());
     let checks: Vec<Value> = checks.map(checked).collect();
     let mut metadata =
         owned(&order.name, &spec.certificate, spec.revision, order.creation_timestamp);
@@ -435,7 +435,7 @@ pub(super) fn order(order: &Order) -> OrderObject {
 
 /// What the last self-check of a challenge saw, and which challenge that is.
 fn checked(challenge: &Challenge) -> Value {
-    let Challenge { spec, check, .. } = challenge;
+    let (spec, check) = (&challenge.spec, challenge.check());
     json!({
         "identifier": spec.identifier.to_string(),
         "type": spec.kind.as_str().to_uppercase(),
@@ -487,10 +487,10 @@ struct ChallengeStatus {
 pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> ChallengeObject {
     let spec = &challenge.spec;
     let name = challenge_name(order, index);
-    let foreign = match &challenge.state {
+    let foreign = match challenge.authorization() {
         AuthorizationState::Deactivated
         | AuthorizationState::Revoked
-        | AuthorizationState::Other(_) => Some(challenge.state.as_str()),
+        | AuthorizationState::Other(_) => Some(challenge.authorization().as_str()),
         AuthorizationState::Unknown
         | AuthorizationState::Pending
         | AuthorizationState::Processing
@@ -501,7 +501,7 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> C
     };
     let mut metadata =
         owned(&name, &order.spec.certificate, order.spec.revision, order.creation_timestamp);
-    metadata.annotations.check = challenge.check.as_ref().map(|check| plain(check).to_string());
+    metadata.annotations.check = challenge.check().map(|check| plain(check).to_string());
     ChallengeObject {
         metadata,
         spec: ChallengeSpec {
@@ -517,10 +517,10 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> C
         },
         status: ChallengeStatus {
             presented: challenge.is_presented(),
-            presented_at: challenge.presented_at.map(Rfc3339),
+            presented_at: challenge.presented.at.map(Rfc3339),
             processing: challenge.is_processing(),
             reason: reason_or(&plain_reason(challenge), foreign),
-            state: state_word(&challenge.state),
+            state: state_word(challenge.authorization()),
         },
     }
 }
