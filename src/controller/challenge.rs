@@ -14,10 +14,16 @@
 //!
 //! Presenting and SelfChecking become Requeued when the turn is over: the challenge stays
 //! presented. All challenges advance in one step: one record, then their effects concurrently.
+//!
+//! An order's challenges of one name and type, apex and wildcard, are a group: their values are
+//! presented one after the other, checked once all are presented, accepted once all were seen, and
+//! taken back when all are decided. A resolver that the CA asks may keep the first set of values
+//! that it sees.
 
 mod absorb;
 mod left_pending;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -43,7 +49,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let moves = |c: &Challenge| {
         may_start(snapshot, c)
             || may_go_on(snapshot, c)
-            || must_yield(snapshot, c)
+            || must_yield(snapshot, order, c)
             || waited_instead(snapshot, c, now)
             || is_tried_again(snapshot, c, now)
     };
@@ -61,6 +67,9 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         // Reading an authorization needs no slot.
         let attempt = snapshot.run.attempt(&challenge.spec.url);
         if attempt.slot == Slot::Missing && !attempt.is_unsure {
+            continue;
+        }
+        if waits_for_its_group(order, challenge, phase) && !attempt.is_unsure {
             continue;
         }
         let waits = [
@@ -119,8 +128,8 @@ fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Optio
 
 /// One record for every change without an effect: queued challenges with a granted slot, those
 /// whose turn is over, and those whose wait instead of a self-check is over.
-fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
-    let mut order = order.clone();
+fn moved_on(snapshot: &Snapshot, before: &Order, now: Timestamp) -> Record {
+    let mut order = before.clone();
     let mut record = Record::default();
     for challenge in &mut order.challenges {
         let mut moves_to = None;
@@ -135,7 +144,7 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
             let is_out = challenge.presented.at.is_some();
             moves_to = Some(if is_out { Phase::SelfChecking } else { Phase::Presenting });
             record = started(record, snapshot, challenge, now);
-        } else if must_yield(snapshot, challenge) {
+        } else if must_yield(snapshot, before, challenge) {
             moves_to = Some(Phase::Requeued);
             let message = format!(
                 "Challenge queued again, still presented: others wait for its slot ({})",
@@ -153,6 +162,31 @@ fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
     }
     record.changes.push(Change::Order(Box::new(order)));
     record
+}
+
+/// Whether another challenge of its group comes first.
+fn waits_for_its_group(order: &Order, challenge: &Challenge, phase: Phase) -> bool {
+    let mut others = order.challenges.iter().filter(|other| is_in_group(challenge, other));
+    match phase {
+        // One after the other: a provider may write all values of a name at once.
+        Phase::Presenting => others
+            .take_while(|other| other.spec.url != challenge.spec.url)
+            .any(|other| other.phase() == Some(Phase::Presenting)),
+        Phase::SelfChecking => others.any(|other| {
+            matches!(other.phase(), Some(Phase::Queued | Phase::Requeued | Phase::Presenting))
+        }),
+        Phase::Accepting => others.any(|other| {
+            matches!(
+                other.phase(),
+                Some(Phase::Queued | Phase::Requeued | Phase::Presenting | Phase::SelfChecking)
+            )
+        }),
+        Phase::Queued | Phase::Requeued | Phase::Accepted => false,
+    }
+}
+
+fn is_in_group(challenge: &Challenge, other: &Challenge) -> bool {
+    other.spec.identifier == challenge.spec.identifier && other.spec.kind == challenge.spec.kind
 }
 
 /// A DNS record's place is stored before the record is written.
@@ -184,9 +218,17 @@ fn may_go_on(snapshot: &Snapshot, challenge: &Challenge) -> bool {
 }
 
 /// Its turn is over, and others wait. A wait instead of a self-check ends by itself.
-fn must_yield(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    let slot = snapshot.run.attempt(&challenge.spec.url).slot;
-    matches!(challenge.phase(), Some(Phase::Presenting | Phase::SelfChecking))
+fn must_yield(snapshot: &Snapshot, order: &Order, challenge: &Challenge) -> bool {
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
+    let slot = attempt.slot;
+    let may_yield = match challenge.phase() {
+        Some(Phase::Presenting | Phase::SelfChecking) => true,
+        Some(phase @ Phase::Accepting) => {
+            !attempt.is_unsure && waits_for_its_group(order, challenge, phase)
+        }
+        Some(Phase::Queued | Phase::Requeued | Phase::Accepted) | None => false,
+    };
+    may_yield
         && challenge.spec.solver.wait_instead_of_self_check.is_none()
         && matches!(slot, Slot::Held { is_over: true, .. })
 }
@@ -261,15 +303,22 @@ fn waiting_instead(challenge: &Challenge, wait: GoDuration) -> String {
     format!("Waiting {wait} before accepting {kind} challenge without self-check")
 }
 
-/// The clean-ups owed now: of final challenges, and of those that went back to the queue. One that
-/// failed in this run is left to the next.
+/// The clean-ups owed now: of final challenges whose group is final, and of those that went back
+/// to the queue; of a group one after the other. One that failed in this run is left to the next.
 pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
     let orders = snapshot.retired.iter().chain(&snapshot.order);
     let mut effects = Vec::new();
     for order in orders {
+        let mut groups = BTreeSet::new();
         for challenge in order.challenges.iter().filter(|c| c.owes_clean_up()) {
-            let over = matches!(challenge.phase(), None | Some(Phase::Queued));
-            if over && !snapshot.run.attempt(&challenge.spec.url).clean_up_failed {
+            let others = order.challenges.iter().filter(|other| is_in_group(challenge, other));
+            let over = match challenge.phase() {
+                None => others.filter_map(Challenge::phase).all(|phase| phase == Phase::Queued),
+                phase => phase == Some(Phase::Queued),
+            };
+            let group = (&challenge.spec.identifier, &challenge.spec.kind);
+            let has_failed = snapshot.run.attempt(&challenge.spec.url).clean_up_failed;
+            if over && !has_failed && groups.insert(group) {
                 let (order, spec) = (order.name.clone(), Arc::clone(&challenge.spec));
                 let target = challenge.presented.target.clone();
                 effects.push(Effect::CleanUp { order, challenge: spec, target });

@@ -235,9 +235,18 @@ impl Document for BannedKeys {
     const VERSION: u64 = 1;
 }
 
+/// 2: an entry is a group of challenges, without a URL.
 impl Document for Queue {
     const KIND: &'static str = "Queue";
-    const VERSION: u64 = 1;
+    const VERSION: u64 = 2;
+
+    fn upgrade(_from: u64, document: &mut Value) {
+        let runs = document.get_mut("runs").and_then(Value::as_object_mut);
+        let entries = runs.into_iter().flat_map(Map::values_mut).filter_map(Value::as_array_mut);
+        for entry in entries.flatten().filter_map(Value::as_object_mut) {
+            entry.remove("url");
+        }
+    }
 }
 
 /// 2: it has an envelope.

@@ -34,7 +34,6 @@ pub(crate) fn queue() -> Queue {
     from(json!({
         "runs": {"0": [{
             "certificate": {"namespace": "default", "name": "web"},
-            "url": "https://ca.example/chall/1",
             "identifier": {"dns": "web.example"},
             "type": "http-01",
             "queuedAt": "2026-01-02T03:04:05Z",

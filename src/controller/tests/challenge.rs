@@ -41,6 +41,62 @@ fn all_that_can_move_moves_in_one_step() {
     assert_eq!(controller::decide(&done, now()), Step::Settled);
 }
 
+/// Apex and wildcard of one domain, in these phases.
+fn group(phases: [Phase; 2]) -> Snapshot {
+    let mut snapshot = granted(solving(&phases), &[0, 1]);
+    let [apex, wildcard] = snapshot.order.as_mut().unwrap().challenges.as_mut_slice() else {
+        panic!()
+    };
+    let spec = Arc::make_mut(&mut wildcard.spec);
+    spec.identifier = apex.spec.identifier.clone();
+    spec.wildcard = true;
+    snapshot
+}
+
+/// A deviation from the design document 000: no challenge of a group is accepted before the values
+/// of all are presented and were seen, and none is taken back before all are decided.
+#[test]
+fn apex_and_wildcard_go_together() {
+    use Phase::{Accepted, Accepting, Final, Presenting, SelfChecking};
+    let acts = |snapshot: &Snapshot| match controller::decide(snapshot, now()) {
+        Step::Act(effects) => {
+            let stages: Vec<_> = effects.iter().map(Effect::stage).collect();
+            stages.join(", ")
+        }
+        step => panic!("{step:?}"),
+    };
+    let cases = [
+        ([Presenting, Presenting], "presenting"),
+        ([SelfChecking, Presenting], "presenting"),
+        ([SelfChecking, SelfChecking], "self-check, self-check"),
+        ([Accepting, SelfChecking], "self-check"),
+        ([Accepting, Accepting], "asking the CA to validate, asking the CA to validate"),
+    ];
+    for (phases, effects) in cases {
+        assert_eq!(acts(&group(phases)), effects, "{phases:?}");
+    }
+    let mut unsure = group([Accepting, SelfChecking]);
+    unsure.run.attempt_mut(&challenge_url(0)).is_unsure = true;
+    assert_eq!(acts(&unsure), "authorizations, self-check", "it may be accepted already");
+
+    let owing = |phases| {
+        let mut snapshot = group(phases);
+        for challenge in &mut snapshot.order.as_mut().unwrap().challenges {
+            challenge.presented.is_owed = true;
+        }
+        controller::clean_ups(&snapshot).len()
+    };
+    assert_eq!(owing([Final, Accepted]), 0, "the other one still needs both");
+    assert_eq!(owing([Final, Final]), 1, "one after the other");
+
+    let mut over = group([Accepting, SelfChecking]);
+    for url in [0, 1].map(challenge_url) {
+        over.run.attempt_mut(&url).slot = OVER;
+    }
+    let expected = vec![Phase::Requeued; 2];
+    assert_eq!(recorded(&over), (expected, vec![Reason::Requeued; 2]));
+}
+
 #[test]
 fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
     let queued = solving(&[Phase::Queued, Phase::Queued]);
