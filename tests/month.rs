@@ -185,10 +185,10 @@ fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
     let order = orders.last().unwrap();
     assert_eq!((order.creation_timestamp, order.expires), (made, Some(made + LIFE)));
     let challenge = &order.challenges[0];
-    assert_eq!((&order.state, challenge.phase), (&OrderState::Pending, Phase::Queued));
+    assert_eq!((&order.state, challenge.phase()), (&OrderState::Pending, Some(Phase::Queued)));
     assert_eq!(challenge.reason, reason);
     // The listener went with the run; it was out from this run on.
-    let presented = challenge.presented_at.unwrap();
+    let presented = challenge.presented.at.unwrap();
     assert!(hour.begun <= presented && presented <= scene.clock.now(), "{presented}");
     let page = page(scene);
     let expires = (made + LIFE).strftime("%Y-%m-%d %H:%M UTC").to_string();

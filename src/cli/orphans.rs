@@ -54,7 +54,7 @@ fn warn_of(shell: &mut Shell, name: &NamespacedName, orders: &[Order]) {
 /// The challenge response that may still be published, and where.
 pub(crate) fn place(challenge: &Challenge) -> Option<String> {
     let spec = &challenge.spec;
-    match (&challenge.target, &spec.kind) {
+    match (&challenge.presented.target, &spec.kind) {
         _ if !challenge.owes_clean_up() => None,
         (Some(target), _) => Some(target.to_string()),
         // Nothing is written before its place is known.

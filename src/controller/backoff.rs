@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Change, Record, Snapshot};
 use crate::resource::{
-    AuthorizationState, CertificateRecord, CleanUp, Condition, ConditionStatus, ConditionType,
-    FailedOrder, Failure, FailureClass, OrderPhase, OrderState, Phase, Reason, Waiting, rfc3339,
+    AuthorizationState, CertificateRecord, Challenge, Condition, ConditionStatus, ConditionType,
+    FailedOrder, Failure, FailureClass, OrderPhase, OrderState, Reason, Waiting, rfc3339,
 };
 
 /// The first delay.
@@ -131,7 +131,7 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     Record { changes, events: Vec::new() }.warning(now, failure.reason(), message)
 }
 
-/// The order after a failure: final, with every clean-up owed.
+/// The order after a failure: final.
 fn failed_order(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Option<Change> {
     let mut order = snapshot.current_order()?.clone();
     if order.failure_time().is_some() {
@@ -139,19 +139,15 @@ fn failed_order(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Optio
     }
     if !order.state.is_failure() {
         // One refused authorization makes the CA's order invalid (RFC 8555 section 7.1.6).
-        let refused = order.challenges.iter().any(|c| c.state == AuthorizationState::Invalid);
+        let refused =
+            order.challenges.iter().any(|c| *c.authorization() == AuthorizationState::Invalid);
         order.state = if refused { OrderState::Invalid } else { OrderState::Errored };
     }
     order.phase = OrderPhase::Failed(FailedOrder { at: Some(now), ..order.phase.failed() });
     if order.reason.is_empty() {
         order.reason = failure.to_string();
     }
-    for challenge in &mut order.challenges {
-        challenge.phase = Phase::Final;
-        if challenge.presented_at.is_some() && challenge.clean_up == CleanUp::NotOwed {
-            challenge.clean_up = CleanUp::Owed;
-        }
-    }
+    order.challenges.iter_mut().for_each(Challenge::end);
     Some(Change::Order(Box::new(order)))
 }
 

@@ -1,4 +1,4 @@
-//! queued → presenting → self-checking → accepting → accepted → final; clean-up owed.
+//! queued → presenting → self-checking → accepting → accepted → valid, or failed; clean-up owed.
 //!
 //! | phase | step | outcome → next phase |
 //! | --- | --- | --- |
@@ -8,25 +8,29 @@
 //! | Presenting | present | presented → SelfChecking; failed → retry later; refused → nothing owed until then |
 //! | SelfChecking | check from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
 //! | Accepting | send "accept"; when it may have arrived already, read the authorization | Accepted |
-//! | Accepted | nothing: the order's controller reads the order; read the authorization when others wait for the slot | Final |
+//! | Accepted | nothing: the order's controller reads the order; read the authorization when others wait for the slot | none: valid, or failed |
 //! | Accepting, Accepted | validation failed: the CA calls the challenge pending, with an `error` | SelfChecking, or Presenting when nothing in this run answers; not before the pause since the last accept is over |
-//! | Final | clean up, if owed | |
+//! | none | clean up, if owed | |
 //!
 //! Presenting and SelfChecking become Requeued when the turn is over: the challenge stays
 //! presented. All challenges advance in one step: one record, then their effects concurrently.
+//!
+//! An order's challenges of one name and type, apex and wildcard, are a group: their values are
+//! presented one after the other, checked once all are presented, accepted once all were seen, and
+//! taken back when all are decided. A resolver that the CA asks may keep the first set of values
+//! that it sees.
 
 mod absorb;
 mod left_pending;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::Slot;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake, order};
-use crate::resource::{
-    Challenge, ChallengeType, CleanUp, GoDuration, Order, OrderPhase, Phase, Reason,
-};
+use crate::resource::{Challenge, ChallengeType, GoDuration, Order, OrderPhase, Phase, Reason};
 
 pub use absorb::{absorb, absorb_clean_up};
 pub(super) use absorb::{
@@ -45,7 +49,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let moves = |c: &Challenge| {
         may_start(snapshot, c)
             || may_go_on(snapshot, c)
-            || must_yield(snapshot, c)
+            || must_yield(snapshot, order, c)
             || waited_instead(snapshot, c, now)
             || is_tried_again(snapshot, c, now)
     };
@@ -54,14 +58,18 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
     let mut effects = Vec::new();
     let mut until: Option<Timestamp> = None;
-    let waits = |c: &Challenge| matches!(c.phase, Phase::Queued | Phase::Requeued);
+    let waits = |c: &Challenge| matches!(c.phase(), Some(Phase::Queued | Phase::Requeued));
     let queued = snapshot.run.is_crowded
         || snapshot.run.attempts.values().any(|attempt| attempt.slot == Slot::Missing)
         || order.challenges.iter().any(waits);
     for challenge in &order.challenges {
+        let Some(phase) = challenge.phase() else { continue };
         // Reading an authorization needs no slot.
         let attempt = snapshot.run.attempt(&challenge.spec.url);
         if attempt.slot == Slot::Missing && !attempt.is_unsure {
+            continue;
+        }
+        if waits_for_its_group(order, challenge, phase) && !attempt.is_unsure {
             continue;
         }
         let waits = [
@@ -73,8 +81,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             until = Some(until.map_or(time, |earlier| earlier.min(time)));
             continue;
         }
-        let (spec, target) = (Arc::clone(&challenge.spec), challenge.target.clone());
-        effects.push(match challenge.phase {
+        let (spec, target) = (Arc::clone(&challenge.spec), challenge.presented.target.clone());
+        effects.push(match phase {
             Phase::Presenting if needs_a_place(challenge) => Effect::Locate { challenge: spec },
             Phase::Presenting => Effect::Present { challenge: spec, target },
             Phase::SelfChecking => Effect::SelfCheck { challenge: spec, target },
@@ -88,13 +96,13 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             Phase::Accepted if queued && attempt.hit().is_none() => {
                 order::read_authorization(order, &spec.authorization_url)
             }
-            Phase::Queued | Phase::Requeued | Phase::Accepted | Phase::Final => continue,
+            Phase::Queued | Phase::Requeued | Phase::Accepted => continue,
         });
     }
     if !effects.is_empty() {
         return Step::Act(effects);
     }
-    let is_done = |c: &Challenge| matches!(c.phase, Phase::Accepted | Phase::Final);
+    let is_done = |c: &Challenge| matches!(c.phase(), Some(Phase::Accepted) | None);
     if until.is_none() && (!queued || order.challenges.iter().all(is_done)) {
         return Step::Settled;
     }
@@ -109,7 +117,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 /// another process.
 fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Option<Timestamp> {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
-    if challenge.phase != Phase::Accepted {
+    if challenge.phase() != Some(Phase::Accepted) {
         return attempt.not_before;
     }
     if !queued || attempt.hit().is_some() {
@@ -120,47 +128,76 @@ fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Optio
 
 /// One record for every change without an effect: queued challenges with a granted slot, those
 /// whose turn is over, and those whose wait instead of a self-check is over.
-fn moved_on(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Record {
-    let mut order = order.clone();
+fn moved_on(snapshot: &Snapshot, before: &Order, now: Timestamp) -> Record {
+    let mut order = before.clone();
     let mut record = Record::default();
     for challenge in &mut order.challenges {
+        let mut moves_to = None;
         if may_start(snapshot, challenge) {
-            challenge.phase = Phase::Presenting;
+            moves_to = Some(Phase::Presenting);
             if !challenge.owes_clean_up() {
-                challenge.target = None;
+                challenge.presented.target = None;
             }
-            challenge.clean_up = CleanUp::Owed;
+            challenge.presented.is_owed = true;
             record = started(record, snapshot, challenge, now);
         } else if may_go_on(snapshot, challenge) {
-            let is_out = challenge.presented_at.is_some();
-            challenge.phase = if is_out { Phase::SelfChecking } else { Phase::Presenting };
+            let is_out = challenge.presented.at.is_some();
+            moves_to = Some(if is_out { Phase::SelfChecking } else { Phase::Presenting });
             record = started(record, snapshot, challenge, now);
-        } else if must_yield(snapshot, challenge) {
-            challenge.phase = Phase::Requeued;
+        } else if must_yield(snapshot, before, challenge) {
+            moves_to = Some(Phase::Requeued);
             let message = format!(
                 "Challenge queued again, still presented: others wait for its slot ({})",
                 challenge.spec.identifier
             );
             record = record.normal(now, Reason::Requeued, message);
         } else if waited_instead(snapshot, challenge, now) {
-            challenge.phase = Phase::Accepting;
+            moves_to = Some(Phase::Accepting);
         } else if is_tried_again(snapshot, challenge, now) {
-            challenge.clean_up = CleanUp::Owed;
+            challenge.presented.is_owed = true;
+        }
+        if let Some(phase) = moves_to {
+            challenge.go_to(phase);
         }
     }
     record.changes.push(Change::Order(Box::new(order)));
     record
 }
 
+/// Whether another challenge of its group comes first.
+fn waits_for_its_group(order: &Order, challenge: &Challenge, phase: Phase) -> bool {
+    let mut others = order.challenges.iter().filter(|other| is_in_group(challenge, other));
+    match phase {
+        // One after the other: a provider may write all values of a name at once.
+        Phase::Presenting => others
+            .take_while(|other| other.spec.url != challenge.spec.url)
+            .any(|other| other.phase() == Some(Phase::Presenting)),
+        Phase::SelfChecking => others.any(|other| {
+            matches!(other.phase(), Some(Phase::Queued | Phase::Requeued | Phase::Presenting))
+        }),
+        Phase::Accepting => others.any(|other| {
+            matches!(
+                other.phase(),
+                Some(Phase::Queued | Phase::Requeued | Phase::Presenting | Phase::SelfChecking)
+            )
+        }),
+        Phase::Queued | Phase::Requeued | Phase::Accepted => false,
+    }
+}
+
+fn is_in_group(challenge: &Challenge, other: &Challenge) -> bool {
+    other.spec.identifier == challenge.spec.identifier && other.spec.kind == challenge.spec.kind
+}
+
 /// A DNS record's place is stored before the record is written.
 fn needs_a_place(challenge: &Challenge) -> bool {
-    challenge.spec.kind == ChallengeType::Dns01 && challenge.target.is_none()
+    challenge.spec.kind == ChallengeType::Dns01 && challenge.presented.target.is_none()
 }
 
 /// A slot was granted, and no clean-up of an earlier turn is in flight.
 fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
-    challenge.phase == Phase::Queued
+    challenge.phase() == Some(Phase::Queued)
         && attempt.has_slot()
         && (!challenge.owes_clean_up() || attempt.clean_up_failed)
 }
@@ -168,7 +205,7 @@ fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
 /// A refused challenge, which owes nothing, is presented again.
 fn is_tried_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
-    challenge.phase == Phase::Presenting
+    challenge.phase() == Some(Phase::Presenting)
         && !challenge.owes_clean_up()
         && attempt.slot != Slot::Missing
         && attempt.not_before.is_none_or(|time| time <= now)
@@ -176,13 +213,22 @@ fn is_tried_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) ->
 
 /// A slot was granted to a challenge that had one before.
 fn may_go_on(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    challenge.phase == Phase::Requeued && snapshot.run.attempt(&challenge.spec.url).has_slot()
+    challenge.phase() == Some(Phase::Requeued)
+        && snapshot.run.attempt(&challenge.spec.url).has_slot()
 }
 
 /// Its turn is over, and others wait. A wait instead of a self-check ends by itself.
-fn must_yield(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    let slot = snapshot.run.attempt(&challenge.spec.url).slot;
-    matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking)
+fn must_yield(snapshot: &Snapshot, order: &Order, challenge: &Challenge) -> bool {
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
+    let slot = attempt.slot;
+    let may_yield = match challenge.phase() {
+        Some(Phase::Presenting | Phase::SelfChecking) => true,
+        Some(phase @ Phase::Accepting) => {
+            !attempt.is_unsure && waits_for_its_group(order, challenge, phase)
+        }
+        Some(Phase::Queued | Phase::Requeued | Phase::Accepted) | None => false,
+    };
+    may_yield
         && challenge.spec.solver.wait_instead_of_self_check.is_none()
         && matches!(slot, Slot::Held { is_over: true, .. })
 }
@@ -216,15 +262,15 @@ pub(crate) fn released(identifier: &str) -> String {
 
 fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
     let wait = challenge.spec.solver.wait_instead_of_self_check?;
-    if challenge.phase != Phase::SelfChecking {
+    if challenge.phase() != Some(Phase::SelfChecking) {
         return None;
     }
-    challenge.presented_at?.checked_add(wait.0).ok()
+    challenge.presented.at?.checked_add(wait.0).ok()
 }
 
 /// When a failed challenge is checked again and "accept" repeated.
 fn accept_waits(challenge: &Challenge, now: Timestamp) -> Option<Timestamp> {
-    let may_wait = matches!(challenge.phase, Phase::SelfChecking | Phase::Accepting);
+    let may_wait = matches!(challenge.phase(), Some(Phase::SelfChecking | Phase::Accepting));
     may_wait.then(|| left_pending::not_before(challenge, now)).flatten()
 }
 
@@ -235,9 +281,9 @@ fn waited_instead(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) ->
 }
 
 fn waiting_for(order: &Order, now: Timestamp) -> String {
-    let waiting = order.challenges.iter().find(|c| c.phase == Phase::SelfChecking);
-    match waiting.or_else(|| order.challenges.iter().find(|c| c.phase != Phase::Final)) {
-        Some(challenge) if matches!(challenge.phase, Phase::Queued | Phase::Requeued) => {
+    let waiting = order.challenges.iter().find(|c| c.phase() == Some(Phase::SelfChecking));
+    match waiting.or_else(|| order.challenges.iter().find(|c| c.pending().is_some())) {
+        Some(challenge) if matches!(challenge.phase(), Some(Phase::Queued | Phase::Requeued)) => {
             format!("{} is waiting for a free slot", challenge.spec.identifier)
         }
         Some(challenge) => {
@@ -257,17 +303,24 @@ fn waiting_instead(challenge: &Challenge, wait: GoDuration) -> String {
     format!("Waiting {wait} before accepting {kind} challenge without self-check")
 }
 
-/// The clean-ups owed now: of final challenges, and of those that went back to the queue. One that
-/// failed in this run is left to the next.
+/// The clean-ups owed now: of final challenges whose group is final, and of those that went back
+/// to the queue; of a group one after the other. One that failed in this run is left to the next.
 pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
     let orders = snapshot.retired.iter().chain(&snapshot.order);
     let mut effects = Vec::new();
     for order in orders {
+        let mut groups = BTreeSet::new();
         for challenge in order.challenges.iter().filter(|c| c.owes_clean_up()) {
-            let over = matches!(challenge.phase, Phase::Final | Phase::Queued);
-            if over && !snapshot.run.attempt(&challenge.spec.url).clean_up_failed {
-                let (spec, target) = (Arc::clone(&challenge.spec), challenge.target.clone());
-                let order = order.name.clone();
+            let others = order.challenges.iter().filter(|other| is_in_group(challenge, other));
+            let over = match challenge.phase() {
+                None => others.filter_map(Challenge::phase).all(|phase| phase == Phase::Queued),
+                phase => phase == Some(Phase::Queued),
+            };
+            let group = (&challenge.spec.identifier, &challenge.spec.kind);
+            let has_failed = snapshot.run.attempt(&challenge.spec.url).clean_up_failed;
+            if over && !has_failed && groups.insert(group) {
+                let (order, spec) = (order.name.clone(), Arc::clone(&challenge.spec));
+                let target = challenge.presented.target.clone();
                 effects.push(Effect::CleanUp { order, challenge: spec, target });
             }
         }
@@ -280,18 +333,19 @@ pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
 pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
     let mut unsure = Vec::new();
     for challenge in &mut order.challenges {
-        match (challenge.phase, &challenge.spec.kind) {
-            (Phase::SelfChecking, ChallengeType::Http01) => challenge.phase = Phase::Presenting,
+        let (kind, url) = (challenge.spec.kind.clone(), challenge.spec.url.clone());
+        let Some(pending) = challenge.pending_mut() else { continue };
+        match (pending.phase, kind) {
+            (Phase::SelfChecking, ChallengeType::Http01) => pending.phase = Phase::Presenting,
             // No listener answers for it any more: it is cleaned up first.
-            (Phase::Requeued, ChallengeType::Http01) => challenge.phase = Phase::Queued,
-            (Phase::Accepting, _) => unsure.push(challenge.spec.url.clone()),
+            (Phase::Requeued, ChallengeType::Http01) => pending.phase = Phase::Queued,
+            (Phase::Accepting, _) => unsure.push(url),
             (
                 Phase::Queued
                 | Phase::Requeued
                 | Phase::Presenting
                 | Phase::SelfChecking
-                | Phase::Accepted
-                | Phase::Final,
+                | Phase::Accepted,
                 _,
             ) => {}
         }
@@ -302,7 +356,8 @@ pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
 /// The challenges, by URL, that an earlier run presented with a listener that is gone.
 pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
     let was_out = |c: &&Challenge| {
-        c.spec.kind == ChallengeType::Http01 && c.phase != Phase::Final && c.presented_at.is_some()
+        let is_pending = c.pending().is_some();
+        c.spec.kind == ChallengeType::Http01 && is_pending && c.presented.at.is_some()
     };
     order.challenges.iter().filter(was_out).map(|challenge| challenge.spec.url.clone())
 }
@@ -311,14 +366,16 @@ pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
 /// clean-up owed; DNS-01 stays presented, and its self-check is repeated.
 pub fn parked(mut order: Order) -> Order {
     for challenge in &mut order.challenges {
-        match (challenge.phase, &challenge.spec.kind) {
+        let kind = challenge.spec.kind.clone();
+        let Some(pending) = challenge.pending_mut() else { continue };
+        match (pending.phase, kind) {
             (
                 Phase::Requeued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting,
                 ChallengeType::Http01 | ChallengeType::Other(_),
-            ) => challenge.phase = Phase::Queued,
-            (Phase::Accepting, ChallengeType::Dns01) => challenge.phase = Phase::SelfChecking,
+            ) => pending.phase = Phase::Queued,
+            (Phase::Accepting, ChallengeType::Dns01) => pending.phase = Phase::SelfChecking,
             (Phase::Requeued | Phase::Presenting | Phase::SelfChecking, ChallengeType::Dns01)
-            | (Phase::Queued | Phase::Accepted | Phase::Final, _) => {}
+            | (Phase::Queued | Phase::Accepted, _) => {}
         }
     }
     order
@@ -326,12 +383,12 @@ pub fn parked(mut order: Order) -> Order {
 
 /// The same for a run ended by a signal: nothing stays presented.
 pub fn withdrawn(mut order: Order) -> Order {
-    for challenge in &mut order.challenges {
-        match challenge.phase {
+    for pending in order.challenges.iter_mut().filter_map(Challenge::pending_mut) {
+        match pending.phase {
             Phase::Requeued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting => {
-                challenge.phase = Phase::Queued;
+                pending.phase = Phase::Queued;
             }
-            Phase::Queued | Phase::Accepted | Phase::Final => {}
+            Phase::Queued | Phase::Accepted => {}
         }
     }
     order

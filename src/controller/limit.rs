@@ -61,7 +61,7 @@ pub fn names(snapshot: &Snapshot) -> Vec<String> {
 /// The names of the current order that the CA could not validate, without `*.`.
 pub fn failed(snapshot: &Snapshot) -> Vec<String> {
     let challenges = snapshot.current_order().into_iter().flat_map(|order| &order.challenges);
-    let failed = challenges.filter(|c| c.state == AuthorizationState::Invalid);
+    let failed = challenges.filter(|c| *c.authorization() == AuthorizationState::Invalid);
     failed.map(|challenge| challenge.spec.identifier.to_string()).collect()
 }
 

@@ -195,13 +195,15 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     let labels = &snapshot.certificate.metadata.labels;
     let solvers = &snapshot.issuer.acme.solvers;
     let differs = |challenge: &&Challenge| {
-        let undecided = match challenge.phase {
-            Phase::Queued
-            | Phase::Requeued
-            | Phase::Presenting
-            | Phase::SelfChecking
-            | Phase::Accepting => true,
-            Phase::Accepted | Phase::Final => false,
+        let undecided = match challenge.phase() {
+            Some(
+                Phase::Queued
+                | Phase::Requeued
+                | Phase::Presenting
+                | Phase::SelfChecking
+                | Phase::Accepting,
+            ) => true,
+            Some(Phase::Accepted) | None => false,
         };
         let spec = &challenge.spec;
         let of_it = order.authorizations.iter().find(|a| a.url == spec.authorization_url);
@@ -224,8 +226,7 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
 /// nothing about the name. Another order replaces it, once; the next time it is a failure.
 fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
     let served_here = snapshot.settings.http01_webroot.is_none();
-    let refused =
-        |c: &Challenge| c.state.is_failure() && snapshot.run.attempt(&c.spec.url).is_cut_off;
+    let refused = |c: &Challenge| c.is_failed() && snapshot.run.attempt(&c.spec.url).is_cut_off;
     served_here
         && !order.is_replacement
         && order.failure_time().is_none()
@@ -260,20 +261,20 @@ fn authorize(order: &Order, urls: &OrderUrls) -> Step {
 
 /// Reads the authorizations of an invalid order.
 fn explain(order: &Order) -> Step {
-    let failed = order.challenges.iter().any(|c| c.state.is_failure());
+    let failed = order.challenges.iter().any(Challenge::is_failed);
     let why = authorizations_of(order, undecided(order));
     if failed || why.is_empty() { Step::Fail(failure_of(order)) } else { Step::Act(why) }
 }
 
 fn undecided(order: &Order) -> impl Iterator<Item = &Challenge> {
-    order.challenges.iter().filter(|c| c.phase != Phase::Final)
+    order.challenges.iter().filter(|c| c.pending().is_some())
 }
 
 fn solve(snapshot: &Snapshot, order: &Order, urls: &OrderUrls, now: Timestamp) -> Step {
-    if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
+    if let Some(challenge) = order.challenges.iter().find(|c| c.is_failed()) {
         return Step::Fail(verdict(challenge));
     }
-    let busy = |c: &Challenge| !matches!(c.phase, Phase::Accepted | Phase::Final);
+    let busy = |c: &Challenge| !matches!(c.phase(), Some(Phase::Accepted) | None);
     if order.challenges.iter().any(busy) {
         return Step::Settled;
     }

@@ -1,9 +1,10 @@
-//! Which challenges may start, and whose turn is over: at most `cap` at once, never two with one
-//! name and type, oldest first.
+//! Which groups of challenges may start, and whose turn is over: at most `cap` at once, never two
+//! with one name and type, oldest first.
 //!
-//! The name is without `*.`, and the solver's settings are deliberately no part of the key: apex
-//! and wildcard of one domain run one after the other. A requeued challenge keeps its key, since it
-//! stays presented, and queues behind those that were waiting then.
+//! A group is the challenges of one order with one name and type: apex and wildcard of one domain,
+//! since the name is without `*.`. It has one slot; the solver's settings are no part of its key. A
+//! requeued group keeps its key, since it stays presented, and queues behind those that were
+//! waiting then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +20,16 @@ pub fn turn(self_check_interval: SignedDuration) -> SignedDuration {
     self_check_interval.saturating_mul(TURN)
 }
 
-/// The URLs of those that may start now, oldest first.
-pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Vec<String> {
+/// Those that may start now, oldest first.
+pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Vec<&'a Entry> {
     let (granted, mut waiting): (Vec<&Entry>, Vec<&Entry>) =
         entries.into_iter().partition(|entry| entry.place == Place::Granted);
-    waiting.sort_by(|a, b| (a.queued_at, &a.url).cmp(&(b.queued_at, &b.url)));
+    waiting.sort_by(|a, b| (a.queued_at, a.group()).cmp(&(b.queued_at, b.group())));
     let mut taken: BTreeSet<_> = granted.iter().map(|entry| key(entry)).collect();
     // Of two that are presented already, the older one goes first.
-    let mut kept: BTreeMap<_, &str> = BTreeMap::new();
+    let mut kept: BTreeMap<_, &Entry> = BTreeMap::new();
     for entry in waiting.iter().filter(|entry| entry.place == Place::Requeued) {
-        kept.entry(key(entry)).or_insert(&entry.url);
+        kept.entry(key(entry)).or_insert(entry);
     }
     let mut free = cap.saturating_sub(granted.len());
     let mut started = Vec::new();
@@ -36,16 +37,16 @@ pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Ve
         if free == 0 {
             break;
         }
-        let is_kept = kept.get(&key(entry)).is_some_and(|url| *url != entry.url);
+        let is_kept = kept.get(&key(entry)).is_some_and(|kept| kept.group() != entry.group());
         if !is_kept && taken.insert(key(entry)) {
-            started.push(entry.url.clone());
+            started.push(entry);
             free -= 1;
         }
     }
     started
 }
 
-/// How many wait only for a slot. A requeued challenge counts after waiting for the length of a
+/// How many wait only for a slot. A requeued group counts after waiting for the length of a
 /// turn: else many whose turns end together would take each other's slots forever.
 pub fn crowd<'a>(
     entries: impl IntoIterator<Item = &'a Entry>,
@@ -54,31 +55,33 @@ pub fn crowd<'a>(
     now: Timestamp,
 ) -> usize {
     let entries: Vec<&Entry> = entries.into_iter().collect();
-    let starts: BTreeSet<String> = grant(entries.iter().copied(), cap).into_iter().collect();
-    let could: BTreeSet<String> = grant(entries.iter().copied(), usize::MAX).into_iter().collect();
+    let granted = |cap| -> BTreeSet<_> {
+        grant(entries.iter().copied(), cap).into_iter().map(Entry::group).collect()
+    };
+    let (starts, could) = (granted(cap), granted(usize::MAX));
     let wants = |entry: &&&Entry| match entry.place {
         Place::Granted => false,
         Place::Queued => true,
         Place::Requeued => entry.queued_at.checked_add(turn).is_ok_and(|time| time <= now),
     };
     let is_kept_waiting =
-        |entry: &&&Entry| could.contains(&entry.url) && !starts.contains(&entry.url);
+        |entry: &&&Entry| could.contains(&entry.group()) && !starts.contains(&entry.group());
     entries.iter().filter(wants).filter(is_kept_waiting).count()
 }
 
-/// The challenges, of those whose turns began at these times, that must requeue so that `needed`
+/// The groups, of those whose turns began at these times, that must requeue so that `needed`
 /// others get a slot: the longest-running first, and none before its time.
-pub fn turns_over<'a>(
-    turns: impl IntoIterator<Item = (&'a str, Timestamp)>,
+pub fn turns_over<K: Ord>(
+    turns: impl IntoIterator<Item = (K, Timestamp)>,
     length: SignedDuration,
     needed: usize,
     now: Timestamp,
-) -> BTreeSet<&'a str> {
+) -> BTreeSet<K> {
     let is_over = |began: &Timestamp| began.checked_add(length).is_ok_and(|ends| ends <= now);
     let mut over: Vec<_> =
-        turns.into_iter().map(|(url, began)| (began, url)).filter(|(b, _)| is_over(b)).collect();
+        turns.into_iter().map(|(key, began)| (began, key)).filter(|(b, _)| is_over(b)).collect();
     over.sort_unstable();
-    over.into_iter().take(needed).map(|(_, url)| url).collect()
+    over.into_iter().take(needed).map(|(_, key)| key).collect()
 }
 
 fn key(entry: &Entry) -> (&Identifier, &ChallengeType) {
@@ -95,15 +98,18 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn entry(name: &str, url: &str, second: i64, place: Place) -> Entry {
+    fn entry(name: &str, certificate: &str, second: i64, place: Place) -> Entry {
         Entry {
-            certificate: NamespacedName::new("default", "web"),
-            url: url.to_owned(),
+            certificate: NamespacedName::new("default", certificate),
             identifier: Identifier::Dns(name.parse().unwrap()),
             kind: ChallengeType::Http01,
             queued_at: at(second),
             place,
         }
+    }
+
+    fn granted<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Vec<&'a str> {
+        grant(entries, cap).iter().map(|entry| entry.certificate.name.as_str()).collect()
     }
 
     #[test]
@@ -118,10 +124,10 @@ mod tests {
             entry("c.example", "5", 5, Queued),
             other_type,
         ];
-        assert_eq!(grant(&entries, 60), ["1", "2", "6"]);
-        assert_eq!(grant(&entries, 3), ["1", "2"]);
-        assert_eq!(grant(&entries, 2), ["1"]);
-        assert_eq!(grant(&entries, 1), Vec::<String>::new());
+        assert_eq!(granted(&entries, 60), ["1", "2", "6"]);
+        assert_eq!(granted(&entries, 3), ["1", "2"]);
+        assert_eq!(granted(&entries, 2), ["1"]);
+        assert_eq!(granted(&entries, 1), Vec::<&str>::new());
         let crowd = |cap| crowd(&entries, cap, SignedDuration::from_secs(60), at(6));
         assert_eq!([60, 4, 3, 2, 1].map(crowd), [0, 0, 1, 2, 3]);
     }
@@ -137,8 +143,8 @@ mod tests {
             entry("d.example", "older", 3, Requeued),
             entry("d.example", "younger", 4, Requeued),
         ];
-        assert_eq!(grant(&entries, 60), ["new", "older", "again", "later"]);
-        assert_eq!(grant(&entries, 2), ["new", "older"]);
+        assert_eq!(granted(&entries, 60), ["new", "older", "again", "later"]);
+        assert_eq!(granted(&entries, 2), ["new", "older"]);
         let waiting = |cap, now| crowd(&entries, cap, SignedDuration::from_secs(60), at(now));
         // "again" has not waited for a turn before 69.
         assert_eq!([4, 3, 2, 1].map(|cap| waiting(cap, 68)), [0, 1, 1, 2]);
@@ -146,7 +152,7 @@ mod tests {
         // A challenge of another run blocks it in turn.
         let started = entry("a.example", "started", 0, Granted);
         let all = [&entries[0], &started];
-        assert_eq!(grant(all, 60), Vec::<String>::new());
+        assert_eq!(granted(all, 60), Vec::<&str>::new());
         assert_eq!(crowd(all, 1, SignedDuration::ZERO, at(99)), 0);
     }
 

@@ -386,7 +386,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             | OrderPhase::Replaced { .. }
             | OrderPhase::Failed(_) => false,
             OrderPhase::Solving(_) => order.challenges.iter().all(|c| {
-                let waits = matches!(c.phase, Phase::Queued | Phase::Requeued);
+                let waits = matches!(c.phase(), Some(Phase::Queued | Phase::Requeued));
                 !waits && snapshot.run.attempt(&c.spec.url).slot != Slot::Missing
             }),
             OrderPhase::Refused { .. }
@@ -403,7 +403,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let options = &self.engine.options;
         let order = self.session.snapshot.current_order();
         let pending_before = order.is_some_and(|order| {
-            order.challenges.iter().any(|challenge| challenge.presented_at.is_some())
+            order.challenges.iter().any(|challenge| challenge.presented.at.is_some())
         });
         if pending_before && options.unattended {
             options.timeout.min(GRACE)

@@ -62,10 +62,12 @@ struct Member {
     woken: Rc<Notify>,
 }
 
-/// One challenge in this run.
+/// One group of challenges in this run.
 #[derive(Clone, Debug)]
 struct Turn {
     entry: Entry,
+    /// The URLs of its challenges.
+    urls: Vec<String>,
     phase: Phase,
     /// When it got its slot.
     began: Option<Timestamp>,
@@ -157,17 +159,19 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         now: Timestamp,
     ) -> (bool, Vec<String>) {
         let mut state = self.state.borrow_mut();
-        let challenges = order.map(|order| needy(order, snapshot)).unwrap_or_default();
-        if challenges.is_empty() && !state.members.contains_key(certificate) {
+        let groups = order.map(|order| needy(order, snapshot)).unwrap_or_default();
+        if groups.is_empty() && !state.members.contains_key(certificate) {
             return (false, Vec::new());
         }
         let member = state.members.entry(certificate.clone()).or_default();
         let mut old = std::mem::take(&mut member.turns);
         let (mut changed, mut again) = (false, 0);
-        for (challenge, order) in challenges {
-            let before = old.iter().position(|turn| turn.entry.url == challenge.spec.url);
-            let before = before.map(|index| old.swap_remove(index));
-            let turn = turn_of(certificate, order, challenge, before.as_ref(), now);
+        for (since, group) in groups {
+            let is_it = |turn: &Turn| group.iter().any(|(c, _)| turn.urls.contains(&c.spec.url));
+            let before = old.iter().position(is_it).map(|index| old.swap_remove(index));
+            let Some(turn) = turn_of(certificate, since, &group, before.as_ref(), now) else {
+                continue;
+            };
             if let Some(before) = &before
                 && before.entry.place == Place::Granted
                 && turn.entry.place == Place::Requeued
@@ -307,17 +311,17 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         if own.iter().any(|turn| self.ends(turn).is_some_and(|ends| ends <= now)) {
             let all = state.members.values().flat_map(|member| &member.turns);
             let yielding = all.filter(|turn| turn.may_yield);
-            let began = yielding.filter_map(|turn| Some((&*turn.entry.url, turn.began?)));
+            let began = yielding.filter_map(|turn| Some((turn.entry.group(), turn.began?)));
             over = turns_over(began, self.turn, state.crowd, now);
         }
         for turn in own {
-            let url = &*turn.entry.url;
-            if holds(&turn) {
-                let slot = Slot::Held { grant: turn.grant, is_over: over.contains(url) };
-                run.attempt_mut(url).slot = slot;
-            } else if works(turn.phase) {
-                run.attempt_mut(url).slot = Slot::Missing;
-            }
+            let is_over = over.contains(&turn.entry.group());
+            let slot = match turn.phase {
+                _ if holds(&turn) => Slot::Held { grant: turn.grant, is_over },
+                phase if works(phase) => Slot::Missing,
+                _ => Slot::None,
+            };
+            turn.urls.iter().for_each(|url| run.attempt_mut(url).slot = slot);
         }
         let waits = own.iter().any(|turn| !holds(&turn));
         let looks = (waits && !state.others.is_empty()).then(|| state.next_look()).flatten();
@@ -346,13 +350,15 @@ impl State {
             let own = self.members.values().flat_map(|member| &member.turns);
             own.map(|turn| &turn.entry).chain(&self.others)
         };
-        let started: BTreeSet<String> = grant(all(), cap).into_iter().collect();
+        let started: BTreeSet<_> = grant(all(), cap).into_iter().map(Entry::group).collect();
+        let started: Vec<Entry> =
+            all().filter(|entry| started.contains(&entry.group())).cloned().collect();
         self.crowd = crowd(all(), cap, turn, now);
         let mut entries = Vec::new();
         for (name, member) in &mut self.members {
             for turn in &mut member.turns {
                 let entered = *turn.entered.get_or_insert(now);
-                if started.contains(&turn.entry.url) {
+                if started.contains(&turn.entry) {
                     turn.entry.place = Place::Granted;
                     turn.began = Some(now);
                     turn.grant = Some(Grant { at: now, queued_since: entered });
@@ -369,65 +375,89 @@ impl State {
     }
 }
 
-/// The challenges that wait for a slot or hold one. A slot is held while there is work to do for
-/// a challenge; for HTTP-01 that ends when the CA has fetched the response, since the verdict then
-/// comes with the order and needs nothing more from certctl.
-fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(&'a Challenge, &'a Order)> {
+/// The challenges of a group, with their phases.
+type Group<'a> = Vec<(&'a Challenge, Phase)>;
+
+/// The groups that wait for a slot or hold one, with the time of their order. A slot is held while
+/// there is work to do for a challenge; for HTTP-01 that ends when the CA has fetched the response,
+/// since the verdict then comes with the order and needs nothing more from certctl.
+fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(Timestamp, Group<'a>)> {
     let fetched = |c: &Challenge| {
-        c.phase == Phase::Accepted
+        c.phase() == Some(Phase::Accepted)
             && c.spec.kind == ChallengeType::Http01
             && snapshot.run.attempt(&c.spec.url).hit().is_some()
     };
-    let wanted = order.challenges.iter().filter(|c| c.phase != Phase::Final && !fetched(c));
-    wanted.map(|challenge| (challenge, order)).collect()
+    let mut groups: BTreeMap<_, Group<'_>> = BTreeMap::new();
+    for challenge in order.challenges.iter().filter(|c| !fetched(c)) {
+        if let Some(phase) = challenge.phase() {
+            let key = (&challenge.spec.identifier, &challenge.spec.kind);
+            groups.entry(key).or_default().push((challenge, phase));
+        }
+    }
+    groups.into_values().map(|group| (order.creation_timestamp, group)).collect()
+}
+
+/// The phase of a group: that of the challenge which decides about its slot.
+fn phase_of(group: &Group<'_>) -> Option<Phase> {
+    let by_weight = [
+        // The CA validates it at any time, whatever the others do.
+        Phase::Accepted,
+        Phase::Presenting,
+        Phase::SelfChecking,
+        Phase::Accepting,
+        Phase::Requeued,
+        Phase::Queued,
+    ];
+    by_weight.into_iter().find(|phase| group.iter().any(|(_, of_it)| of_it == phase))
 }
 
 /// Whether certctl has no effects left for it.
 fn works(phase: Phase) -> bool {
     match phase {
         Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
-        Phase::Queued | Phase::Requeued | Phase::Accepted | Phase::Final => false,
+        Phase::Queued | Phase::Requeued | Phase::Accepted => false,
     }
 }
 
-/// How a challenge continues its slot, or without one.
+/// How a group continues its slot, or without one.
 ///
-/// A challenge of an earlier run is already presented, and waits for a slot of this run. An
-/// accepted challenge holds a slot whatever the others do: the CA validates it at any time.
+/// A group of an earlier run is already presented, and waits for a slot of this run. An accepted
+/// one holds a slot whatever the others do: the CA validates it at any time.
 fn turn_of(
     certificate: &NamespacedName,
-    order: &Order,
-    challenge: &Challenge,
+    since: Timestamp,
+    group: &Group<'_>,
     before: Option<&Turn>,
     now: Timestamp,
-) -> Turn {
+) -> Option<Turn> {
+    let (phase, (first, _)) = (phase_of(group)?, group.first()?);
     let (mut place, mut queued_at, mut began) = match before {
         Some(before) => (before.entry.place, before.entry.queued_at, before.began),
-        None if challenge.phase == Phase::Queued => (Place::Queued, order.creation_timestamp, None),
-        None => (Place::Requeued, order.creation_timestamp, None),
+        None if phase == Phase::Queued => (Place::Queued, since, None),
+        None => (Place::Requeued, since, None),
     };
     let was_at_work = before.is_some_and(|before| works(before.phase));
-    if challenge.phase == Phase::Requeued && was_at_work {
+    if phase == Phase::Requeued && was_at_work {
         (place, queued_at, began) = (Place::Requeued, now, None);
     }
-    if challenge.phase == Phase::Accepted {
+    if phase == Phase::Accepted {
         (place, began) = (Place::Granted, began.or(Some(now)));
     }
-    let waits_instead = challenge.spec.solver.wait_instead_of_self_check.is_some();
-    Turn {
+    let waits_instead = |c: &Challenge| c.spec.solver.wait_instead_of_self_check.is_some();
+    Some(Turn {
         entry: Entry {
             certificate: certificate.clone(),
-            url: challenge.spec.url.clone(),
-            identifier: challenge.spec.identifier.clone(),
-            kind: challenge.spec.kind.clone(),
+            identifier: first.spec.identifier.clone(),
+            kind: first.spec.kind.clone(),
             queued_at,
             place,
         },
-        phase: challenge.phase,
+        urls: group.iter().map(|(challenge, _)| challenge.spec.url.clone()).collect(),
+        phase,
         began,
         entered: before.and_then(|before| before.entered),
         grant: before.and_then(|before| before.grant),
-        may_yield: !waits_instead
-            && matches!(challenge.phase, Phase::Presenting | Phase::SelfChecking),
-    }
+        may_yield: matches!(phase, Phase::Presenting | Phase::SelfChecking)
+            && !group.iter().any(|(challenge, _)| waits_instead(challenge)),
+    })
 }

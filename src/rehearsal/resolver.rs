@@ -46,7 +46,8 @@ impl Resolver {
         (self.addresses)(name.to_owned()).await
     }
 
-    pub(super) async fn txt(&self, name: &str) -> Result<TxtAnswer, String> {
+    /// The TXT records of a name, or why there are none.
+    pub async fn txt(&self, name: &str) -> Result<TxtAnswer, String> {
         match &self.txt {
             Some(lookup) => lookup(name.to_owned()).await,
             None => Err("NXDOMAIN".to_owned()),

@@ -237,7 +237,7 @@ impl Report {
                 });
                 let kept = self.details.evidence.order.iter();
                 let challenges = kept.flat_map(|order| &order.challenges);
-                let checks = challenges.filter_map(|challenge| challenge.check.as_deref());
+                let checks = challenges.filter_map(|challenge| challenge.check());
                 self.checks = checks.cloned().collect();
                 self.order = Some(order);
                 self.details.since = Some(since);

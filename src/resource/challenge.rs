@@ -13,32 +13,72 @@ use super::{AuthorizationState, CheckReport, Identifier, Problem, Solver};
 pub struct Challenge {
     /// The immutable part, shared by all copies.
     pub spec: Arc<ChallengeSpec>,
-    /// The effect that comes next.
-    pub phase: Phase,
-    /// The authorization's state, as last seen.
-    #[serde(default)]
-    pub state: AuthorizationState,
+    pub state: ChallengeState,
     /// The message for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The CA's problem document, if it sent one: of a failure, or of a challenge that it left
-    /// pending.
+    #[serde(default)]
+    pub presented: Presented,
+}
+
+/// What is known of a challenge, with its data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum ChallengeState {
+    /// There is no verdict.
+    Pending(PendingChallenge),
+    Valid,
+    /// Refused by the CA, or not to be solved any more.
+    Failed(EndedChallenge),
+    /// Its order ended before the verdict.
+    Ended(EndedChallenge),
+}
+
+/// A challenge without a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PendingChallenge {
+    /// The effect that comes next.
+    pub phase: Phase,
+    /// The authorization's state, as last seen.
+    pub authorization: AuthorizationState,
+    /// The CA's error, when it left the challenge pending with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
-    /// The last self-check, until the challenge is valid.
+    /// The last self-check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Box<CheckReport>>,
     /// The "accept" requests, over all runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepts: Option<Accepts>,
-    /// When it was last presented.
+}
+
+/// A challenge that did not become valid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EndedChallenge {
+    /// The authorization's state, as last seen.
+    pub authorization: AuthorizationState,
+    /// The CA's problem document, if it sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub presented_at: Option<Timestamp>,
+    pub problem: Option<Problem>,
+    /// The last self-check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<CheckReport>>,
+}
+
+/// The value outside that answers a challenge: a file, a TXT record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Presented {
+    /// It may be there: a clean-up is owed.
+    pub is_owed: bool,
+    /// When it was last put there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// The TXT record of a DNS-01 challenge: determined and recorded before it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Dns01Target>,
-    /// Whether it may still be presented.
-    pub clean_up: CleanUp,
 }
 
 /// The "accept" requests of a challenge.
@@ -82,22 +122,98 @@ impl std::fmt::Display for Dns01Target {
 }
 
 impl Challenge {
+    /// Its progress, until the verdict.
+    pub fn pending(&self) -> Option<&PendingChallenge> {
+        match &self.state {
+            ChallengeState::Pending(pending) => Some(pending),
+            ChallengeState::Valid | ChallengeState::Failed(_) | ChallengeState::Ended(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn pending_mut(&mut self) -> Option<&mut PendingChallenge> {
+        match &mut self.state {
+            ChallengeState::Pending(pending) => Some(pending),
+            ChallengeState::Valid | ChallengeState::Failed(_) | ChallengeState::Ended(_) => None,
+        }
+    }
+
+    /// The effect that comes next, until the verdict.
+    pub fn phase(&self) -> Option<Phase> {
+        Some(self.pending()?.phase)
+    }
+
+    /// Another effect comes next.
+    pub fn go_to(&mut self, phase: Phase) {
+        if let Some(pending) = self.pending_mut() {
+            pending.phase = phase;
+        }
+    }
+
+    pub fn is_failed(&self) -> bool {
+        matches!(self.state, ChallengeState::Failed(_))
+    }
+
+    /// The authorization's state, as last seen.
+    pub fn authorization(&self) -> &AuthorizationState {
+        match &self.state {
+            ChallengeState::Pending(pending) => &pending.authorization,
+            ChallengeState::Valid => &AuthorizationState::Valid,
+            ChallengeState::Failed(ended) | ChallengeState::Ended(ended) => &ended.authorization,
+        }
+    }
+
+    /// The CA's problem document, if it sent one.
+    pub fn problem(&self) -> Option<&Problem> {
+        match &self.state {
+            ChallengeState::Pending(pending) => pending.problem.as_ref(),
+            ChallengeState::Valid => None,
+            ChallengeState::Failed(ended) | ChallengeState::Ended(ended) => ended.problem.as_ref(),
+        }
+    }
+
+    /// The last self-check, unless the challenge is valid.
+    pub fn check(&self) -> Option<&CheckReport> {
+        match &self.state {
+            ChallengeState::Pending(pending) => pending.check.as_deref(),
+            ChallengeState::Valid => None,
+            ChallengeState::Failed(ended) | ChallengeState::Ended(ended) => ended.check.as_deref(),
+        }
+    }
+
+    /// Its order has ended.
+    pub fn end(&mut self) {
+        if let Some(PendingChallenge { authorization, problem, check, .. }) = self.pending_mut() {
+            let (problem, check) = (problem.take(), check.take());
+            let authorization = authorization.clone();
+            self.state = ChallengeState::Ended(EndedChallenge { authorization, problem, check });
+        }
+    }
+
+    /// The CA's verdict, or an unusable response.
+    pub fn fail(&mut self, authorization: AuthorizationState, problem: Option<Problem>) {
+        let check = self.pending_mut().and_then(|pending| pending.check.take());
+        self.state = ChallengeState::Failed(EndedChallenge { authorization, problem, check });
+    }
+
     /// Whether its slot is taken (cert-manager's `processing`).
     pub fn is_processing(&self) -> bool {
-        match self.phase {
-            Phase::Presenting | Phase::SelfChecking | Phase::Accepting | Phase::Accepted => true,
-            Phase::Queued | Phase::Requeued | Phase::Final => false,
+        match self.phase() {
+            Some(Phase::Presenting | Phase::SelfChecking | Phase::Accepting | Phase::Accepted) => {
+                true
+            }
+            Some(Phase::Queued | Phase::Requeued) | None => false,
         }
     }
 
     /// Whether it is presented (cert-manager's `presented`).
     pub fn is_presented(&self) -> bool {
-        self.presented_at.is_some() && self.clean_up == CleanUp::Owed
+        self.presented.at.is_some() && self.presented.is_owed
     }
 
     /// Whether a clean-up is owed.
     pub fn owes_clean_up(&self) -> bool {
-        self.clean_up == CleanUp::Owed
+        self.presented.is_owed
     }
 }
 
@@ -165,7 +281,8 @@ impl From<ChallengeType> for String {
     }
 }
 
-/// The effect that comes next for a challenge. It is on disk before the effect is started.
+/// The effect that comes next for a challenge without a verdict. It is on disk before the effect is
+/// started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
@@ -182,18 +299,4 @@ pub enum Phase {
     Accepting,
     /// Wait for the CA's verdict.
     Accepted,
-    /// Nothing: the verdict is known.
-    Final,
-}
-
-/// Whether a challenge may still be presented.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum CleanUp {
-    /// It was never presented.
-    NotOwed,
-    /// It may be presented.
-    Owed,
-    /// It was cleaned up.
-    Done,
 }

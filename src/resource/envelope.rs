@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Account, AccountLimits, BannedKeys, CertificateRecord, CertificateRequest, CertificateSpec,
-    Order, OrderState, Queue, SecretFiles, SecretMetadata, escape,
+    Account, AccountLimits, AuthorizationState, BannedKeys, CertificateRecord, CertificateRequest,
+    CertificateSpec, Order, OrderState, Queue, SecretFiles, SecretMetadata, escape,
 };
 
 /// A type that is stored as JSON.
@@ -118,9 +118,8 @@ impl Document for CertificateRequest {
     }
 }
 
-/// 2: a challenge has the report of its last self-check, and its "accept" requests; a
-/// problem has the algorithms that the CA accepts; an order has its number, and its phase with what
-/// belongs to that.
+/// 2: a problem has the algorithms that the CA accepts; an order has its number; it and its
+/// challenges have their phase with what belongs to that, such as a challenge's last self-check.
 impl Document for Order {
     const KIND: &'static str = "Order";
     const VERSION: u64 = 2;
@@ -134,8 +133,35 @@ impl Document for Order {
             order.insert("number".to_owned(), json!(number));
             let phase = order_phase(order);
             order.insert("phase".to_owned(), phase);
+            items(order, "challenges").for_each(challenge_of_format_1);
         }
     }
+}
+
+/// The state of a challenge of format 1, which stored next step and state separately.
+pub(crate) fn challenge_of_format_1(challenge: &mut Map<String, Value>) {
+    let mut take = |field: &str| challenge.remove(field).filter(|value| !value.is_null());
+    let (phase, authorization) = (take("phase"), take("state").unwrap_or_else(|| json!("")));
+    let state: AuthorizationState = authorization.as_str().unwrap_or_default().to_owned().into();
+    let mut seen = Map::from_iter([("authorization".to_owned(), authorization)]);
+    for field in ["problem", "check"] {
+        seen.extend(take(field).map(|value| (field.to_owned(), value)));
+    }
+    let is_owed = take("cleanUp") == Some(json!("owed"));
+    let (at, target) = (take("presentedAt"), take("target"));
+    let presented = json!({ "isOwed": is_owed, "at": at, "target": target });
+    let state = match phase {
+        Some(phase) if phase != json!("final") => {
+            seen.insert("phase".to_owned(), phase);
+            json!({ "pending": seen })
+        }
+        Some(_) if state == AuthorizationState::Valid => json!("valid"),
+        Some(_) if state.is_failure() => json!({ "failed": seen }),
+        Some(_) => json!({ "ended": seen }),
+        None => Value::Null,
+    };
+    challenge.insert("state".to_owned(), state);
+    challenge.insert("presented".to_owned(), presented);
 }
 
 /// The phase of an order of format 1, which stored next step, state, URLs and the rest separately.
@@ -214,9 +240,18 @@ impl Document for BannedKeys {
     const VERSION: u64 = 1;
 }
 
+/// 2: an entry is a group of challenges, without a URL.
 impl Document for Queue {
     const KIND: &'static str = "Queue";
-    const VERSION: u64 = 1;
+    const VERSION: u64 = 2;
+
+    fn upgrade(_from: u64, document: &mut Value) {
+        let runs = document.get_mut("runs").and_then(Value::as_object_mut);
+        let entries = runs.into_iter().flat_map(Map::values_mut).filter_map(Value::as_array_mut);
+        for entry in entries.flatten().filter_map(Value::as_object_mut) {
+            entry.remove("url");
+        }
+    }
 }
 
 /// 2: it has an envelope.
@@ -318,7 +353,7 @@ mod tests {
     use std::fmt::Debug;
 
     use super::*;
-    use crate::resource::OrderPhase;
+    use crate::resource::{ChallengeState, OrderPhase, Presented};
     use crate::store::samples;
 
     fn check_damages<T: Document + Clone + PartialEq + Debug>(document: &T) {
@@ -447,6 +482,16 @@ mod tests {
         envelope["version"] = json!(1);
         let order = envelope["document"].as_object_mut().unwrap();
         assert!(order.remove("phase").is_some() && order.remove("number").is_some());
+        let challenge = order["challenges"][0].as_object_mut().unwrap();
+        assert!(challenge.remove("presented").is_some());
+        challenge.extend(
+            json!({
+                "phase": "queued", "state": "pending", "cleanUp": "notOwed",
+            })
+            .as_object()
+            .unwrap()
+            .clone(),
+        );
         order.extend(fields.as_object().unwrap().clone());
         serde_json::to_string_pretty(&envelope).unwrap()
     }
@@ -508,6 +553,58 @@ mod tests {
             assert_eq!((version, order.number), (1, 1));
             let expected: OrderPhase = serde_json::from_value(phase).unwrap();
             assert_eq!(order.phase, expected, "{fields}");
+        }
+    }
+
+    #[test]
+    fn a_challenge_of_format_1_is_in_one_state() {
+        let at = "2026-01-02T03:04:05Z";
+        let problem = json!({ "type": "urn:ietf:params:acme:error:dns" });
+        let target = json!({
+            "provider": "p", "solverDigest": "d", "zone": "z", "name": "n", "value": "v",
+        });
+        let owed = json!({ "isOwed": true, "at": at, "target": target });
+        let cases = [
+            (
+                json!({ "phase": "queued", "state": "pending", "cleanUp": "notOwed" }),
+                json!({ "pending": { "phase": "queued", "authorization": "pending" } }),
+                json!({ "isOwed": false }),
+            ),
+            (
+                json!({
+                    "phase": "accepted", "state": "odd", "problem": problem, "cleanUp": "owed",
+                    "presentedAt": at, "target": target,
+                }),
+                json!({ "pending": {
+                    "phase": "accepted", "authorization": "odd", "problem": problem,
+                } }),
+                owed.clone(),
+            ),
+            (
+                json!({ "phase": "final", "state": "valid", "cleanUp": "done", "presentedAt": at }),
+                json!("valid"),
+                json!({ "isOwed": false, "at": at }),
+            ),
+            (
+                json!({ "phase": "final", "state": "invalid", "problem": problem, "cleanUp": "done" }),
+                json!({ "failed": { "authorization": "invalid", "problem": problem } }),
+                json!({ "isOwed": false }),
+            ),
+            (
+                json!({ "phase": "final", "cleanUp": "done" }),
+                json!({ "ended": { "authorization": "" } }),
+                json!({ "isOwed": false }),
+            ),
+        ];
+        for (mut old, state, presented) in cases {
+            challenge_of_format_1(old.as_object_mut().unwrap());
+            let found: ChallengeState = serde_json::from_value(old["state"].clone()).unwrap();
+            let expected: ChallengeState = serde_json::from_value(state).unwrap();
+            assert_eq!(found, expected, "{old}");
+            let found: Presented = serde_json::from_value(old["presented"].clone()).unwrap();
+            let expected: Presented = serde_json::from_value(presented).unwrap();
+            assert_eq!(found, expected, "{old}");
+            assert_eq!(old.as_object().unwrap().len(), 2, "{old}");
         }
     }
 

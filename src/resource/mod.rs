@@ -54,7 +54,8 @@ pub use certificate::{
 };
 pub use certificate_request::{CertificateRequest, CertificateRequestSpec};
 pub use challenge::{
-    Accepts, Challenge, ChallengeSpec, ChallengeType, CleanUp, Dns01Target, Phase,
+    Accepts, Challenge, ChallengeSpec, ChallengeState, ChallengeType, Dns01Target, EndedChallenge,
+    PendingChallenge, Phase, Presented,
 };
 pub use check::{
     AddressAnswer, AddressReport, Aliases, AnswerReport, CheckReport, Dns01Report, Http01Report,

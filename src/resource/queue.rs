@@ -18,32 +18,37 @@ pub struct Queue {
     pub runs: BTreeMap<u32, Vec<Entry>>,
 }
 
-/// One challenge that waits for a slot or holds one.
+/// The challenges of one order with one name and type, which wait for a slot or hold one together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
-    /// The certificate of its order.
+    /// The certificate of their order: a CA may hand out one challenge to several.
     pub certificate: NamespacedName,
-    /// The challenge's URL: unique.
-    pub url: String,
-    /// Its identifier, without `*.`.
+    /// Their identifier, without `*.`.
     pub identifier: Identifier,
-    /// Its type.
+    /// Their type.
     #[serde(rename = "type")]
     pub kind: ChallengeType,
-    /// When it was queued, the last time; the oldest goes first.
+    /// When they were queued, the last time; the oldest go first.
     pub queued_at: Timestamp,
     pub place: Place,
 }
 
-/// The status of a challenge in the queue.
+impl Entry {
+    /// What tells it from all others.
+    pub fn group(&self) -> (&NamespacedName, &Identifier, &ChallengeType) {
+        (&self.certificate, &self.identifier, &self.kind)
+    }
+}
+
+/// The status of a group in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Place {
-    /// It waits for its first slot, and is not presented.
+    /// It waits for its first slot, and nothing of it is presented.
     Queued,
     /// It holds a slot.
     Granted,
-    /// It is presented and waits for another turn: no other challenge may have its name and type.
+    /// It is presented and waits for another turn: no other group may have its name and type.
     Requeued,
 }

@@ -79,7 +79,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::resource::{AuthorizationState, CleanUp, OrderPhase, OrderState, OrderUrls, Phase};
+    use crate::resource::{AuthorizationState, ChallengeState, OrderPhase, OrderState, OrderUrls};
     use crate::store::samples;
 
     type Change<T> = (&'static str, fn(&mut T), Option<&'static str>);
@@ -149,9 +149,8 @@ mod tests {
                 "progress",
                 |o| {
                     o.state = OrderState::Ready;
-                    o.challenges[0].phase = Phase::Final;
-                    o.challenges[0].state = AuthorizationState::Valid;
-                    o.challenges[0].clean_up = CleanUp::Owed;
+                    o.challenges[0].state = ChallengeState::Valid;
+                    o.challenges[0].presented.is_owed = true;
                     o.reason = "because".into();
                     o.challenges.push(o.challenges[0].clone());
                 },

@@ -54,7 +54,7 @@ fn has_failed(order: &Order) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{CleanUp, OrderPhase, OrderState};
+    use crate::resource::{OrderPhase, OrderState};
     use crate::store::samples;
 
     fn order(id: (u32, u32), state: OrderState) -> ((u32, u32), Order) {
@@ -89,7 +89,7 @@ mod tests {
     fn an_order_goes_when_nobody_can_want_it_any_more() {
         use OrderState::{Errored, Expired, Invalid, Pending, Valid};
         let mut owing = order((8, 2), Invalid);
-        owing.1.challenges[0].clean_up = CleanUp::Owed;
+        owing.1.challenges[0].presented.is_owed = true;
         let orders = [
             order((5, 1), Valid),   // its request is gone
             order((6, 1), Valid),   // its request goes

@@ -34,7 +34,6 @@ pub(crate) fn queue() -> Queue {
     from(json!({
         "runs": {"0": [{
             "certificate": {"namespace": "default", "name": "web"},
-            "url": "https://ca.example/chall/1",
             "identifier": {"dns": "web.example"},
             "type": "http-01",
             "queuedAt": "2026-01-02T03:04:05Z",
@@ -65,9 +64,8 @@ fn challenge() -> Value {
             "key": "t.thumb",
             "solver": {"http01": {}}
         },
-        "phase": "queued",
-        "state": "pending",
-        "cleanUp": "notOwed"
+        "state": {"pending": {"phase": "queued", "authorization": "pending"}},
+        "presented": {"isOwed": false}
     })
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use certctl::controller::{AuthorizationSeen, ChallengeSeen, Deferral, Effect, Outcome, Slot};
 use certctl::resource::{
-    Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CheckReport,
-    CleanUp, Dns01Target, GoDuration, Http01Report, Identifier, OrderPhase, OrderState, OrderUrls,
-    Phase, Problem, Verdict,
+    Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType,
+    CheckReport, Dns01Target, EndedChallenge, GoDuration, Http01Report, Identifier, OrderPhase,
+    OrderState, OrderUrls, PendingChallenge, Phase, Presented, Problem, Verdict,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ fn place() -> Dns01Target {
 /// Drives one challenge with the answers of the case.
 fn played(given: &Value) -> Value {
     let mut stage = on_stage(given);
-    let was = challenge(&stage).presented_at;
+    let was = challenge(&stage).presented.at;
     let acme = &given["acme"];
     let (mut checks, mut cleaned, mut erred, mut accepted) = (0, false, false, false);
     let end = stage.drive(&mut |effect| {
@@ -150,19 +150,19 @@ fn played(given: &Value) -> Value {
         _ => time.to_string(),
     };
     json!({
-        "state": challenge.state.as_str(),
+        "state": challenge.authorization().as_str(),
         "reason": waiting_for.unwrap_or_else(|| challenge.reason.clone()),
         "processing": challenge.is_processing(),
         "presented": challenge.is_presented(),
-        "presentedAt": challenge.presented_at.map(shown),
+        "presentedAt": challenge.presented.at.map(shown),
         "finalizer": challenge.owes_clean_up(),
         "cleanupCalled": cleaned,
         "checkCalled": checks > 0,
         "checks": checks,
-        "error": erred || challenge.state == AuthorizationState::Errored,
+        "error": erred || *challenge.authorization() == AuthorizationState::Errored,
         "events": stage.events(),
         "requeue": matches!(end, End::Wait(..)),
-        "ready": challenge.phase == Phase::Accepting,
+        "ready": challenge.phase() == Some(Phase::Accepting),
         "retryAfterSeconds": until.map(|until| stage.now.duration_until(until).as_secs_f64()),
     })
 }
@@ -253,25 +253,18 @@ fn on_stage(given: &Value) -> Stage {
             key: "token.key".to_owned(),
             solver,
         }),
-        phase: phase(given, &known),
-        check: None,
-        presented_at: presented_at(given),
-        target: None,
-        clean_up: match given["finalizer"].as_bool() {
-            Some(true) => CleanUp::Owed,
-            Some(false) if presented_at(given).is_some() => CleanUp::Done,
-            None if given["presented"] == true => CleanUp::Owed,
-            Some(false) | None => CleanUp::NotOwed,
-        },
-        state: known,
+        state: state_of(known.clone(), phase(given, &known)),
         reason: String::new(),
-        problem: None,
-        accepts: None,
+        presented: Presented {
+            is_owed: given["finalizer"].as_bool().unwrap_or(given["presented"] == true),
+            at: presented_at(given),
+            target: None,
+        },
     };
     if given["processing"] == true {
         stage.snapshot.run.attempt_mut(CHALLENGE).slot = Slot::Held { grant: None, is_over: false };
     }
-    if challenge.phase == Phase::Accepting {
+    if challenge.phase() == Some(Phase::Accepting) {
         stage.snapshot.run.attempt_mut(CHALLENGE).is_unsure = true;
     }
     let mut order = stage::order(&stage.snapshot);
@@ -300,19 +293,34 @@ fn on_stage(given: &Value) -> Stage {
 
 /// What is next for a challenge in this state. What cert-manager knows as "presented" is here the
 /// time of it: without one the answer is put out again.
-fn phase(given: &Value, state: &AuthorizationState) -> Phase {
+fn phase(given: &Value, state: &AuthorizationState) -> Option<Phase> {
     let is_final = *state == AuthorizationState::Valid || state.is_failure();
     if is_final || given["deleted"] == true {
-        return Phase::Final;
+        return None;
     }
     if *state == AuthorizationState::Unknown {
-        return Phase::Accepting;
+        return Some(Phase::Accepting);
     }
-    match (given["presented"] == true, presented_at(given)) {
+    Some(match (given["presented"] == true, presented_at(given)) {
         (true, Some(_)) => Phase::SelfChecking,
         (true, None) => Phase::Presenting,
         (false, _) => Phase::Queued,
+    })
+}
+
+/// With a phase: undecided.
+pub(crate) fn state_of(authorization: AuthorizationState, phase: Option<Phase>) -> ChallengeState {
+    let (problem, check, accepts) = (None, None, None);
+    if let Some(phase) = phase {
+        let pending = PendingChallenge { phase, authorization, problem, check, accepts };
+        return ChallengeState::Pending(pending);
     }
+    if authorization == AuthorizationState::Valid {
+        return ChallengeState::Valid;
+    }
+    let is_failure = authorization.is_failure();
+    let ended = EndedChallenge { authorization, problem, check };
+    if is_failure { ChallengeState::Failed(ended) } else { ChallengeState::Ended(ended) }
 }
 
 fn presented_at(given: &Value) -> Option<Timestamp> {

@@ -109,8 +109,8 @@ pub(crate) fn scheduler(case: &Case) -> Value {
         let kind = challenge["type"].as_str().unwrap_or("HTTP-01");
         let is_processing = challenge["processing"].as_bool().unwrap_or_default();
         entries.push(Entry {
-            certificate: NamespacedName::new("default", "web"),
-            url: text(&challenge["name"]),
+            // Each is of another order.
+            certificate: NamespacedName::new("default", &text(&challenge["name"])),
             identifier: identifier(&text(&challenge["dnsName"])),
             kind: kind.to_owned().into(),
             queued_at: noon() + SignedDuration::from_secs(created),
@@ -119,7 +119,9 @@ pub(crate) fn scheduler(case: &Case) -> Value {
     }
     let busy = entries.iter().filter(|entry| entry.place == Place::Granted).count();
     let cap = size(&case.input["maxConcurrent"]).min(busy + size(&case.input["n"]));
-    json!({ "scheduled": slots::grant(&entries, cap) })
+    let granted = slots::grant(&entries, cap);
+    let granted: Vec<_> = granted.iter().map(|entry| &entry.certificate.name).collect();
+    json!({ "scheduled": granted })
 }
 
 pub(crate) fn account_setup(case: &Case) -> Value {

@@ -7,11 +7,12 @@ use certctl::controller::{
     AuthorizationSeen, ChallengeSeen, Effect, EffectError, OrderSeen, Outcome, order,
 };
 use certctl::resource::{
-    Authorization, AuthorizationState, CaFault, Cause, Challenge, ChallengeSpec, CleanUp,
-    Identifier, OfferedChallenge, Order, OrderPhase, OrderState, OrderUrls, Phase,
+    Authorization, AuthorizationState, CaFault, Cause, Challenge, ChallengeSpec, Identifier,
+    OfferedChallenge, Order, OrderPhase, OrderState, OrderUrls, Phase, Presented,
 };
 use serde_json::{Value, json};
 
+use super::challenge::state_of;
 use super::input::{self, Case, keys, text};
 use super::issuer::identifier;
 use super::stage::{self, End, Stage, effect_error};
@@ -183,15 +184,9 @@ fn challenge(
             key: "token.key".to_owned(),
             solver: stage.snapshot.issuer.acme.solvers.first().unwrap().clone(),
         }),
-        phase: if is_final { Phase::Final } else { Phase::Queued },
-        state: known,
+        state: state_of(known, (!is_final).then_some(Phase::Queued)),
         reason: String::new(),
-        problem: None,
-        check: None,
-        accepts: None,
-        presented_at: None,
-        target: None,
-        clean_up: CleanUp::NotOwed,
+        presented: Presented::default(),
     }
 }
 

@@ -240,7 +240,7 @@ fn killed(scene: &Scene, point: &Point) -> bool {
     let made = scene.made(RequestKind::NewOrder) - orders;
     let unknown = made.saturating_sub(known.iter().filter(is_new).count());
     // The CA may validate after the response was removed.
-    let is_told = |c: &Challenge| matches!(c.phase, Phase::Accepting | Phase::Accepted);
+    let is_told = |c: &Challenge| matches!(c.phase(), Some(Phase::Accepting | Phase::Accepted));
     let told = known.iter().any(|order| order.challenges.iter().any(is_told));
     scene.check_next_run();
     let made = scene.made(RequestKind::NewOrder) - orders;

@@ -248,7 +248,7 @@ fn a_listener_that_the_ca_reaches_late_is_issued_for_in_the_same_run() {
     });
     world.prepare(&[CertificateYaml::new("web")]);
     let child = world.start_certctl(&["issue"]);
-    let left = || world.state().orders("web").pop()?.challenges.pop()?.problem;
+    let left = || world.state().orders("web").pop()?.challenges.pop()?.problem().cloned();
     until("the CA has looked in vain", || left().is_some());
     let said = "The CA could not validate the challenge and left it pending: \
                 urn:ietf:params:acme:error:connection: ";

@@ -1,17 +1,19 @@
 //! DNS-01 from the manifest to the certificate, through a program of the operator's.
 
+use std::collections::BTreeMap;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use certctl::rehearsal::{RequestKind, ZoneWriter};
+use certctl::rehearsal::{RequestKind, Resolver, TxtAnswer, ZoneWriter};
 use certctl::solver::dns01::{DnsProvider as _, TxtRecord};
 use futures_util::FutureExt as _;
 
-use crate::support::{CertificateYaml, World, until};
+use crate::support::{CertificateYaml, Webhook, World, until};
 
 /// A program in `solvers.d` that speaks cert-manager's ChallengePayload, and the service that it
 /// writes to: the world's name server, behind a pipe.
@@ -106,6 +108,41 @@ fn a_wildcard_is_issued_through_a_program_of_the_operators() {
         [apex.clone(), apex, effect(action, places[1], "example.net", argument)]
     };
     assert_eq!(asked, [on("CleanUp", "cleanup"), on("Present", "present")].concat());
+}
+
+/// Keeps the first answer to each question, as a resolver does until its TTL is over.
+fn caching(resolver: &Resolver) -> Resolver {
+    let kept: Arc<Mutex<BTreeMap<String, Result<TxtAnswer, String>>>> = Arc::default();
+    let asked = resolver.clone();
+    resolver.clone().with_txt(Arc::new(move |name| {
+        let (kept, asked) = (Arc::clone(&kept), asked.clone());
+        let answer = async move {
+            let known = kept.lock().unwrap().get(&name).cloned();
+            if let Some(known) = known {
+                return known;
+            }
+            let answer = asked.txt(&name).await;
+            kept.lock().unwrap().insert(name, answer.clone());
+            answer
+        };
+        answer.boxed()
+    }))
+}
+
+/// A deviation from the design document 000, which runs them one after the other: a CA's resolver
+/// keeps the values that it saw first.
+#[test]
+fn apex_and_wildcard_are_issued_by_a_ca_whose_resolver_keeps_the_first_values() {
+    let world = World::with(|options| options.resolver = caching(&options.resolver));
+    let webhook = Webhook::start(world.dns.provider());
+    world.write("config/issuer.yaml", &world.issuer().solvers(&webhook.solver("")));
+    let names = ["example.test", "*.example.test"];
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&names));
+    world.issue().ends_in(0);
+    world.state().published("web");
+    assert_eq!(webhook.actions(), ["Present", "Present", "CleanUp", "CleanUp"]);
+    assert_eq!(world.sent(RequestKind::Challenge), 2);
+    assert_eq!(world.dns.txt("_acme-challenge.example.test"), Vec::<String>::new());
 }
 
 #[test]

@@ -40,6 +40,19 @@ fn of_format_1(text: &str) -> String {
     let mut urls = issued.remove("urls").unwrap();
     document.append(urls.as_object_mut().unwrap());
     document.append(issued);
+    for challenge in document["challenges"].as_array_mut().unwrap() {
+        let challenge = challenge.as_object_mut().unwrap();
+        assert_eq!(challenge.remove("state").unwrap(), "valid");
+        let presented = challenge.remove("presented").unwrap();
+        for (field, value) in [
+            ("phase", "final".into()),
+            ("state", "valid".into()),
+            ("cleanUp", "done".into()),
+            ("presentedAt", presented["at"].clone()),
+        ] {
+            challenge.insert(field.to_owned(), value);
+        }
+    }
     document.remove("number");
     document.insert("deed".to_owned(), "nothing".into());
     serde_json::to_string_pretty(&order).unwrap()

@@ -15,8 +15,8 @@ use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, PrivateKey};
 use certctl::resource::{
     Account, AccountIdentity, AccountStep, CaFault, Cause, ChallengeSpec, ChallengeType,
-    CheckReport, CleanUp, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts,
-    NamespacedName, Order, Phase, PublicKeyDigest, Verdict, annotations_of,
+    CheckReport, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts, NamespacedName,
+    Order, Phase, PublicKeyDigest, Verdict, annotations_of,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
@@ -340,19 +340,23 @@ impl World {
         assert_eq!(written.phase.word(), expected, "{effect:?}");
         let phase = |url: &str| {
             let found = written.challenges.iter().find(|c| c.spec.url == url).unwrap();
-            (found.phase, found.clean_up)
+            (found.phase(), found.owes_clean_up())
         };
         match effect {
             Effect::Present { challenge, target } => {
                 let url = &challenge.url;
-                assert_eq!(phase(url), (Phase::Presenting, CleanUp::Owed));
+                assert_eq!(phase(url), (Some(Phase::Presenting), true));
                 let found = written.challenges.iter().find(|c| c.spec.url == *url).unwrap();
                 let is_record = challenge.kind == ChallengeType::Dns01;
-                assert_eq!(found.target, is_record.then(|| place(challenge)), "the place is kept");
-                assert_eq!(found.target, *target);
+                assert_eq!(
+                    found.presented.target,
+                    is_record.then(|| place(challenge)),
+                    "the place is kept"
+                );
+                assert_eq!(found.presented.target, *target);
             }
             Effect::Accept { url, .. } => {
-                assert_eq!(phase(url), (Phase::Accepting, CleanUp::Owed));
+                assert_eq!(phase(url), (Some(Phase::Accepting), true));
             }
             _ => {}
         }

@@ -34,7 +34,7 @@ pub(crate) fn of_failure(
     style: &Style,
 ) -> Findings {
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
-    let groups = groups(challenges.filter(|c| c.state.is_failure()), by_problem);
+    let groups = groups(challenges.filter(|c| c.is_failed()), by_problem);
     if let [group, others @ ..] = groups.as_slice() {
         return of_challenges(group, others, failure, evidence, certificate, style);
     }
@@ -50,18 +50,18 @@ pub(crate) fn of_failure(
 
 /// What the CA refused an order with; a failure of format 1 does not say so itself.
 pub(crate) fn problem_of(order: &Order) -> Option<&Problem> {
-    let mut refused = order.challenges.iter().filter(|challenge| challenge.state.is_failure());
-    let of_challenge = refused.find_map(|challenge| challenge.problem.as_ref());
+    let mut refused = order.challenges.iter().filter(|challenge| challenge.is_failed());
+    let of_challenge = refused.find_map(|challenge| challenge.problem());
     of_challenge.or(order.problem())
 }
 
 /// What an order that is under way waits for.
 pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
-    let waits = |c: &&Challenge| match c.phase {
-        Phase::Presenting | Phase::SelfChecking | Phase::Accepting => true,
-        Phase::Queued | Phase::Requeued => !c.reason.is_empty(),
-        Phase::Accepted | Phase::Final => false,
+    let waits = |c: &&Challenge| match c.phase() {
+        Some(Phase::Presenting | Phase::SelfChecking | Phase::Accepting) => true,
+        Some(Phase::Queued | Phase::Requeued) => !c.reason.is_empty(),
+        Some(Phase::Accepted) | None => false,
     };
     let groups = groups(challenges.filter(waits), by_wait);
     let [group, others @ ..] = groups.as_slice() else {
@@ -79,9 +79,9 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
     if group.len() > 1 {
         found.rows.extend(Row::new("names", few(group)));
     }
-    let is_in_title = match first.phase {
-        Phase::SelfChecking | Phase::Queued | Phase::Requeued => true,
-        Phase::Presenting | Phase::Accepting | Phase::Accepted | Phase::Final => false,
+    let is_in_title = match first.phase() {
+        Some(Phase::SelfChecking | Phase::Queued | Phase::Requeued) => true,
+        Some(Phase::Presenting | Phase::Accepting | Phase::Accepted) | None => false,
     };
     found.seen(first, is_in_title);
     for other in others.iter().take(MOST_OTHERS) {
@@ -106,7 +106,7 @@ fn of_challenges(
     let Some(first) = group.first() else { return Findings::default() };
     let refused: usize = group.len() + others.iter().map(Vec::len).sum::<usize>();
     let word = first.spec.kind.as_str();
-    let title = match &first.problem {
+    let title = match first.problem() {
         None if refused == 1 => failure.to_string(),
         None => format!("{refused} names were not proven by {word}: {}", first.reason),
         Some(problem) => {
@@ -131,14 +131,14 @@ fn of_challenges(
         proof: Some(&first.spec.kind),
         is_registration: false,
     };
-    if let Some(problem) = &first.problem {
+    if let Some(problem) = first.problem() {
         found.problem(problem, &details(group), style);
         found.advise(advice::of_problem(problem.short_kind(), &subject));
     }
     for other in others.iter().take(MOST_OTHERS) {
         if let Some(challenge) = other.first() {
             let kind = challenge.spec.kind.as_str();
-            let why = challenge.problem.as_ref().map_or_else(
+            let why = challenge.problem().map_or_else(
                 || challenge.reason.clone(),
                 |problem| format!("{}: {}", problem.short_kind(), problem.detail),
             );
@@ -218,7 +218,7 @@ impl Findings {
 
     /// The query of the self-check and its result, without the verdict if the title has it.
     fn seen(&mut self, challenge: &Challenge, is_in_title: bool) {
-        let Some(report) = challenge.check.as_deref() else {
+        let Some(report) = challenge.check() else {
             self.rows.extend(Row::new("queried", place_of(challenge)));
             return;
         };
@@ -237,7 +237,7 @@ fn place_of(challenge: &Challenge) -> String {
         ChallengeType::Http01 => {
             format!("http://{}/.well-known/acme-challenge/{}", spec.identifier, spec.token)
         }
-        ChallengeType::Dns01 => match (&challenge.target, &spec.solver.kind) {
+        ChallengeType::Dns01 => match (&challenge.presented.target, &spec.solver.kind) {
             (Some(target), SolverKind::Dns01(_) | SolverKind::Http01(_)) => target.to_string(),
             (None, _) => format!("TXT _acme-challenge.{}", spec.identifier),
         },
@@ -264,13 +264,13 @@ fn groups<'a, K: PartialEq>(
 }
 
 fn by_problem(challenge: &Challenge) -> (&ChallengeType, &str) {
-    (&challenge.spec.kind, challenge.problem.as_ref().map_or("", Problem::short_kind))
+    (&challenge.spec.kind, challenge.problem().map_or("", Problem::short_kind))
 }
 
 /// Challenges wait alike when they are equally far and their last self-checks met the same kinds of
 /// answers.
 fn by_wait(challenge: &Challenge) -> impl PartialEq + use<'_> {
-    (discriminant(&challenge.phase), by_problem(challenge), challenge.check.as_deref().map(kinds))
+    (challenge.phase(), by_problem(challenge), challenge.check().map(kinds))
 }
 
 /// The kinds of the answers to a self-check: of each address with its HTTP status, of each name
@@ -300,7 +300,7 @@ fn details(group: &[&Challenge]) -> Vec<String> {
     let mut seen = Vec::new();
     let mut all = Vec::new();
     for challenge in group {
-        let detail = challenge.problem.as_ref().map_or("", |problem| problem.detail.as_str());
+        let detail = challenge.problem().map_or("", |problem| problem.detail.as_str());
         let key = without_its_own(challenge, detail);
         if !seen.contains(&key) {
             seen.push(key);

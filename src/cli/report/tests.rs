@@ -5,6 +5,7 @@ use super::*;
 use crate::cli::golden::golden;
 use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, Undeployed};
+use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
     CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Failure, FailureClass,
     LeafFacts, Order, OrderFailure, ProgramFailure,
@@ -49,6 +50,7 @@ fn challenge(kind: &str, name: &str, rest: &Value) -> Value {
     for (field, value) in rest.as_object().unwrap() {
         challenge[field] = value.clone();
     }
+    challenge_of_format_1(challenge.as_object_mut().unwrap());
     challenge
 }
 
@@ -116,9 +118,9 @@ fn of_the_first(evidence: &Evidence) -> Failure {
         identifier: first.spec.identifier.clone(),
         wildcard: first.spec.wildcard,
         url: first.spec.authorization_url.clone(),
-        state: first.state.clone(),
-        problem: first.problem.clone().map(Box::new),
-        check: first.check.clone(),
+        state: first.authorization().clone(),
+        problem: first.problem().cloned().map(Box::new),
+        check: first.check().cloned().map(Box::new),
         reason: first.reason.clone(),
     }));
     Failure::of(Doing::Nothing, cause)
@@ -160,7 +162,7 @@ fn one_name() -> Ended {
     let detail = "192.0.2.7: Invalid response from \
                   http://www.example.com/.well-known/acme-challenge/tok: 404\u{1b}[2J\nsecond";
     let mut refused = refused("http-01", "www.example.com", "unauthorized", detail);
-    refused["check"] = json!({ "http01": {
+    refused["state"]["failed"]["check"] = json!({ "http01": {
         "identifier": { "dns": "www.example.com" },
         "url": "http://www.example.com/.well-known/acme-challenge/tok",
         "addresses": [{ "address": "192.0.2.7", "outcome": "correct" }],

@@ -129,7 +129,7 @@ pub(super) fn challenges(page: &mut Page, view: &CertificateView, wide: bool) {
                 identifier(challenge),
                 type_word(challenge),
                 escape(&challenge.spec.token),
-                or_none(&escape(challenge.state.as_str())),
+                or_none(&escape(challenge.authorization().as_str())),
                 or_none(&reason(challenge)),
                 challenge.is_processing(),
                 challenge.is_presented(),
@@ -155,15 +155,15 @@ pub(super) fn state(order: &Order) -> String {
 /// is replaced once it is outdated.
 pub(super) fn plain_reason(challenge: &Challenge) -> String {
     let undecided = matches!(
-        challenge.state,
+        challenge.authorization(),
         AuthorizationState::Unknown | AuthorizationState::Pending | AuthorizationState::Processing
     );
-    match (&challenge.problem, challenge.reason.as_str()) {
+    match (challenge.problem(), challenge.reason.as_str()) {
         (Some(problem), "") => problem.to_string(),
-        (_, ACCEPTED) if challenge.phase == Phase::Final && undecided => {
+        (_, ACCEPTED) if challenge.pending().is_none() && undecided => {
             "The order ended before the CA validated the name".to_owned()
         }
-        (_, ACCEPTED) if challenge.phase == Phase::Accepted => {
+        (_, ACCEPTED) if challenge.phase() == Some(Phase::Accepted) => {
             "Accepted; waiting for the CA's validation result".to_owned()
         }
         (Some(_) | None, reason) => reason.to_owned(),

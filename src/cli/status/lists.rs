@@ -13,7 +13,7 @@ use crate::cli::error::CliError;
 use crate::cli::output::Paint;
 use crate::cli::time::{self, length};
 use crate::resource::{
-    AuthorizationState, CertificateRequest, Challenge, ConditionType, Order, SolverKind,
+    CertificateRequest, Challenge, ChallengeState, ConditionType, Order, SolverKind,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
@@ -177,7 +177,7 @@ fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {
 }
 
 fn order_cells(order: &Order, wide: bool, scene: &Scene) -> Vec<Cell> {
-    let valid = |challenge: &&Challenge| challenge.state == AuthorizationState::Valid;
+    let valid = |challenge: &&Challenge| challenge.state == ChallengeState::Valid;
     let proven = order.challenges.iter().filter(valid).count();
     let mut cells = vec![
         Cell::from(state(order)),
@@ -196,7 +196,7 @@ fn order_cells(order: &Order, wide: bool, scene: &Scene) -> Vec<Cell> {
 
 fn challenge_cells(challenge: &Challenge, wide: bool) -> Vec<Cell> {
     let mut cells = vec![
-        Cell::from(challenge.state.as_str()),
+        Cell::from(challenge.authorization().as_str()),
         Cell::from(identifier(challenge)),
         Cell::from(type_word(challenge)),
         Cell::from(challenge.is_processing().to_string()),

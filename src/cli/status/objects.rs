@@ -409,7 +409,7 @@ pub(super) fn order(order: &Order) -> OrderObject {
         }
     });
     let (state, foreign) = State::of(order.state.as_str());
-    let checks = order.challenges.iter().filter(|challenge| challenge.check.is_some());
+    let checks = order.challenges.iter().filter(|challenge| challenge.check().is_some());
     let checks: Vec<Value> = checks.map(checked).collect();
     let mut metadata =
         owned(&order.name, &spec.certificate, spec.revision, order.creation_timestamp);
@@ -437,7 +437,7 @@ pub(super) fn order(order: &Order) -> OrderObject {
 
 /// What the last self-check of a challenge saw, and which challenge that is.
 fn checked(challenge: &Challenge) -> Value {
-    let Challenge { spec, check, .. } = challenge;
+    let (spec, check) = (&challenge.spec, challenge.check());
     json!({
         "identifier": spec.identifier.to_string(),
         "type": spec.kind.as_str().to_uppercase(),
@@ -489,10 +489,10 @@ struct ChallengeStatus {
 pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> ChallengeObject {
     let spec = &challenge.spec;
     let name = challenge_name(order, index);
-    let (state, foreign) = State::of(challenge.state.as_str());
+    let (state, foreign) = State::of(challenge.authorization().as_str());
     let mut metadata =
         owned(&name, &order.spec.certificate, order.spec.revision, order.creation_timestamp);
-    metadata.annotations.check = challenge.check.as_ref().map(|check| plain(check).to_string());
+    metadata.annotations.check = challenge.check().map(|check| plain(check).to_string());
     ChallengeObject {
         metadata,
         spec: ChallengeSpec {
@@ -508,7 +508,7 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> C
         },
         status: ChallengeStatus {
             presented: challenge.is_presented(),
-            presented_at: challenge.presented_at.map(Rfc3339),
+            presented_at: challenge.presented.at.map(Rfc3339),
             processing: challenge.is_processing(),
             reason: reason_or(&plain_reason(challenge), foreign),
             state,

@@ -60,7 +60,7 @@ fn challenges(views: &[CertificateView]) -> String {
     let current = views.iter().filter_map(|view| Some((view, view.order()?)));
     for (view, order) in current {
         for (index, challenge) in order.challenges.iter().enumerate() {
-            let state = challenge.state.as_str();
+            let state = challenge.authorization().as_str();
             // A word of the CA that is not among the known ones has a line of its own.
             let unknown = (!STATES.contains(&state)).then_some(state);
             for word in STATES.iter().copied().chain(unknown) {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::resource::{
-    AuthorizationState, Cause, Doing, FailedOrder, Failure, FailureClass, OrderPhase, Phase,
-    Problem, Revocation, RevocationReason,
+    AuthorizationState, Cause, ChallengeState, Doing, EndedChallenge, FailedOrder, Failure,
+    FailureClass, OrderPhase, Problem, Revocation, RevocationReason,
 };
 use crate::workspace::view::Mistake;
 
@@ -58,15 +58,17 @@ fn refused() -> CertificateView {
     let at = view.record.as_ref().unwrap().status.last_failure_time;
     order.phase = OrderPhase::Failed(FailedOrder { at, ..order.phase.failed() });
     let [refused, undecided] = order.challenges.as_mut_slice() else { panic!() };
-    refused.phase = Phase::Final;
-    refused.state = AuthorizationState::Invalid;
-    refused.problem = Some(Problem {
+    let problem = Problem {
         kind: "urn:ietf:params:acme:error:unauthorized".into(),
         detail: "Incorrect TXT record".into(),
         ..Problem::default()
+    };
+    refused.fail(AuthorizationState::Invalid, Some(problem));
+    undecided.state = ChallengeState::Ended(EndedChallenge {
+        authorization: AuthorizationState::Pending,
+        problem: None,
+        check: None,
     });
-    undecided.phase = Phase::Final;
-    undecided.state = AuthorizationState::Pending;
     undecided.reason = "Waiting for the CA to look".into();
     view
 }

@@ -84,7 +84,8 @@ fn order_waits_for(order: &Order) -> Vec<String> {
 }
 
 fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
-    let action = match challenge.phase {
+    let phase = challenge.phase()?;
+    let action = match phase {
         Phase::Queued if challenge.is_presented() => "a free slot (presented)",
         Phase::Queued => "a free slot",
         Phase::Requeued => "a free slot (presented)",
@@ -92,9 +93,8 @@ fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
         Phase::SelfChecking => "the self-check",
         Phase::Accepting => "accepting",
         Phase::Accepted => "validation by the CA",
-        Phase::Final => return None,
     };
-    let reason = match (challenge.phase, challenge.reason.as_str()) {
+    let reason = match (phase, challenge.reason.as_str()) {
         // `action` says it already.
         (_, "") | (Phase::Accepted, _) => String::new(),
         (_, reason) => format!(": {}", escape(reason)),

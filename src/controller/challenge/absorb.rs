@@ -9,7 +9,7 @@ use crate::controller::{
     Record, Run, Snapshot,
 };
 use crate::resource::{
-    AuthorizationState, CauseKind, Challenge, CleanUp, Order, OrderState, Phase, Reason,
+    AuthorizationState, CauseKind, Challenge, ChallengeState, Order, OrderState, Phase, Reason,
 };
 
 /// How often "accept" is posted in one run.
@@ -34,8 +34,8 @@ pub fn absorb(
     // What was never presented needs no clean-up, which would fail with the same error.
     let is_denied = matches!(&outcome, Outcome::Failed(error) if error.kind().has_done_nothing());
     let answer = snapshot.run.attempt(url).answer;
-    if is_denied && challenge.phase == Phase::Presenting && answer == Answer::NotOut {
-        challenge.clean_up = CleanUp::NotOwed;
+    if is_denied && challenge.phase() == Some(Phase::Presenting) && answer == Answer::NotOut {
+        challenge.presented.is_owed = false;
     }
     let record = absorb_one(challenge, outcome, answer == Answer::Out, now)?;
     Ok(Record { changes: vec![Change::Order(Box::new(order))], ..record })
@@ -108,16 +108,16 @@ fn absorb_one(
     let kind = challenge.spec.kind.as_str().to_uppercase();
     let identifier = challenge.spec.identifier.clone();
     let quiet = Record::default();
-    match (challenge.phase, outcome) {
-        (Phase::Presenting, Outcome::Located(target)) => {
+    match (challenge.phase(), outcome) {
+        (Some(Phase::Presenting), Outcome::Located(target)) => {
             let message = format!("Presenting {target}");
             challenge.reason.clone_from(&message);
-            challenge.target = Some(target);
+            challenge.presented.target = Some(target);
             Ok(quiet.normal(now, Reason::Located, message))
         }
-        (Phase::Presenting, Outcome::Presented) => {
-            challenge.phase = Phase::SelfChecking;
-            challenge.presented_at = Some(now);
+        (Some(Phase::Presenting), Outcome::Presented) => {
+            challenge.go_to(Phase::SelfChecking);
+            challenge.presented.at = Some(now);
             let reason = match challenge.spec.solver.wait_instead_of_self_check {
                 Some(wait) => waiting_instead(challenge, wait),
                 None => format!("Waiting for {kind} challenge propagation"),
@@ -127,7 +127,7 @@ fn absorb_one(
                 format!("Presented challenge using {kind} challenge mechanism ({identifier})");
             Ok(quiet.normal(now, Reason::Presented, message))
         }
-        (Phase::Presenting, Outcome::Failed(error)) => {
+        (Some(Phase::Presenting), Outcome::Failed(error)) => {
             let reason = format!("Error presenting challenge: {error}");
             if challenge.reason == reason {
                 return Ok(quiet);
@@ -136,25 +136,27 @@ fn absorb_one(
             let message = format!("{} ({identifier})", challenge.reason);
             Ok(quiet.warning(now, Reason::PresentError, message))
         }
-        (Phase::SelfChecking, Outcome::Checked(report)) => {
+        (Some(Phase::SelfChecking), Outcome::Checked(report)) => {
             if let Some(reason) = report.reason() {
                 let reason = format!("Waiting for {kind} challenge propagation: {reason}");
                 challenge.reason = left_pending::reason(challenge, reason);
             } else {
-                challenge.phase = Phase::Accepting;
+                challenge.go_to(Phase::Accepting);
                 let warnings = report.warnings().join("; ");
                 challenge.reason = left_pending::reason_unless_it_fails(challenge, warnings);
             }
-            challenge.check = Some(report);
+            if let Some(pending) = challenge.pending_mut() {
+                pending.check = Some(report);
+            }
             Ok(quiet)
         }
-        (Phase::SelfChecking, Outcome::Failed(error)) => {
+        (Some(Phase::SelfChecking), Outcome::Failed(error)) => {
             let reason = format!("Waiting for {kind} challenge propagation: {error}");
             challenge.reason = left_pending::reason(challenge, reason);
             Ok(quiet)
         }
-        (Phase::Accepting, Outcome::Accepted(seen)) => {
-            challenge.phase = Phase::Accepted;
+        (Some(Phase::Accepting), Outcome::Accepted(seen)) => {
+            challenge.go_to(Phase::Accepted);
             "Waiting for the CA to look".clone_into(&mut challenge.reason);
             left_pending::count_accept(challenge, now);
             if seen.state == AuthorizationState::Valid || seen.state.is_failure() {
@@ -162,20 +164,20 @@ fn absorb_one(
             }
             Ok(left_pending::absorb(challenge, &seen, is_out, now))
         }
-        (Phase::Accepting, Outcome::Failed(error)) => {
+        (Some(Phase::Accepting), Outcome::Failed(error)) => {
             // Whatever the response: the challenge's state is read from the CA.
             challenge.reason = format!("Error accepting challenge: {error}");
             left_pending::count_accept(challenge, now);
             Ok(quiet)
         }
         // The turn ended while this effect was in flight.
-        (Phase::Requeued, Outcome::Presented) => {
-            challenge.presented_at = Some(now);
+        (Some(Phase::Requeued), Outcome::Presented) => {
+            challenge.presented.at = Some(now);
             Ok(quiet)
         }
         // The order became final, or the turn ended, while this effect was in flight.
         (
-            Phase::Final | Phase::Queued | Phase::Requeued,
+            None | Some(Phase::Queued | Phase::Requeued),
             Outcome::Located(_)
             | Outcome::Presented
             | Outcome::Checked(_)
@@ -192,9 +194,7 @@ fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Re
     if seen.state == AuthorizationState::Valid {
         return Record::default().normal(now, Reason::DomainVerified, verified(challenge));
     }
-    challenge.phase = Phase::Final;
-    challenge.state = seen.state.clone();
-    challenge.problem.clone_from(&seen.problem);
+    challenge.fail(seen.state.clone(), seen.problem.clone());
     let why = match &seen.problem {
         Some(problem) => problem.to_string(),
         None => format!("the CA says {}", seen.state.as_str()),
@@ -207,11 +207,7 @@ fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Re
 
 /// Marks a challenge and its authorization as valid. Returns the message of the event.
 pub(in crate::controller) fn verified(challenge: &mut Challenge) -> String {
-    challenge.phase = Phase::Final;
-    challenge.state = AuthorizationState::Valid;
-    // A valid challenge needs no reason any more.
-    challenge.check = None;
-    challenge.problem = None;
+    challenge.state = ChallengeState::Valid;
     "Successfully authorized domain".clone_into(&mut challenge.reason);
     let kind = challenge.spec.kind.as_str().to_uppercase();
     format!("Domain \"{}\" verified with \"{kind}\" validation", challenge.spec.identifier)
@@ -219,8 +215,7 @@ pub(in crate::controller) fn verified(challenge: &mut Challenge) -> String {
 
 /// Fails a challenge: the CA's response about it is unusable.
 fn unusable(challenge: &mut Challenge, why: &str) {
-    challenge.phase = Phase::Final;
-    challenge.state = AuthorizationState::Errored;
+    challenge.fail(AuthorizationState::Errored, challenge.problem().cloned());
     challenge.reason = format!("unexpected non-ACME API error: {why}");
 }
 
@@ -230,9 +225,8 @@ pub(in crate::controller) fn authorization_refused(
     authorization_url: &str,
     error: &EffectError,
 ) {
-    let undecided = |c: &&mut Challenge| {
-        c.spec.authorization_url == authorization_url && c.phase != Phase::Final
-    };
+    let undecided =
+        |c: &&mut Challenge| c.spec.authorization_url == authorization_url && c.pending().is_some();
     for challenge in order.challenges.iter_mut().filter(undecided) {
         match error.problem() {
             None if matches!(error.kind(), CauseKind::Unusable | CauseKind::Local) => {
@@ -240,13 +234,12 @@ pub(in crate::controller) fn authorization_refused(
             }
             problem => {
                 let malformed = problem.is_some_and(|p| p.short_kind() == "malformed");
-                challenge.phase = Phase::Final;
-                challenge.state = if malformed {
+                let state = if malformed {
                     AuthorizationState::Expired
                 } else {
                     AuthorizationState::Errored
                 };
-                challenge.problem = problem.cloned();
+                challenge.fail(state, problem.cloned());
                 challenge.reason = format!("Failed to fetch authorization: {error}");
             }
         }
@@ -266,7 +259,7 @@ pub(in crate::controller) fn authorization_seen(
     let found = order
         .challenges
         .iter_mut()
-        .find(|c| c.spec.authorization_url == authorization_url && c.phase != Phase::Final);
+        .find(|c| c.spec.authorization_url == authorization_url && c.pending().is_some());
     let Some(challenge) = found else { return Record::default() };
     let own = seen.seen.iter().find(|(url, _)| *url == challenge.spec.url).map(|(_, seen)| seen);
     let problem = own.and_then(|own| own.problem.clone());
@@ -274,13 +267,14 @@ pub(in crate::controller) fn authorization_seen(
     if state == AuthorizationState::Valid || state.is_failure() {
         return settle(challenge, &ChallengeSeen { state, problem }, now);
     }
-    challenge.state = state;
     let attempt = run.attempt(&challenge.spec.url);
+    let Some(pending) = challenge.pending_mut() else { return Record::default() };
+    pending.authorization = state;
     let (is_out, is_counted) = (attempt.answer == Answer::Out, attempt.accept_tries > 0);
     let mut record = Record::default();
-    match (challenge.phase, own) {
+    match (pending.phase, own) {
         (Phase::Accepting, Some(own)) if own.state != AuthorizationState::Pending => {
-            challenge.phase = Phase::Accepted;
+            pending.phase = Phase::Accepted;
             record = left_pending::absorb(challenge, own, is_out, now);
         }
         (Phase::Accepting, Some(own)) if own.problem.is_some() => {
@@ -303,14 +297,13 @@ pub(in crate::controller) fn authorization_seen(
             | Phase::Presenting
             | Phase::SelfChecking
             | Phase::Accepting
-            | Phase::Accepted
-            | Phase::Final,
+            | Phase::Accepted,
             _,
         ) => {}
     }
     if order_is_invalid {
         // Another name of the same order was refused; the CA did not finish this one.
-        challenge.phase = Phase::Final;
+        challenge.end();
     }
     record
 }
@@ -340,11 +333,11 @@ pub fn absorb_clean_up(
     };
     match outcome {
         Outcome::CleanedUp => {
-            challenge.clean_up = CleanUp::Done;
+            challenge.presented.is_owed = false;
             Ok(Record::of(Change::Order(Box::new(order))))
         }
         Outcome::Failed(error) => {
-            let message = match &challenge.target {
+            let message = match &challenge.presented.target {
                 Some(target) => {
                     format!("Error cleaning up challenge: {target} is left there: {error}")
                 }
@@ -352,7 +345,7 @@ pub fn absorb_clean_up(
             };
             let mut record = Record::default();
             // The reason of a failure stays.
-            if !challenge.state.is_failure() && challenge.reason != message {
+            if !challenge.is_failed() && challenge.reason != message {
                 challenge.reason.clone_from(&message);
                 record = Record::of(Change::Order(Box::new(order)));
             }

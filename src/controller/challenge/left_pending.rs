@@ -25,15 +25,16 @@ fn pause(accepts: u32) -> SignedDuration {
 
 /// The earliest time of the next accept. A last accept in the future comes from a wrong clock.
 pub(super) fn not_before(challenge: &Challenge, now: Timestamp) -> Option<Timestamp> {
-    challenge.problem.as_ref()?;
-    let Accepts { count, last } = challenge.accepts.filter(|accepts| accepts.last <= now)?;
+    let pending = challenge.pending().filter(|pending| pending.problem.is_some())?;
+    let Accepts { count, last } = pending.accepts.filter(|accepts| accepts.last <= now)?;
     last.checked_add(pause(count)).ok()
 }
 
 /// Counts an accept, whatever its result.
 pub(super) fn count_accept(challenge: &mut Challenge, now: Timestamp) {
-    let count = challenge.accepts.map_or(0, |accepts| accepts.count);
-    challenge.accepts = Some(Accepts { count: count.saturating_add(1), last: now });
+    let Some(pending) = challenge.pending_mut() else { return };
+    let count = pending.accepts.map_or(0, |accepts| accepts.count);
+    pending.accepts = Some(Accepts { count: count.saturating_add(1), last: now });
 }
 
 /// Stores the error of a challenge without a verdict. A pending one goes back to the self-check,
@@ -44,11 +45,12 @@ pub(super) fn absorb(
     is_out: bool,
     now: Timestamp,
 ) -> Record {
-    let known = std::mem::replace(&mut challenge.problem, seen.problem.clone());
+    let answers = is_out || challenge.spec.kind != ChallengeType::Http01;
+    let Some(pending) = challenge.pending_mut() else { return Record::default() };
+    let known = std::mem::replace(&mut pending.problem, seen.problem.clone());
     let Some(problem) = &seen.problem else { return Record::default() };
     let message = if seen.state == AuthorizationState::Pending {
-        let answers = is_out || challenge.spec.kind != ChallengeType::Http01;
-        challenge.phase = if answers { Phase::SelfChecking } else { Phase::Presenting };
+        pending.phase = if answers { Phase::SelfChecking } else { Phase::Presenting };
         sentence(problem)
     } else {
         format!("The CA has not validated the challenge yet: {problem}")
@@ -63,7 +65,7 @@ pub(super) fn absorb(
 
 /// Why a challenge waits whose self-check fails; the CA's error follows.
 pub(super) fn reason(challenge: &Challenge, own: String) -> String {
-    match &challenge.problem {
+    match challenge.problem() {
         None => own,
         Some(problem) => format!("{own}. {}", sentence(problem)),
     }
@@ -71,7 +73,7 @@ pub(super) fn reason(challenge: &Challenge, own: String) -> String {
 
 /// Why a challenge waits while no self-check has failed: the CA's error.
 pub(super) fn reason_unless_it_fails(challenge: &Challenge, own: String) -> String {
-    challenge.problem.as_ref().map_or(own, sentence)
+    challenge.problem().map_or(own, sentence)
 }
 
 fn sentence(problem: &Problem) -> String {

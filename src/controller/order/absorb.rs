@@ -131,7 +131,7 @@ fn ran_out(
     now: Timestamp,
 ) -> bool {
     let run = &snapshot.run;
-    let was_asked = |c: &Challenge| matches!(c.phase, Phase::Accepting | Phase::Accepted);
+    let was_asked = |c: &Challenge| matches!(c.phase(), Some(Phase::Accepting | Phase::Accepted));
     matches!(effect, Effect::ReadOrder { .. })
         && order.phase.is_being_authorized()
         && !order.challenges.iter().any(was_asked)
@@ -149,7 +149,7 @@ fn settle_authorizations(order: &mut Order, seen: &OrderSeen) -> Vec<String> {
         return Vec::new();
     }
     let mut verified = Vec::new();
-    for challenge in order.challenges.iter_mut().filter(|c| c.phase != Phase::Final) {
+    for challenge in order.challenges.iter_mut().filter(|c| c.pending().is_some()) {
         verified.push(challenge::verified(challenge));
     }
     verified

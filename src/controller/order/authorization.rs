@@ -10,8 +10,8 @@ use crate::controller::{
     AuthorizationSeen, Change, Effect, IllegalOutcome, Outcome, Record, Run, Snapshot, challenge,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeSpec, ChallengeType, CleanUp, Order, OrderPhase,
-    OrderState, Phase, Reason, pick_solver,
+    AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType, Order, OrderPhase,
+    OrderState, PendingChallenge, Phase, Presented, Reason, pick_solver,
 };
 
 /// Applies an authorization: to an order in phase Authorizing, and to an accepted challenge whose
@@ -42,7 +42,7 @@ pub fn absorb_authorization(
         }
         (_, Outcome::Authorization(seen)) => {
             let record = challenge::authorization_seen(&snapshot.run, &mut order, url, &seen, now);
-            let all_final = order.challenges.iter().all(|c| c.phase == Phase::Final);
+            let all_final = order.challenges.iter().all(|c| c.pending().is_none());
             if matches!(order.phase, OrderPhase::Refused { .. }) && all_final {
                 order.phase = OrderPhase::Failed(order.phase.failed());
             }
@@ -161,14 +161,14 @@ fn new_challenge(
             key: key.clone(),
             solver: solver.clone(),
         }),
-        phase: Phase::Queued,
-        state: seen.state.clone(),
+        state: ChallengeState::Pending(PendingChallenge {
+            phase: Phase::Queued,
+            authorization: seen.state.clone(),
+            problem: None,
+            check: None,
+            accepts: None,
+        }),
         reason: String::new(),
-        problem: None,
-        check: None,
-        accepts: None,
-        presented_at: None,
-        target: None,
-        clean_up: CleanUp::NotOwed,
+        presented: Presented::default(),
     })
 }

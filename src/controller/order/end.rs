@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::resource::{
     Cause, Challenge, ChallengeFailure, Doing, FailedOrder, Failure, Order, OrderFailure,
-    OrderPhase, OrderState, Phase,
+    OrderPhase, OrderState,
 };
 
 /// An order whose request is obsolete: its clean-ups are owed.
@@ -48,14 +48,12 @@ pub(super) fn finish(order: &mut Order, failed: FailedOrder) {
 }
 
 pub(super) fn end_challenges(order: &mut Order) {
-    for challenge in &mut order.challenges {
-        challenge.phase = Phase::Final;
-    }
+    order.challenges.iter_mut().for_each(Challenge::end);
 }
 
 /// The failure of a final order.
 pub(in crate::controller) fn failure_of(order: &Order) -> Failure {
-    if let Some(challenge) = order.challenges.iter().find(|c| c.state.is_failure()) {
+    if let Some(challenge) = order.challenges.iter().find(|c| c.is_failed()) {
         return verdict(challenge);
     }
     let failed = order.phase.failed();
@@ -76,9 +74,9 @@ pub(in crate::controller) fn verdict(challenge: &Challenge) -> Failure {
         identifier: challenge.spec.identifier.clone(),
         wildcard: challenge.spec.wildcard,
         url: challenge.spec.authorization_url.clone(),
-        state: challenge.state.clone(),
-        problem: challenge.problem.clone().map(Box::new),
-        check: challenge.check.clone(),
+        state: challenge.authorization().clone(),
+        problem: challenge.problem().cloned().map(Box::new),
+        check: challenge.check().cloned().map(Box::new),
         reason: challenge.reason.clone(),
     }));
     Failure::of(Doing::Nothing, cause)

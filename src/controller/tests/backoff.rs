@@ -1,11 +1,13 @@
 //! Delays, and what a failure leaves behind.
 
-use super::fixture::{after, error, hours, live, now, solving, written_order, written_record};
+use super::fixture::{
+    Phase, after, error, hours, live, now, phase_of, solving, written_order, written_record,
+};
 use crate::controller::backoff::{self, delay, is_urgent, next_attempt, record_failure};
 use crate::controller::{readiness, trigger};
 use crate::resource::{
-    CaFault, Cause, CauseKind, CertificateStatus, CleanUp, ConditionStatus, ConditionType, Doing,
-    Failure, FailureClass, OrderState, Phase, Reason,
+    CaFault, Cause, CauseKind, CertificateStatus, ConditionStatus, ConditionType, Doing, Failure,
+    FailureClass, OrderState, Reason,
 };
 
 fn failure(class: FailureClass) -> Failure {
@@ -80,9 +82,9 @@ fn a_counted_failure_closes_the_issuance_in_one_record() {
     let order = written_order(&record);
     assert_eq!((order.phase.word(), &order.state), ("failed", &OrderState::Errored));
     assert_eq!((order.failure_time(), order.reason.as_str()), (Some(now()), "b.example: no"));
-    let left: Vec<_> = order.challenges.iter().map(|c| (c.phase, c.clean_up)).collect();
-    let owed = (Phase::Final, CleanUp::Owed);
-    assert_eq!(left, [owed, owed, (Phase::Final, CleanUp::NotOwed)]);
+    let left: Vec<_> = order.challenges.iter().map(|c| (phase_of(c), c.owes_clean_up())).collect();
+    let owed = (Phase::Final, true);
+    assert_eq!(left, [owed, owed, (Phase::Final, false)]);
 }
 
 /// After a forced attempt too: it counts like any other.

@@ -6,16 +6,15 @@ use jiff::SignedDuration;
 
 use super::effects::{accept, clean_up, present, read_authorization, self_check};
 use super::fixture::{
-    after, authorization_seen, challenge, challenge_url, check, error, now, problem, solving,
-    written_order,
+    Phase, after, authorization_seen, challenge, challenge_url, check, error, now, phase_of,
+    problem, solving, written_order,
 };
 use crate::controller::{
     Answer, ChallengeSeen, Deferral, Effect, Outcome, Slot, Snapshot, Step, Wake, absorb,
     challenge as controller,
 };
 use crate::resource::{
-    Accepts, AuthorizationState, CauseKind, Challenge, ChallengeType, CleanUp, GoDuration, Order,
-    Phase, Reason,
+    Accepts, AuthorizationState, CauseKind, Challenge, ChallengeType, GoDuration, Order, Reason,
 };
 
 const HELD: Slot = Slot::Held { grant: None, is_over: false };
@@ -42,6 +41,62 @@ fn all_that_can_move_moves_in_one_step() {
     assert_eq!(controller::decide(&done, now()), Step::Settled);
 }
 
+/// Apex and wildcard of one domain, in these phases.
+fn group(phases: [Phase; 2]) -> Snapshot {
+    let mut snapshot = granted(solving(&phases), &[0, 1]);
+    let [apex, wildcard] = snapshot.order.as_mut().unwrap().challenges.as_mut_slice() else {
+        panic!()
+    };
+    let spec = Arc::make_mut(&mut wildcard.spec);
+    spec.identifier = apex.spec.identifier.clone();
+    spec.wildcard = true;
+    snapshot
+}
+
+/// A deviation from the design document 000: no challenge of a group is accepted before the values
+/// of all are presented and were seen, and none is taken back before all are decided.
+#[test]
+fn apex_and_wildcard_go_together() {
+    use Phase::{Accepted, Accepting, Final, Presenting, SelfChecking};
+    let acts = |snapshot: &Snapshot| match controller::decide(snapshot, now()) {
+        Step::Act(effects) => {
+            let stages: Vec<_> = effects.iter().map(Effect::stage).collect();
+            stages.join(", ")
+        }
+        step => panic!("{step:?}"),
+    };
+    let cases = [
+        ([Presenting, Presenting], "presenting"),
+        ([SelfChecking, Presenting], "presenting"),
+        ([SelfChecking, SelfChecking], "self-check, self-check"),
+        ([Accepting, SelfChecking], "self-check"),
+        ([Accepting, Accepting], "asking the CA to validate, asking the CA to validate"),
+    ];
+    for (phases, effects) in cases {
+        assert_eq!(acts(&group(phases)), effects, "{phases:?}");
+    }
+    let mut unsure = group([Accepting, SelfChecking]);
+    unsure.run.attempt_mut(&challenge_url(0)).is_unsure = true;
+    assert_eq!(acts(&unsure), "authorizations, self-check", "it may be accepted already");
+
+    let owing = |phases| {
+        let mut snapshot = group(phases);
+        for challenge in &mut snapshot.order.as_mut().unwrap().challenges {
+            challenge.presented.is_owed = true;
+        }
+        controller::clean_ups(&snapshot).len()
+    };
+    assert_eq!(owing([Final, Accepted]), 0, "the other one still needs both");
+    assert_eq!(owing([Final, Final]), 1, "one after the other");
+
+    let mut over = group([Accepting, SelfChecking]);
+    for url in [0, 1].map(challenge_url) {
+        over.run.attempt_mut(&url).slot = OVER;
+    }
+    let expected = vec![Phase::Requeued; 2];
+    assert_eq!(recorded(&over), (expected, vec![Reason::Requeued; 2]));
+}
+
 #[test]
 fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
     let queued = solving(&[Phase::Queued, Phase::Queued]);
@@ -52,15 +107,18 @@ fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
     };
     assert_eq!(why, "a.example is waiting for a free slot");
     let Step::Record(record) = controller::decide(&granted(queued, &[1]), now()) else { panic!() };
-    let found: Vec<_> =
-        written_order(&record).challenges.iter().map(|c| (c.phase, c.clean_up)).collect();
-    assert_eq!(found, [(Phase::Queued, CleanUp::NotOwed), (Phase::Presenting, CleanUp::Owed)]);
+    let found: Vec<_> = written_order(&record)
+        .challenges
+        .iter()
+        .map(|c| (phase_of(c), c.owes_clean_up()))
+        .collect();
+    assert_eq!(found, [(Phase::Queued, false), (Phase::Presenting, true)]);
 }
 
 #[test]
 fn a_challenge_starts_again_only_when_its_last_turn_is_cleaned_up() {
     let mut snapshot = granted(solving(&[Phase::Queued]), &[0]);
-    snapshot.order.as_mut().unwrap().challenges[0].clean_up = CleanUp::Owed;
+    snapshot.order.as_mut().unwrap().challenges[0].presented.is_owed = true;
     let clean = clean_up("web-1-1", 0);
     assert_eq!(controller::clean_ups(&snapshot), [clean]);
     assert!(matches!(controller::decide(&snapshot, now()), Step::Wait { wake: Wake::Slot, .. }));
@@ -72,7 +130,7 @@ fn a_challenge_starts_again_only_when_its_last_turn_is_cleaned_up() {
 fn recorded(snapshot: &Snapshot) -> (Vec<Phase>, Vec<Reason>) {
     let step = controller::decide(snapshot, now());
     let Step::Record(record) = step else { panic!("{step:?}") };
-    let phases = written_order(&record).challenges.iter().map(|c| c.phase).collect();
+    let phases = written_order(&record).challenges.iter().map(phase_of).collect();
     (phases, record.events.iter().map(|event| event.reason).collect())
 }
 
@@ -111,7 +169,7 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
 #[test]
 fn another_turn_continues_where_the_last_one_ended() {
     let mut snapshot = solving(&[Phase::Requeued, Phase::Requeued]);
-    snapshot.order.as_mut().unwrap().challenges[0].presented_at = Some(now());
+    snapshot.order.as_mut().unwrap().challenges[0].presented.at = Some(now());
     assert_eq!(controller::clean_ups(&snapshot), [], "what is out stays out");
     let waiting = controller::decide(&snapshot, now());
     assert!(matches!(waiting, Step::Wait { until: None, wake: Wake::Slot, .. }), "{waiting:?}");
@@ -121,9 +179,9 @@ fn another_turn_continues_where_the_last_one_ended() {
 
     // An effect that was in flight when the turn ended.
     let effect = present(0);
-    snapshot.order.as_mut().unwrap().challenges[0].presented_at = None;
+    snapshot.order.as_mut().unwrap().challenges[0].presented.at = None;
     let (found, _) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
-    assert_eq!((found.phase, found.presented_at), (Phase::Requeued, Some(now())));
+    assert_eq!((phase_of(&found), found.presented.at), (Phase::Requeued, Some(now())));
 }
 
 #[test]
@@ -160,7 +218,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     let reason = |passed| {
         let record = absorb(&mut snapshot.clone(), &effect, checked(passed), now()).unwrap();
         let challenge = &written_order(&record).challenges[0];
-        (challenge.phase, challenge.reason.clone())
+        (phase_of(challenge), challenge.reason.clone())
     };
     let waiting = "Waiting for HTTP-01 challenge propagation: connection refused".to_owned();
     assert_eq!(reason(false), (Phase::SelfChecking, waiting));
@@ -175,7 +233,7 @@ fn a_wait_instead_of_the_check_ends_in_accepting() {
     let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
     assert_eq!(until, Some(after(seconds(30))));
     let Step::Record(record) = controller::decide(&snapshot, after(seconds(30))) else { panic!() };
-    assert_eq!(written_order(&record).challenges[0].phase, Phase::Accepting);
+    assert_eq!(phase_of(&written_order(&record).challenges[0]), Phase::Accepting);
 }
 
 fn absorbed(
@@ -193,11 +251,11 @@ fn presenting_is_noted_or_tried_again() {
     let mut snapshot = solving(&[Phase::Presenting]);
     let effect = present(0);
     let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Presented);
-    assert_eq!((found.phase, found.presented_at), (Phase::SelfChecking, Some(now())));
+    assert_eq!((phase_of(&found), found.presented.at), (Phase::SelfChecking, Some(now())));
     assert_eq!(reasons, [Reason::Presented]);
     let failed = Outcome::Failed(error(CauseKind::Local));
     let (found, reasons) = absorbed(&mut snapshot.clone(), &effect, failed.clone());
-    assert_eq!((found.phase, reasons), (Phase::Presenting, vec![Reason::PresentError]));
+    assert_eq!((phase_of(&found), reasons), (Phase::Presenting, vec![Reason::PresentError]));
     absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
     let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
     assert_eq!(until, Some(after(seconds(10))));
@@ -218,7 +276,7 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
     ] {
         let what = format!("{kind:?} {may_be_out}");
         let mut snapshot = solving(&[Phase::Presenting]);
-        snapshot.order.as_mut().unwrap().challenges[0].clean_up = CleanUp::Owed;
+        snapshot.order.as_mut().unwrap().challenges[0].presented.is_owed = true;
         if may_be_out {
             snapshot.run.attempt_mut(&challenge_url(0)).answer = Answer::MayBeOut;
         }
@@ -266,7 +324,7 @@ fn what_accept_answers_is_waiting_or_a_verdict() {
         let problem = state.is_failure().then(|| problem("dns"));
         let outcome = Outcome::Accepted(ChallengeSeen { state, problem });
         let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
-        (found.phase, found.state)
+        (phase_of(&found), found.authorization().clone())
     };
     let waiting = (Phase::Accepted, Pending);
     assert_eq!(answer(Pending), waiting);
@@ -298,13 +356,14 @@ fn a_challenge_left_pending_with_an_error_is_checked_and_accepted_again() {
         let before = snapshot.order.as_ref().unwrap().challenges[0].clone();
         let (found, reasons) =
             absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Pending)));
-        let expected = Challenge {
-            phase,
+        let mut expected = Challenge {
             reason: format!("The CA could not validate the challenge and left it pending: {error}"),
-            problem: Some(problem("connection")),
-            accepts: Some(Accepts { count: 1, last: now() }),
+            state: challenge(0, phase).state,
             ..before
         };
+        let pending = expected.pending_mut().unwrap();
+        pending.problem = Some(problem("connection"));
+        pending.accepts = Some(Accepts { count: 1, last: now() });
         assert_eq!((found, reasons), (expected, vec![Reason::Pending]));
     }
     // The CA continues by itself.
@@ -312,11 +371,12 @@ fn a_challenge_left_pending_with_an_error_is_checked_and_accepted_again() {
         absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Processing)));
     let said = format!("The CA has not validated the challenge yet: {error}");
     assert_eq!(
-        (found.phase, found.reason, reasons),
+        (phase_of(&found), found.reason, reasons),
         (Phase::Accepted, said, vec![Reason::Pending])
     );
     // The same error again adds no event.
-    snapshot.order.as_mut().unwrap().challenges[0].problem = Some(problem("connection"));
+    let known = snapshot.order.as_mut().unwrap().challenges[0].pending_mut().unwrap();
+    known.problem = Some(problem("connection"));
     let (_, reasons) = absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Pending)));
     assert_eq!(reasons, []);
 }
@@ -326,7 +386,7 @@ fn the_pause_before_another_accept_delays_the_self_check_and_the_wait_instead() 
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let check = self_check(0);
     for (count, pause) in [(1, 5), (2, 10), (3, 20), (4, 40), (5, 60), (6, 60), (u32::MAX, 60)] {
-        let left = &mut snapshot.order.as_mut().unwrap().challenges[0];
+        let left = snapshot.order.as_mut().unwrap().challenges[0].pending_mut().unwrap();
         left.problem = Some(problem("connection"));
         left.accepts = Some(Accepts { count, last: now() });
         let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else {
@@ -372,7 +432,9 @@ fn a_failed_validation_clears_the_hits_that_preceded_it() {
         assert_eq!(snapshot.run.attempt(&url).told, None, "{phase:?}");
         let (found, reasons) = absorbed(&mut snapshot.clone(), &read, outcome.clone());
         let expected = (Phase::SelfChecking, Some(problem("connection")), accepts);
-        assert_eq!((found.phase, found.problem, found.accepts), expected, "{phase:?} {is_tried}");
+        let left = found.pending().unwrap();
+        let seen = (phase_of(&found), left.problem.clone(), left.accepts);
+        assert_eq!(seen, expected, "{phase:?} {is_tried}");
         assert_eq!(reasons, [Reason::Pending]);
     }
 }
@@ -389,7 +451,7 @@ fn a_slot_is_held_from_presenting_to_the_verdict() {
         let snapshot = solving(&[Accepting]);
         let outcome = Outcome::Accepted(ChallengeSeen { state: verdict.clone(), problem: None });
         let (found, _) = absorbed(&mut snapshot.clone(), &accept(0), outcome);
-        assert_eq!((found.is_processing(), found.state), (false, verdict));
+        assert_eq!((found.is_processing(), found.authorization()), (false, &verdict));
     }
 }
 
@@ -422,10 +484,10 @@ fn of_type(kind: ChallengeType, phase: Phase) -> Order {
 fn what_a_run_leaves_and_what_the_next_one_finds() {
     use ChallengeType::{Dns01, Http01};
     use Phase::{Accepted, Accepting, Final, Presenting, Queued, Requeued, SelfChecking};
-    let parked = |kind, phase| controller::parked(of_type(kind, phase)).challenges[0].phase;
+    let parked = |kind, phase| phase_of(&controller::parked(of_type(kind, phase)).challenges[0]);
     let resumed = |kind, phase| {
         let (order, unsure) = controller::resumed(of_type(kind, phase));
-        (order.challenges[0].phase, unsure.len())
+        (phase_of(&order.challenges[0]), unsure.len())
     };
     let cases = [
         (Http01, Queued, Queued, (Queued, 0)),
@@ -450,7 +512,7 @@ fn what_a_run_leaves_and_what_the_next_one_finds() {
 #[test]
 fn a_clean_up_is_done_once_or_left_with_a_warning() {
     let mut snapshot = solving(&[Phase::Accepted, Phase::Final]);
-    snapshot.order.as_mut().unwrap().challenges[1].clean_up = CleanUp::Owed;
+    snapshot.order.as_mut().unwrap().challenges[1].presented.is_owed = true;
     let owed = controller::clean_ups(&snapshot);
     let effect = clean_up("web-1-1", 1);
     assert_eq!(owed, std::slice::from_ref(&effect), "an accepted challenge stays out");
@@ -463,7 +525,7 @@ fn a_clean_up_is_done_once_or_left_with_a_warning() {
     assert_eq!(controller::clean_ups(&snapshot), [], "and is left to the next run");
 
     let record = absorb(&mut snapshot.clone(), &effect, Outcome::CleanedUp, now()).unwrap();
-    assert_eq!(written_order(&record).challenges[1].clean_up, CleanUp::Done);
+    assert!(!written_order(&record).challenges[1].owes_clean_up());
     // Of a retired order as well.
     snapshot.run.attempt_mut(&challenge_url(1)).clean_up_failed = false;
     snapshot.retired = vec![Order { name: "web-1-0".to_owned(), ..snapshot.order.take().unwrap() }];
@@ -487,7 +549,7 @@ fn a_failed_accept_is_checked_at_the_ca() {
             );
             let failed = Outcome::Failed(error(kind));
             let (found, _) = absorbed(&mut snapshot, &effect, failed);
-            assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
+            assert_eq!(phase_of(&found), Phase::Accepting, "{kind:?}");
             assert_eq!(snapshot.run.error.is_some(), attempt == 3, "{kind:?}");
             assert_eq!(
                 controller::decide(&snapshot, now()),
@@ -499,7 +561,7 @@ fn a_failed_accept_is_checked_at_the_ca() {
             let seen = authorization_seen(0, pending.clone(), pending);
             let outcome = Outcome::Authorization(Box::new(seen));
             let (found, _) = absorbed(&mut snapshot, &read, outcome);
-            assert_eq!(found.phase, Phase::Accepting, "{kind:?}");
+            assert_eq!(phase_of(&found), Phase::Accepting, "{kind:?}");
         }
     }
 }
@@ -520,7 +582,7 @@ fn what_an_authorization_says_of_an_unsure_accept() {
         let seen = authorization_seen(0, state, own.clone());
         let outcome = Outcome::Authorization(Box::new(seen));
         let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
-        assert_eq!((found.phase, found.state), (phase, kept), "{own:?}");
+        assert_eq!((phase_of(&found), found.authorization().clone()), (phase, kept), "{own:?}");
     }
     // An authorization that no longer lists the challenge is not read again and again.
     let mut seen = authorization_seen(0, Pending, Pending);
@@ -529,5 +591,8 @@ fn what_an_authorization_says_of_an_unsure_accept() {
     snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;
     let (found, _) =
         absorbed(&mut snapshot.clone(), &effect, Outcome::Authorization(Box::new(seen)));
-    assert_eq!((found.phase, found.state), (Phase::Final, AuthorizationState::Errored));
+    assert_eq!(
+        (phase_of(&found), found.authorization().clone()),
+        (Phase::Final, AuthorizationState::Errored)
+    );
 }

@@ -1,11 +1,11 @@
 //! The effects for the fixture's account, order and challenges.
 
 use super::fixture::{
-    ACCOUNT, authorization_url, challenge, challenge_url, identifier, in_phase, order_url,
+    ACCOUNT, Phase, authorization_url, challenge, challenge_url, identifier, in_phase, order_url,
     ready_to_order,
 };
 use crate::controller::{Effect, formats};
-use crate::resource::{Phase, PublicKeyDigest};
+use crate::resource::PublicKeyDigest;
 
 fn account() -> String {
     ACCOUNT.to_owned()

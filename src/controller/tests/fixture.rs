@@ -11,14 +11,14 @@ use crate::controller::{
     Snapshot, issuing, trigger,
 };
 use crate::resource::{
-    Account, AccountIdentity, AccountStep, Acme, Authorization, AuthorizationState, CaFault, Cause,
-    CauseKind, Certificate, CertificateRecord, CertificateRequest, CertificateRequestSpec,
-    CertificateSpec, CertificateStatus, Challenge, ChallengeSpec, ChallengeType, CheckReport,
-    CleanUp, DnsName, FailedOrder, Http01, Http01Report, Identifier, Issuer, IssuerKind, IssuerRef,
-    KeyAlgorithm, KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order, OrderPhase, OrderSpec,
-    OrderState, OrderUrls, Origin, Phase, PrivateKeySpec, Problem, ProgramFailure, ProviderFailure,
-    ProviderFault, PublicKeyDigest, Reason, SecretKeySelector, Settings, Solver, SolverKind,
-    Verdict,
+    self, Account, AccountIdentity, AccountStep, Acme, Authorization, AuthorizationState, CaFault,
+    Cause, CauseKind, Certificate, CertificateRecord, CertificateRequest, CertificateRequestSpec,
+    CertificateSpec, CertificateStatus, Challenge, ChallengeSpec, ChallengeState, ChallengeType,
+    CheckReport, DnsName, EndedChallenge, FailedOrder, Http01, Http01Report, Identifier, Issuer,
+    IssuerKind, IssuerRef, KeyAlgorithm, KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order,
+    OrderPhase, OrderSpec, OrderState, OrderUrls, Origin, PendingChallenge, Presented,
+    PrivateKeySpec, Problem, ProgramFailure, ProviderFailure, ProviderFault, PublicKeyDigest,
+    Reason, SecretKeySelector, Settings, Solver, SolverKind, Verdict,
 };
 
 pub(super) const SERVER: &str = "https://ca.test/directory";
@@ -79,7 +79,7 @@ pub(super) fn fresh() -> Snapshot {
         order_count: 0,
         input_digest: "input".to_owned(),
         sets: Vec::new(),
-        banned_keys: crate::resource::BannedKeys::default(),
+        banned_keys: resource::BannedKeys::default(),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         run: Run::default(),
     }
@@ -296,6 +296,53 @@ fn offered(index: usize) -> OfferedChallenge {
     OfferedChallenge { kind, url: challenge_url(index), token: format!("token-{index}") }
 }
 
+/// The phase of a challenge, or that it has none any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Queued,
+    Requeued,
+    Presenting,
+    SelfChecking,
+    Accepting,
+    Accepted,
+    Final,
+}
+
+impl From<resource::Phase> for Phase {
+    fn from(phase: resource::Phase) -> Self {
+        match phase {
+            resource::Phase::Queued => Self::Queued,
+            resource::Phase::Requeued => Self::Requeued,
+            resource::Phase::Presenting => Self::Presenting,
+            resource::Phase::SelfChecking => Self::SelfChecking,
+            resource::Phase::Accepting => Self::Accepting,
+            resource::Phase::Accepted => Self::Accepted,
+        }
+    }
+}
+
+pub(super) fn phase_of(challenge: &Challenge) -> Phase {
+    challenge.phase().map_or(Phase::Final, Phase::from)
+}
+
+fn in_state(phase: Phase) -> ChallengeState {
+    let authorization = AuthorizationState::Pending;
+    let phase = match phase {
+        Phase::Queued => resource::Phase::Queued,
+        Phase::Requeued => resource::Phase::Requeued,
+        Phase::Presenting => resource::Phase::Presenting,
+        Phase::SelfChecking => resource::Phase::SelfChecking,
+        Phase::Accepting => resource::Phase::Accepting,
+        Phase::Accepted => resource::Phase::Accepted,
+        Phase::Final => {
+            let ended = EndedChallenge { authorization, problem: None, check: None };
+            return ChallengeState::Ended(ended);
+        }
+    };
+    let (problem, check, accepts) = (None, None, None);
+    ChallengeState::Pending(PendingChallenge { phase, authorization, problem, check, accepts })
+}
+
 pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
     let is_out = matches!(phase, Phase::SelfChecking | Phase::Accepting | Phase::Accepted);
     Challenge {
@@ -309,21 +356,12 @@ pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
             key: format!("token-{index}.thumbprint"),
             solver: solver(),
         }),
-        phase,
-        state: AuthorizationState::Pending,
+        state: in_state(phase),
         reason: String::new(),
-        problem: None,
-        check: None,
-        accepts: None,
-        presented_at: is_out.then(now),
-        target: None,
-        clean_up: match phase {
-            Phase::Queued | Phase::Final => CleanUp::NotOwed,
-            Phase::Requeued
-            | Phase::Presenting
-            | Phase::SelfChecking
-            | Phase::Accepting
-            | Phase::Accepted => CleanUp::Owed,
+        presented: Presented {
+            is_owed: !matches!(phase, Phase::Queued | Phase::Final),
+            at: is_out.then(now),
+            target: None,
         },
     }
 }

@@ -1,7 +1,7 @@
 //! The last controller's table, and what a success leaves behind.
 
 use super::fixture::{
-    ACCOUNT, after, error, hours, in_phase, leaf, live, now, ordered, request, solving,
+    ACCOUNT, Phase, after, error, hours, in_phase, leaf, live, now, ordered, request, solving,
     written_record,
 };
 use crate::controller::{
@@ -9,7 +9,7 @@ use crate::controller::{
 };
 use crate::resource::{
     Cause, CauseKind, CertificateStatus, Condition, ConditionStatus, ConditionType, Doing, Failure,
-    FailureClass, OrderState, Phase, Reason,
+    FailureClass, OrderState, Reason,
 };
 
 type Edit = fn(&mut Snapshot);

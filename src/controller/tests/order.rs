@@ -4,15 +4,16 @@ use jiff::SignedDuration;
 
 use super::effects::{accept, create_order, download, finalize, read_authorization, read_order};
 use super::fixture::{
-    SERVER, challenge_url, failed_at, in_phase, now, ordered, ready_to_order, solving,
-    unread_authorization, written_order,
+    Phase, SERVER, challenge_url, failed_at, in_phase, now, ordered, phase_of, ready_to_order,
+    solving, unread_authorization, written_order,
 };
 use crate::controller::{
     ChallengeSeen, Change, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
     absorb, next_step, order as controller,
 };
 use crate::resource::{
-    AuthorizationState, Cause, CauseKind, FailureClass, GoDuration, Order, OrderState, Phase,
+    AuthorizationState, Cause, CauseKind, Challenge, ChallengeState, FailureClass, GoDuration,
+    Order, OrderState,
 };
 
 fn failed_with(snapshot: &Snapshot) -> (FailureClass, String) {
@@ -101,8 +102,7 @@ fn a_failed_order_is_counted_once_and_then_replaced() {
 fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     let refused = |phase| {
         change(solving(&[phase]), |order| {
-            order.challenges[0].phase = Phase::Final;
-            order.challenges[0].state = AuthorizationState::Invalid;
+            order.challenges[0].fail(AuthorizationState::Invalid, None);
         })
     };
     let mut snapshot = refused(Phase::Accepted);
@@ -152,13 +152,11 @@ fn an_invalid_order_is_asked_which_name_was_refused() {
     let mut snapshot = change(solving(&[Phase::Accepted, Phase::Final, Phase::Accepted]), |o| {
         o.state = OrderState::Invalid;
         o.phase = in_phase("refused");
-        o.challenges[1].state = AuthorizationState::Valid;
+        o.challenges[1].state = ChallengeState::Valid;
     });
     let read = |n| read_authorization(n);
     assert_eq!(acts(&snapshot), [read(0), read(2)]);
-    for challenge in &mut snapshot.order.as_mut().unwrap().challenges {
-        challenge.phase = Phase::Final;
-    }
+    snapshot.order.as_mut().unwrap().challenges.iter_mut().for_each(Challenge::end);
     assert_eq!(failed_with(&snapshot).0, FailureClass::Ca, "no cause is known");
 }
 
@@ -293,7 +291,7 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         assert_eq!(written_order(record).phase.word(), "creating", "{what}");
         let old = snapshot.order.as_ref().unwrap();
         assert_eq!((&old.state, old.phase.word()), (&OrderState::Expired, "failed"), "{what}");
-        assert_eq!(old.challenges[0].phase, Phase::Final, "{what}");
+        assert_eq!(phase_of(&old.challenges[0]), Phase::Final, "{what}");
     }
 }
 
@@ -312,7 +310,9 @@ fn an_order_for_something_else_is_retired_with_all_it_put_out() {
         let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!("{what}") };
         let retired = written_order(&record);
         assert_eq!(retired.phase.word(), "replaced", "{what}");
-        assert!(retired.challenges.iter().all(|c| c.phase == Phase::Final && c.owes_clean_up()));
+        assert!(
+            retired.challenges.iter().all(|c| phase_of(c) == Phase::Final && c.owes_clean_up())
+        );
         snapshot.order = Some(retired.clone());
         let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!("{what}") };
         assert_eq!(written_order(&record).phase.word(), "creating", "{what}");
@@ -379,7 +379,7 @@ fn a_verdict_fails_the_order_with_its_class() {
         (AuthorizationState::Errored, FailureClass::Ca),
     ] {
         let snapshot = change(solving(&[Phase::SelfChecking, Phase::Final]), |order| {
-            order.challenges[1].state = state.clone();
+            order.challenges[1].fail(state.clone(), None);
             order.challenges[1].reason = "no".to_owned();
         });
         assert_eq!(failed_with(&snapshot), (class, "b.example: no".to_owned()), "{state:?}");

@@ -2,15 +2,15 @@
 
 use super::effects::{accept, create_order, download, finalize, read_authorization, read_order};
 use super::fixture::{
-    authorization_seen, error, in_phase, leaf, now, order_seen, ordered, problem, solving,
-    unread_authorization, written_order,
+    Phase, authorization_seen, error, in_phase, leaf, now, order_seen, ordered, phase_of, problem,
+    solving, unread_authorization, written_order,
 };
 use crate::controller::{
     Effect, EffectError, Outcome, Record, Snapshot, Step, absorb, order as controller,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, ChallengeType, DnsName, FailureClass, Identifier, Order,
-    OrderState, Phase, Reason, Selector,
+    OrderState, Reason, Selector,
 };
 
 fn seen(snapshot: &Snapshot, effect: &Effect, state: OrderState) -> Order {
@@ -60,7 +60,7 @@ fn an_order_past_pending_proves_its_challenges() {
         let snapshot = solving(&[Phase::Accepted, Phase::SelfChecking, Phase::Queued]);
         let order = seen(&snapshot, &read_order(), state);
         for challenge in &order.challenges {
-            let found = (challenge.phase, &challenge.state);
+            let found = (phase_of(challenge), challenge.authorization());
             assert_eq!(found, (Phase::Final, &AuthorizationState::Valid));
         }
     }
@@ -152,7 +152,10 @@ fn each_authorization_read_makes_its_challenge_unless_it_is_proven() {
     let order = written_order(&record);
     assert_eq!((order.phase.word(), order.challenges.len()), ("solving", 1));
     let challenge = &order.challenges[0];
-    assert_eq!((challenge.phase, &challenge.spec.kind), (Phase::Queued, &ChallengeType::Http01));
+    assert_eq!(
+        (phase_of(challenge), &challenge.spec.kind),
+        (Phase::Queued, &ChallengeType::Http01)
+    );
     assert_eq!(challenge.spec.key, "token-0.thumbprint");
     // Read twice, challenged once.
     let mut again = snapshot.clone();
@@ -190,13 +193,16 @@ fn the_authorizations_of_an_invalid_order_say_who_is_to_blame() {
     snapshot.order.as_mut().unwrap().phase = in_phase("refused");
     let record = read(&snapshot, 0, AuthorizationState::Pending);
     let order = written_order(&record).clone();
-    assert_eq!((order.phase.word(), order.challenges[0].phase), ("refused", Phase::Final));
+    assert_eq!((order.phase.word(), phase_of(&order.challenges[0])), ("refused", Phase::Final));
     snapshot.order = Some(order);
     let record = read(&snapshot, 1, AuthorizationState::Invalid);
     let order = written_order(&record);
     assert_eq!(order.phase.word(), "failed");
     let refused = &order.challenges[1];
-    assert_eq!((refused.phase, &refused.state), (Phase::Final, &AuthorizationState::Invalid));
+    assert_eq!(
+        (phase_of(refused), refused.authorization()),
+        (Phase::Final, &AuthorizationState::Invalid)
+    );
     assert!(refused.reason.contains("unauthorized"), "{}", refused.reason);
     let name: DnsName = "b.example".parse().unwrap();
     assert_eq!(refused.spec.identifier, Identifier::Dns(name));
@@ -225,8 +231,12 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         let outcome = Outcome::Failed(lost.clone());
         let record = absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
         let order = written_order(&record).clone();
-        let found =
-            (order.phase.word(), &order.state, order.failure_time(), order.challenges[0].phase);
+        let found = (
+            order.phase.word(),
+            &order.state,
+            order.failure_time(),
+            phase_of(&order.challenges[0]),
+        );
         let gone = ("failed", &OrderState::Expired, Some(now()), Phase::Final);
         assert_eq!(found, gone, "{effect:?}");
         assert_eq!(record.events[0].reason, Reason::ErrVerifyACMEAccount);

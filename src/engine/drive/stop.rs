@@ -72,7 +72,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     /// Whether the CA needs nothing more from certctl: its verdict may still arrive.
     pub(super) fn may_wait_for_the_verdict(&self) -> bool {
-        let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c.phase));
+        let undone = |order: &Order| order.challenges.iter().any(|c| !is_past_accept(c));
         let order = self.session.snapshot.current_order();
         !self.extended
             && order.is_some_and(|order| {
@@ -84,7 +84,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     pub(super) fn is_refused_for_good(&self) -> bool {
         let snapshot = &self.session.snapshot;
         let gives_up = |c: &Challenge| {
-            c.phase == Phase::Presenting && snapshot.run.attempt(&c.spec.url).gives_up()
+            c.phase() == Some(Phase::Presenting) && snapshot.run.attempt(&c.spec.url).gives_up()
         };
         snapshot.current_order().is_some_and(|order| order.challenges.iter().any(gives_up))
     }
@@ -98,7 +98,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.flush().await?;
         let Some(order) = order else { return Ok(unchanged(&self.session)) };
         // Of several that wait, one with a known reason: the others queue behind it.
-        let waiting = order.challenges.iter().filter(|c| !is_past_accept(c.phase));
+        let waiting = order.challenges.iter().filter(|c| !is_past_accept(c));
         let refused = waiting.clone().find(|c| run.attempt(&c.spec.url).gives_up());
         let explained = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
         let why = explained.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
@@ -172,15 +172,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 }
 
-fn is_past_accept(phase: Phase) -> bool {
-    match phase {
-        Phase::Accepted | Phase::Final => true,
-        Phase::Queued
-        | Phase::Requeued
-        | Phase::Presenting
-        | Phase::SelfChecking
-        | Phase::Accepting => false,
-    }
+fn is_past_accept(challenge: &Challenge) -> bool {
+    matches!(challenge.phase(), Some(Phase::Accepted) | None)
 }
 
 pub(super) fn state_failure(error: &StoreError) -> Ending {

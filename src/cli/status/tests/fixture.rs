@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, Event, Issuer,
     IssuerKind, LeafFacts, Metadata, NamespacedName, Order, Origin, Settings,
@@ -167,7 +168,7 @@ fn order(name: &str, state: &str, phase: &str, challenges: &Value) -> Order {
 }
 
 fn challenge(kind: &str, identifier: &Value, phase: &str, state: &str, reason: &str) -> Value {
-    json!({
+    let mut challenge = json!({
         "spec": {
             "authorizationURL": "https://acme.example/authz/1", "type": kind,
             "url": "https://acme.example/chall/1", "identifier": identifier,
@@ -177,7 +178,9 @@ fn challenge(kind: &str, identifier: &Value, phase: &str, state: &str, reason: &
         },
         "phase": phase, "state": state, "reason": reason,
         "presentedAt": "2026-11-21T03:10:00Z", "cleanUp": "owed",
-    })
+    });
+    challenge_of_format_1(challenge.as_object_mut().unwrap());
+    challenge
 }
 
 fn view(name: &str, names: &[&str]) -> CertificateView {
