@@ -38,22 +38,14 @@ pub(crate) fn of_problem(kind: &str, subject: &Subject<'_>) -> Option<Advice> {
 
 /// Advice on a failure without a problem document.
 pub(crate) fn of_class(class: FailureClass, subject: &Subject<'_>) -> Option<Advice> {
-    let (cause, remedy, check) = match class {
-        FailureClass::Unreachable => {
-            ("the CA, the network in between, or name resolution on this host", "", Check::Acme)
-        }
-        FailureClass::State => (
-            "the state directory: a full disk, permissions, or a damaged file",
-            "fix the error above; certctl version -v shows the directory in use",
-            Check::None,
-        ),
-        FailureClass::Other
-        | FailureClass::Precondition
-        | FailureClass::Validation
-        | FailureClass::Ca
-        | FailureClass::Output => return None,
-    };
-    Some(advice(cause, remedy, check, subject))
+    if class == FailureClass::Unreachable {
+        // The remedy, another run, is the last line of every failure that does not count.
+        let cause = "the CA, the network in between, or name resolution on this host";
+        return Some(advice(cause, "", Check::Acme, subject));
+    }
+    let cause = "the state directory: a full disk, permissions, or a damaged file";
+    let remedy = "fix the error above; certctl version -v shows the directory in use";
+    (class == FailureClass::State).then(|| advice(cause, remedy, Check::None, subject))
 }
 
 /// The command that diagnoses a challenge of this type.

@@ -132,14 +132,8 @@ impl Style {
             Ending::Failed => ("✗", "failed"),
             Ending::Interrupted => ("-", "interrupted"),
         };
-        let title = match report.ending {
-            Ending::Issued | Ending::Unchanged | Ending::Rewritten | Ending::Interrupted => {
-                String::new()
-            }
-            Ending::Deferred | Ending::Locked | Ending::Pending | Ending::Failed => {
-                format!(": {}", escape(report.why()))
-            }
-        };
+        let is_clear = report.ending.is_well() || report.ending == Ending::Interrupted;
+        let title = if is_clear { String::new() } else { format!(": {}", escape(report.why())) };
         if self.utf8 { format!("{mark} {word}{title}") } else { format!("{word}{title}") }
     }
 }

@@ -111,13 +111,11 @@ pub(crate) fn code_of(report: &Report) -> exit::Ending {
     if let Some(fault) = report.error.as_ref().or(report.deploy_error.as_ref()) {
         return exit::Ending::Failed(fault.class);
     }
-    match report.ending {
-        Ending::Unchanged | Ending::Rewritten => exit::Ending::Unchanged,
-        Ending::Issued => exit::Ending::Changed,
-        Ending::Deferred
-        | Ending::Locked
-        | Ending::Pending
-        | Ending::Failed
-        | Ending::Interrupted => exit::Ending::Deferred,
+    if report.ending == Ending::Issued {
+        exit::Ending::Changed
+    } else if report.ending.is_well() {
+        exit::Ending::Unchanged
+    } else {
+        exit::Ending::Deferred
     }
 }

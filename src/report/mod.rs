@@ -80,12 +80,7 @@ pub enum Ending {
 impl Ending {
     /// Whether the certificate matches its spec.
     pub fn is_well(self) -> bool {
-        match self {
-            Self::Issued | Self::Unchanged | Self::Rewritten => true,
-            Self::Deferred | Self::Locked | Self::Pending | Self::Failed | Self::Interrupted => {
-                false
-            }
-        }
+        matches!(self, Self::Issued | Self::Unchanged | Self::Rewritten)
     }
 
     /// The printed form.
