@@ -119,20 +119,7 @@ impl World {
             Effect::Publish => {
                 let pem = snapshot.current_order().unwrap().certificate().unwrap().to_owned();
                 let leaf = self.publish(snapshot, &pem, snapshot.next_revision()).await;
-                let names = limit::names(snapshot);
-                let issuance = Issuance {
-                    time: self.clock.now(),
-                    certificate: name.to_string(),
-                    revision: snapshot.next_revision(),
-                    serial: leaf.serial.clone(),
-                    sha256: leaf.fingerprint.clone(),
-                    renewal: limit::renews(snapshot, &names),
-                    names,
-                    account: snapshot.current_order().unwrap().spec.account_url.clone(),
-                    uid: 0,
-                    verb: "issue".to_owned(),
-                };
-                let line = serde_json::to_string(&issuance).unwrap();
+                let line = self.line_of(snapshot, &leaf);
                 self.disk.log_issuance(&line).await.unwrap();
                 Ok(Outcome::Published(Box::new(leaf)))
             }
@@ -165,10 +152,6 @@ impl World {
             | Effect::Revoke { .. }
             | Effect::DeactivateAccount => {
                 let number = self.requests.replace(self.requests.get() + 1);
-                let down = self.ca.borrow().down;
-                if let Some(fault) = down {
-                    return Err(failed(fault, "the CA is down"));
-                }
                 let answer = self.ask_the_ca(snapshot, effect);
                 if self.error.lost == Some(number) { Err(lost()) } else { answer }
             }
@@ -205,8 +188,29 @@ impl World {
         chain.leaf().clone()
     }
 
+    /// A line of `issuance.log`.
+    fn line_of(&self, snapshot: &Snapshot, leaf: &LeafFacts) -> String {
+        let names = limit::names(snapshot);
+        let issuance = Issuance {
+            time: self.clock.now(),
+            certificate: snapshot.certificate.metadata.key().to_string(),
+            revision: snapshot.next_revision(),
+            serial: leaf.serial.clone(),
+            sha256: leaf.fingerprint.clone(),
+            renewal: limit::renews(snapshot, &names),
+            names,
+            account: snapshot.current_order().unwrap().spec.account_url.clone(),
+            uid: 0,
+            verb: "issue".to_owned(),
+        };
+        serde_json::to_string(&issuance).unwrap()
+    }
+
     fn ask_the_ca(&self, snapshot: &Snapshot, effect: &Effect) -> Result<Outcome, EffectError> {
         let mut ca = self.ca.borrow_mut();
+        if let Some(fault) = ca.down {
+            return Err(failed(fault, "the CA is down"));
+        }
         ca.pass_time(self.clock.now());
         let account = || snapshot.account.clone().unwrap();
         let found = |url: String| Outcome::Account {

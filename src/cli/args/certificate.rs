@@ -28,6 +28,7 @@ pub struct IssueArgs {
 
 /// `certctl renew`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RenewArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
