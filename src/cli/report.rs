@@ -20,7 +20,7 @@ use super::message::{Level, Message};
 use super::output::{Output, escape};
 use super::time;
 use crate::engine::Issued;
-use crate::report::{Ending, Fault, Report};
+use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
@@ -169,12 +169,14 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 title: details.wait.clone(),
                 rows: because.into_iter().chain(live).collect(),
                 commands: vec![status],
-                next: match (&details.limit, next_attempt) {
-                    (Some(_), Some(at)) => {
+                next: match next_attempt.filter(|_| is_limited(details)) {
+                    Some(at) => {
                         let at = style.time(at);
-                        format!("an order fits {at}; now: certctl renew {name} --ignore-limits")
+                        format!(
+                            "next attempt {at}; to ask now: certctl renew {name} --ignore-limits"
+                        )
                     }
-                    _ => next(next_attempt, &name, style),
+                    None => next(next_attempt, &name, style),
                 },
                 ..block
             })
@@ -242,6 +244,12 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     let at = not_after?.0;
     let word = if at > style.now { "in place until" } else { "expired" };
     Row::new("live", format!("{word} {}", style.time(at)))
+}
+
+/// Whether it waits for a rate limit of the CA, published or not.
+fn is_limited(details: &Details) -> bool {
+    let problem = details.evidence.last_failure.as_ref().and_then(|last| last.cause.problem());
+    details.limit.is_some() || problem.is_some_and(|problem| problem.short_kind() == "rateLimited")
 }
 
 fn next(at: Option<Timestamp>, name: &str, style: &Style) -> String {

@@ -274,7 +274,7 @@ pub fn absorb(
                 next_step: AccountStep::Nothing,
                 url: Some(url),
                 registered_at: if matches!(effect, Effect::RegisterAccount { .. }) {
-                    Some(now)
+                    Timestamp::from_second(now.as_second()).ok()
                 } else {
                     account.registered_at
                 },

@@ -148,6 +148,8 @@ pub struct Ledger {
     spent: BTreeMap<(Limit, String), Vec<Timestamp>>,
     /// The sets of names that the CA issued for.
     issued: BTreeSet<Vec<String>>,
+    /// An order that registers the account has its place: the others need no other account.
+    registers: bool,
 }
 
 impl Ledger {
@@ -160,7 +162,8 @@ impl Ledger {
         known: &AccountLimits,
     ) -> Self {
         let PublishedLimits { host, limits } = *published;
-        let mut ledger = Self { limits, spent: BTreeMap::new(), issued: BTreeSet::new() };
+        let mut ledger =
+            Self { limits, spent: BTreeMap::new(), issued: BTreeSet::new(), registers: false };
         let here = accounts.iter().filter(|other| host_of(&other.identity.directory_url) == host);
         let mut registered: Vec<_> = here.filter_map(|other| other.registered_at).collect();
         registered.sort_unstable();
@@ -206,6 +209,7 @@ impl Ledger {
         for key in self.keys(spending) {
             self.spent.entry(key).or_default().push(at);
         }
+        self.registers |= spending.registers;
         (at, last.filter(|_| at > now))
     }
 
@@ -218,7 +222,7 @@ impl Ledger {
             let domains: BTreeSet<String> = names.iter().map(|name| registered(name)).collect();
             keys.extend(domains.into_iter().map(|of| (Limit::CertificatesPerDomain, of)));
         }
-        keys.extend(registers.then(|| (Limit::Accounts, String::new())));
+        keys.extend((registers && !self.registers).then(|| (Limit::Accounts, String::new())));
         keys
     }
 
@@ -379,7 +383,7 @@ mod tests {
         };
         let accounts: Vec<_> = (0..10).map(account).collect();
         let published = PublishedLimits::of(PUBLISHED, SERVER).unwrap();
-        let ledger = Ledger::new(published, None, &accounts, &[], &known);
+        let mut ledger = Ledger::new(published, None, &accounts, &[], &known);
         let names = ["*.example.com".to_owned()];
         let spending = Spending { names: &names, renews: true, registers: true };
         let words: Vec<_> =
@@ -396,6 +400,11 @@ mod tests {
         assert_eq!(fits, [at(18), at(10), at(12)]);
         let free = |now| ledger.spent(spending, now).iter().all(|spent| spent.fits_at == now);
         assert!(!free(at(17)) && free(at(18)));
+        // One registration is for all certificates of the account.
+        let names = ["example.org".to_owned()];
+        let spending = Spending { names: &names, renews: true, registers: true };
+        assert_eq!(ledger.reserve(spending, at(10)).0, at(18));
+        assert_eq!(ledger.reserve(spending, at(10)), (at(10), None));
     }
 
     #[test]

@@ -175,12 +175,19 @@ impl<'a, S: Store> Records<'a, S> {
         self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
     }
 
-    /// What is known of an account's limits. Nothing is set aside: no lock is held.
+    /// What is known of an account's limits. A damaged document is as good as none: the CA says
+    /// again what it refuses.
     pub async fn account_limits(
         &self,
         digest: &str,
     ) -> Result<Option<Kept<AccountLimits>>, StoreError> {
-        self.look(&Key::AccountLimits(digest.to_owned())).await
+        match self.read(&Key::AccountLimits(digest.to_owned())).await {
+            Err(error @ StoreError::Corrupt { .. }) => {
+                tracing::warn!(%error, "what the CA refused is not known");
+                Ok(None)
+            }
+            read => read,
+        }
     }
 
     /// What is known of an account's limits, and what was spent of those that its CA publishes.
@@ -378,6 +385,19 @@ mod tests {
                 assert!(!read(&records, &key).await.unwrap(), "it is gone");
             }
         }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn damaged_limits_of_an_account_are_set_aside_and_stop_nothing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
+        let records = Records::new(&state);
+        state.create(&Key::AccountLimits("ab".into()), b"{").await.unwrap();
+        assert_eq!(records.account_limits("ab").await.unwrap(), None);
+        assert!(state.path().join("accounts/ab/limits.json.corrupt-1").exists());
+        let limits = AccountLimits::default();
+        records.put_account_limits("ab", &limits, None).await.unwrap();
+        assert_eq!(records.account_limits("ab").await.unwrap().unwrap().value, limits);
     }
 
     #[tokio::test(flavor = "current_thread")]

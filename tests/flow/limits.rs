@@ -55,6 +55,9 @@ fn orders_beyond_a_limit_are_deferred_with_one_message_and_one_hook() {
     let left = NAMES.iter().find(|name| world.state().pair(&format!("{name}-tls")).is_none());
     let run = world.run(&["renew", left.unwrap()]).ends_in(75);
     assert_eq!((messages(&run), world.ca.requests(), alerts(&world)), (1, requests, 1));
+    let refused = world.sent(RequestKind::NewOrder);
+    world.run(&["renew", left.unwrap(), "--ignore-limits"]).ends_in(75);
+    assert_eq!(world.sent(RequestKind::NewOrder), refused + 1);
     none_is_counted(&world);
     assert!(world.run(&["status"]).ends_in(0).stdout.contains("DEFERRED"));
 }
@@ -145,7 +148,7 @@ fn planned(world: &World) -> Vec<Item> {
         let request = Request::default();
         let selection = workspace.select(&request);
         let targets = workspace.targets(&request, selection).unwrap();
-        workspace.plan(&targets, SystemClock.now()).await.unwrap()
+        Box::pin(workspace.plan(&targets, SystemClock.now())).await.unwrap()
     })
 }
 

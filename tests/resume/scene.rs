@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::slice::from_ref;
 
 use certctl::controller::Intervals;
 use certctl::engine::ports::{Key, Store as _};
@@ -126,7 +127,7 @@ impl Scene {
     /// One run with error.
     pub(crate) fn run_under(&self, fuse: Fuse, error: Error) -> Went {
         let fuse = Rc::new(fuse);
-        let (ended, requests) = self.run_tasks(&fuse, error, &[self.task.clone()], options());
+        let (ended, requests) = self.run_tasks(&fuse, error, from_ref(&self.task), options());
         let ended = ended.map(|mut all| all.pop().unwrap());
         let is_new = ended.as_ref().is_some_and(|ended| ended.is_new);
         let ending = ended.map(|ended| ended.ending);

@@ -116,20 +116,7 @@ impl World {
             }
             Effect::Publish { certificate, revision, contents, account, renewal } => {
                 let leaf = self.publish(task, certificate, *revision, contents).await;
-                let names = names_of(&task.certificate);
-                let issuance = Issuance {
-                    time: self.clock.now(),
-                    certificate: name.to_string(),
-                    revision: *revision,
-                    serial: leaf.serial.clone(),
-                    sha256: leaf.fingerprint.clone(),
-                    renewal: *renewal,
-                    names: names.iter().map(ToString::to_string).collect(),
-                    account: account.clone(),
-                    uid: 0,
-                    verb: "issue".to_owned(),
-                };
-                let line = serde_json::to_string(&issuance).unwrap();
+                let line = self.line_of(task, &leaf, *revision, account, *renewal);
                 self.disk.log_issuance(&line).await.unwrap();
                 Ok(Outcome::Published(Box::new(leaf)))
             }
@@ -165,10 +152,6 @@ impl World {
             | Effect::Revoke { .. }
             | Effect::DeactivateAccount { .. } => {
                 let number = self.requests.replace(self.requests.get() + 1);
-                let down = self.ca.borrow().down;
-                if let Some(fault) = down {
-                    return Err(failed(fault, "the CA is down"));
-                }
                 let account = self.account(task).await;
                 let order = self.newest_order(task).await;
                 let answer = self.ask_the_ca(task, account, order, effect);
@@ -224,6 +207,30 @@ impl World {
         chain.leaf().clone()
     }
 
+    /// A line of `issuance.log`.
+    fn line_of(
+        &self,
+        task: &Task,
+        leaf: &LeafFacts,
+        revision: u32,
+        account: &str,
+        renewal: bool,
+    ) -> String {
+        let issuance = Issuance {
+            time: self.clock.now(),
+            certificate: task.certificate.metadata.key().to_string(),
+            revision,
+            serial: leaf.serial.clone(),
+            sha256: leaf.fingerprint.clone(),
+            renewal,
+            names: names_of(&task.certificate).iter().map(ToString::to_string).collect(),
+            account: account.to_owned(),
+            uid: 0,
+            verb: "issue".to_owned(),
+        };
+        serde_json::to_string(&issuance).unwrap()
+    }
+
     fn ask_the_ca(
         &self,
         task: &Task,
@@ -232,6 +239,9 @@ impl World {
         effect: &Effect,
     ) -> Result<Outcome, EffectError> {
         let mut ca = self.ca.borrow_mut();
+        if let Some(fault) = ca.down {
+            return Err(failed(fault, "the CA is down"));
+        }
         ca.pass_time(self.clock.now());
         let found = |url: String| Outcome::Account {
             url,

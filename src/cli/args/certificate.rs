@@ -16,9 +16,9 @@ pub struct IssueArgs {
     pub targets: Vec<OsString>,
     /// Ask the CA even for what its rate limits would refuse.
     ///
-    /// certctl keeps to the rate limits that Let's Encrypt publishes, counted from issuance.log, and
-    /// to the Retry-After of every CA. What would be refused is not asked, and ends in exit code 75
-    /// with the time at which it fits; `certctl plan` shows what is left.
+    /// Without it, orders keep to the rate limits that Let's Encrypt publishes, counted from
+    /// issuance.log, and to the Retry-After of every CA. What would be refused is not asked, and
+    /// ends in exit code 75 with the time at which it fits; plan shows what is left.
     #[arg(long, hide_short_help = true)]
     pub ignore_limits: bool,
     /// Start after a fixed, host-specific delay of up to DURATION.
@@ -28,6 +28,7 @@ pub struct IssueArgs {
 
 /// `certctl renew`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RenewArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
@@ -43,8 +44,8 @@ pub struct RenewArgs {
     pub new_order: bool,
     /// Ask the CA even for what its rate limits would refuse.
     ///
-    /// See `certctl issue`: a sixth identical certificate within a week is one that Let's Encrypt
-    /// would refuse.
+    /// Let's Encrypt refuses, for one, a sixth identical certificate within a week: it is not asked
+    /// for one, which ends in exit code 75 with the time at which it fits.
     #[arg(long)]
     pub ignore_limits: bool,
 }

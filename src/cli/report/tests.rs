@@ -8,7 +8,7 @@ use crate::engine::{Ended, Ending, Evidence, Undeployed};
 use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
     CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Failure, FailureClass,
-    LeafFacts, Order, OrderFailure, ProgramFailure,
+    LeafFacts, Limit, Order, OrderFailure, ProgramFailure, Spent,
 };
 use crate::store::OpenMode;
 
@@ -301,6 +301,43 @@ fn deferred(urgent: Option<FailureClass>) -> Ended {
     ended(ending, Evidence { last_failure, not_after, ..Evidence::default() })
 }
 
+/// One of those that wait for a limit of the CA.
+fn limited(name: &str, until: &str, of: &str) -> Ended {
+    let spent = Spent {
+        limit: Limit::CertificatesPerDomain,
+        of: of.to_owned(),
+        used: 50,
+        most: 50,
+        period: jiff::SignedDuration::from_hours(7 * 24),
+        fits_at: at(until),
+    };
+    let why = Deferral::Limit(Box::new(spent));
+    let ending = Ending::Deferred { until: Some(at(until)), why, urgent: None };
+    let certificate = NamespacedName::new("default", name);
+    Ended { certificate, ..ended(ending, Evidence::default()) }
+}
+
+#[test]
+fn many_that_wait_for_one_limit_are_one_message() {
+    let ends = [
+        limited("a", "2026-11-21T05:12:09Z", "one.example"),
+        deferred(None),
+        limited("c", "2026-11-21T11:12:09Z", "one.example"),
+        limited("other", "2026-11-21T05:12:09Z", "two.example"),
+        limited("b", "2026-11-21T08:12:09Z", "one.example"),
+        deferred(None),
+    ];
+    let text = all_reported(&ends, &log());
+    let block = "deferred: a: the CA would refuse an order: 50 of 50 this week for one.example\n  \
+                 also      b, c; the last 2026-11-21T11:12:09Z (in 8h)\n  \
+                 try       certctl status a\n  \
+                 next attempt 2026-11-21T05:12:09Z (in 2h); to ask now: certctl renew a \
+                 --ignore-limits\n";
+    assert!(text.starts_with(block), "{text}");
+    assert_eq!(text.matches("deferred: ").count(), 3, "{text}");
+    assert!(text.contains("for two.example\n  try "), "{text}");
+}
+
 fn undeployed() -> Ended {
     let cause = Cause::Program(ProgramFailure {
         program: "nginx".into(),
@@ -346,13 +383,20 @@ fn unchanged() -> Ended {
 
 /// The report, on both streams together.
 fn reported(end: &Ended, style: &Style) -> String {
+    all_reported(std::slice::from_ref(end), style)
+}
+
+fn all_reported(ends: &[Ended], style: &Style) -> String {
     let sink = tempfile::NamedTempFile::new().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
     let mut output =
         Output::to_writers(Box::new(std::io::sink()), Box::new(sink.reopen().unwrap()));
-    tell(&mut output, &state, &Report::of(end.clone()), &[], style);
+    let reports: Vec<Report> = ends.iter().cloned().map(Report::of).collect();
+    for (report, others) in alike(&reports) {
+        tell(&mut output, &state, report, &others, style);
+    }
     let text = std::fs::read_to_string(sink.path()).unwrap();
     text.replace(&*path.to_string_lossy(), "STATE")
 }
