@@ -78,6 +78,9 @@ pub(crate) fn tell(
     style: &Style,
 ) {
     let name = report.key();
+    if let Some(what) = &report.details.evidence.adopted {
+        output.talk(Level::Info, &format!("{}   adopted   {}", short(&name), escape(what)));
+    }
     if let Some(why) = &report.details.rewritten {
         rewritten(output, &name, why);
     }

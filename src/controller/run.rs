@@ -36,6 +36,8 @@ pub struct Run {
     pub ordered: bool,
     /// A new pair was published in this run.
     pub published: bool,
+    /// Which pair was adopted in this run, in one sentence, if one was.
+    pub adopted: Option<String>,
     /// Why the live pair was rewritten in this run, if it was.
     pub rewritten: Option<String>,
     /// Live keystores, by file name, with a password other than the one the spec names.

@@ -33,6 +33,8 @@ pub struct Evidence {
     pub last_failure: Option<Failure>,
     /// When the live certificate expires, if there is one.
     pub not_after: Option<Timestamp>,
+    /// Which pair was adopted, in one sentence, if one was.
+    pub adopted: Option<String>,
 }
 
 impl Evidence {
@@ -42,6 +44,7 @@ impl Evidence {
         let known = Self {
             issuer: snapshot.issuer.metadata.name.clone(),
             not_after: record.status.not_after,
+            adopted: snapshot.run.adopted.clone(),
             ..Self::default()
         };
         match ending {

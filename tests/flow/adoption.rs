@@ -39,7 +39,10 @@ fn a_pair_in_a_secret_of_the_manifests_is_taken_over_once_and_without_an_order()
     world.write("config/secret.yaml", &secret(&crt, &key));
     let planned = world.run(&["plan"]).ends_in(0).stdout;
     assert!(planned.contains("web: adopt\n  why       Adopted: "), "{planned}");
-    world.issue().ends_in(0);
+    let run = world.issue().ends_in(0);
+    let line = "web   adopted   The key and certificate of the Secret in the manifests were adopted; \
+                issued by \"";
+    assert!(run.stderr.contains(line), "{}", run.stderr);
     assert_eq!((world.ca.requests(), world.state().issuances()), (0, 0));
     let live = |file: &str| fs::read(world.path(&format!("state/secrets/default/web-tls/{file}")));
     assert_eq!((live("tls.crt").unwrap(), live("tls.key").unwrap()), (crt, key));

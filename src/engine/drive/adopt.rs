@@ -32,6 +32,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             && trigger::is_adoptable(pair, now)
         {
             let message = format!("The key and certificate {from} were adopted");
+            let issuer = pair.leaf().map_or("", |leaf| leaf.issuer_common_name.as_str());
+            session.snapshot.run.adopted = Some(format!("{message}; issued by \"{issuer}\""));
             session.apply(Record::default().normal(now, Reason::Adopted, message));
         }
         Ok(())
