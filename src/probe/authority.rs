@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{RData, Record, RecordType};
 
+use super::dns::address_in;
 use super::dns_error::code;
 use super::query::{Answer, query};
 use super::recursive::{Recursive, alias, encode, is_at_or_below, start_of_authority, text};
@@ -165,11 +166,7 @@ fn servers(records: &[Record], zone: &str, additionals: &[Record]) -> Vec<ZoneSe
         let RData::NS(target) = &record.data else { continue };
         let name = text(&target.0);
         let own = additionals.iter().filter(|record| text(&record.name) == name);
-        let glue = own.filter_map(|record| match &record.data {
-            RData::A(a) => Some(IpAddr::V4(a.0)),
-            RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
-            _ => None,
-        });
+        let glue = own.filter_map(|record| address_in(&record.data));
         found.push(ZoneServer { glue: glue.collect(), name });
     }
     found.sort();

@@ -393,10 +393,9 @@ fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
 fn no_account(snapshot: &Snapshot, failure: &AcmeError) -> EffectError {
     let issuer = &snapshot.issuer;
     let is_new = snapshot.account.as_ref().is_none_or(|account| account.url.is_none());
-    let is_no_directory = match failure {
-        AcmeError::Malformed { .. } | AcmeError::TooLarge { .. } => true,
-        other => matches!(other.status(), Some(300..400 | 404 | 405 | 410)),
-    };
+    let is_no_directory =
+        matches!(failure, AcmeError::Malformed { .. } | AcmeError::TooLarge { .. })
+            || matches!(failure.status(), Some(300..400 | 404 | 405 | 410));
     if !is_new || !is_no_directory || failure.url() != Some(issuer.acme.server.as_str()) {
         return error::ca(failure);
     }
