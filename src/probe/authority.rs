@@ -5,7 +5,9 @@
 //! servers and their addresses. From there referrals lead from server to server (RFC 1034 section
 //! 5.3.3).
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{RData, Record, RecordType};
@@ -34,12 +36,14 @@ pub(super) struct ZoneServer {
 /// See the module.
 pub(super) struct Authority<'a> {
     recursive: &'a Recursive<'a>,
+    /// What did not answer: a dead server costs its timeout only once.
+    silent: Mutex<BTreeSet<SocketAddr>>,
 }
 
 impl<'a> Authority<'a> {
     /// Looks up zones and addresses through `recursive`, which counts all queries.
     pub(super) fn new(recursive: &'a Recursive<'a>) -> Self {
-        Self { recursive }
+        Self { recursive, silent: Mutex::default() }
     }
 
     /// One type of record of one name, without its CNAMEs, and the zone whose server answered.
@@ -119,6 +123,9 @@ impl<'a> Authority<'a> {
             self.recursive.spend(2)?;
             let Ok(addresses) = self.addresses(server).await else { continue };
             for address in addresses {
+                if self.silent().contains(&address) {
+                    continue;
+                }
                 self.recursive.spend(1)?;
                 let server = address.into();
                 let fault = match query(self.recursive.resolver(), &server, &asked, record).await {
@@ -131,12 +138,19 @@ impl<'a> Authority<'a> {
                         break;
                     }
                     Ok(answer) => Fault::Code(code(answer.code)),
-                    Err(fault) => fault,
+                    Err(fault) => {
+                        self.silent().insert(address);
+                        fault
+                    }
                 };
                 faults.push(ServerFault { server, record: record.to_string(), fault });
             }
         }
         other.ok_or(LookupError::Failed { name: name.to_owned(), faults })
+    }
+
+    fn silent(&self) -> MutexGuard<'_, BTreeSet<SocketAddr>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
