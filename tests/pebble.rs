@@ -197,13 +197,18 @@ fn an_external_account_is_bound() {
     let external_account_keys = BTreeMap::from([(id.to_owned(), key.to_owned())]);
     let ca = Ca::start(&Options { external_account_keys, ..Options::default() });
     let wrong = format!("{}A", &key[..63]);
-    for (account, code) in [(None, 5), (Some(wrong), 5), (Some(key.to_owned()), 0)] {
+    for (account, code, said) in [
+        (None, 5, "an HMAC key from the CA"),
+        (Some(wrong), 5, "its HMAC key belongs to another key ID"),
+        (Some(key.to_owned()), 0, ""),
+    ] {
         let work = Work::new(&ca, CERTCTL);
         let external_account = account.map(|key| (id.to_owned(), key));
         let issuer = Issuer { external_account, ..Issuer::default() };
         work.manifest("web.yaml", &issuer, &[one("web")]);
         let run = work.issue("web.yaml");
         assert_eq!(run.code, Some(code), "{}", run.stderr);
+        assert!(run.stderr.contains(said), "{}", run.stderr);
     }
     assert_eq!(ca.said(&format!("Successful newAccount Binding with CA using kid {id:?}")), 1);
 }

@@ -74,7 +74,7 @@ fn nginx(folder: &Path, servers: &str) -> Command {
 }
 
 #[track_caller]
-fn assert_issued(runs: &[Run; 2], changed_host: Option<String>) {
+fn assert_issued(runs: &[Run; 2], changed_host: Option<&str>) {
     let [issued, checked] = runs;
     assert_eq!(issued.code, Some(0), "{}", issued.stderr);
     assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
@@ -83,7 +83,7 @@ fn assert_issued(runs: &[Run; 2], changed_host: Option<String>) {
         .stdout
         .split_once(warning)
         .map(|(_, rest)| rest.split_once(' ').map_or(rest, |(host, _)| host).to_owned());
-    assert_eq!(said, changed_host, "{}", checked.stdout);
+    assert_eq!(said.as_deref(), changed_host, "{}", checked.stdout);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn nginx_with_a_plain_proxy_pass() {
         );
         started(ports, &mut nginx(&work.path(""), &server), &work.path(""))
     });
-    assert_issued(&runs, Some(format!("127.0.0.1:{forwards_to}")));
+    assert_issued(&runs, Some(&format!("127.0.0.1:{forwards_to}")));
 }
 
 #[test]

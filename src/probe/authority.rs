@@ -5,11 +5,14 @@
 //! servers and their addresses. From there referrals lead from server to server (RFC 1034 section
 //! 5.3.3).
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::{RData, Record, RecordType};
 
+use super::dns::address_in;
 use super::dns_error::code;
 use super::query::{Answer, query};
 use super::recursive::{Recursive, alias, encode, is_at_or_below, start_of_authority, text};
@@ -33,12 +36,14 @@ pub(super) struct ZoneServer {
 /// See the module.
 pub(super) struct Authority<'a> {
     recursive: &'a Recursive<'a>,
+    /// What did not answer: a dead server costs its timeout only once.
+    silent: Mutex<BTreeSet<SocketAddr>>,
 }
 
 impl<'a> Authority<'a> {
     /// Looks up zones and addresses through `recursive`, which counts all queries.
     pub(super) fn new(recursive: &'a Recursive<'a>) -> Self {
-        Self { recursive }
+        Self { recursive, silent: Mutex::default() }
     }
 
     /// One type of record of one name, without its CNAMEs, and the zone whose server answered.
@@ -118,6 +123,9 @@ impl<'a> Authority<'a> {
             self.recursive.spend(2)?;
             let Ok(addresses) = self.addresses(server).await else { continue };
             for address in addresses {
+                if self.silent().contains(&address) {
+                    continue;
+                }
                 self.recursive.spend(1)?;
                 let server = address.into();
                 let fault = match query(self.recursive.resolver(), &server, &asked, record).await {
@@ -130,12 +138,19 @@ impl<'a> Authority<'a> {
                         break;
                     }
                     Ok(answer) => Fault::Code(code(answer.code)),
-                    Err(fault) => fault,
+                    Err(fault) => {
+                        self.silent().insert(address);
+                        fault
+                    }
                 };
                 faults.push(ServerFault { server, record: record.to_string(), fault });
             }
         }
         other.ok_or(LookupError::Failed { name: name.to_owned(), faults })
+    }
+
+    fn silent(&self) -> MutexGuard<'_, BTreeSet<SocketAddr>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -165,11 +180,7 @@ fn servers(records: &[Record], zone: &str, additionals: &[Record]) -> Vec<ZoneSe
         let RData::NS(target) = &record.data else { continue };
         let name = text(&target.0);
         let own = additionals.iter().filter(|record| text(&record.name) == name);
-        let glue = own.filter_map(|record| match &record.data {
-            RData::A(a) => Some(IpAddr::V4(a.0)),
-            RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
-            _ => None,
-        });
+        let glue = own.filter_map(|record| address_in(&record.data));
         found.push(ZoneServer { glue: glue.collect(), name });
     }
     found.sort();

@@ -223,7 +223,8 @@ fn asking_only(server: SocketAddr, timeout: Duration) -> Result<TokioResolver, N
     TokioResolver::builder_with_config(config, provider).with_options(options).build()
 }
 
-fn address_in(data: &RData) -> Option<IpAddr> {
+/// The address, when this is one.
+pub(super) fn address_in(data: &RData) -> Option<IpAddr> {
     if let RData::A(a) = data {
         Some(IpAddr::V4(a.0))
     } else if let RData::AAAA(aaaa) = data {

@@ -97,12 +97,13 @@ fn without_txt(server: SocketAddr) -> u16 {
         let mut buffer = [0; 4096];
         loop {
             let (size, peer) = socket.recv_from(&mut buffer).unwrap();
-            let name = buffer[12..size].iter().position(|byte| *byte == 0).unwrap();
-            let kind = &buffer[12 + name + 1..][..2];
-            if kind != [0, 16] {
-                upstream.send(&buffer[..size]).unwrap();
+            let query = buffer.get(..size).unwrap();
+            // After the header and the name: the type (RFC 1035 section 4.1.2).
+            let mut question = query.iter().skip(12).skip_while(|byte| **byte != 0).skip(1);
+            if (question.next(), question.next()) != (Some(&0), Some(&16)) {
+                upstream.send(query).unwrap();
                 let size = upstream.recv(&mut buffer).unwrap();
-                socket.send_to(&buffer[..size], peer).unwrap();
+                socket.send_to(buffer.get(..size).unwrap(), peer).unwrap();
             }
         }
     });

@@ -62,15 +62,15 @@ fn more_names_than_slots_are_proven_by_a_web_server_too() {
 #[test]
 fn two_states_that_issue_at_once_take_no_challenge_from_each_other() {
     let world = World::start();
-    let states = ["one", "two"];
-    for state in states {
+    let both = ["one", "two"];
+    for state in both {
         let names = ["a", "b", "c"].map(|name| format!("{name}.{state}.example.test"));
         let certificate =
             CertificateYaml::new(state).for_names(&names.each_ref().map(String::as_str));
         world.write(&format!("{state}.yaml"), &format!("{}---\n{certificate}", world.issuer()));
     }
     for round in 0..3 {
-        let runs = states.map(|state| {
+        let runs = both.map(|state| {
             let manifest = format!("./{state}.yaml");
             let words = if round == 0 { vec!["issue", &manifest] } else { vec!["renew", state] };
             let mut command = world.command(&words);
@@ -80,7 +80,7 @@ fn two_states_that_issue_at_once_take_no_challenge_from_each_other() {
             finish(run).ends_in(0);
         }
     }
-    for name in states {
+    for name in both {
         let state = State::new(world.path(&format!("state-{name}")));
         let status = state.record(name).status;
         assert_eq!((status.revision, status.failed_issuance_attempts), (Some(3), None));
@@ -93,8 +93,8 @@ fn two_states_that_issue_at_once_take_no_challenge_from_each_other() {
 /// Not a test of its own: it is run as a process named certctl, and holds the port of `HELD`.
 #[test]
 fn hold_a_port() {
-    let Ok(address) = std::env::var("HELD") else { return };
-    let socket = TcpListener::bind(address).unwrap();
+    let Some(address) = std::env::var_os("HELD") else { return };
+    let socket = TcpListener::bind(address.to_str().unwrap()).unwrap();
     loop {
         drop(socket.accept());
     }

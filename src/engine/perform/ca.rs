@@ -412,10 +412,9 @@ fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
 /// mistake in the manifest.
 fn no_account(task: &Task, failure: &AcmeError) -> EffectError {
     let issuer = &task.issuer;
-    let is_no_directory = match failure {
-        AcmeError::Malformed { .. } | AcmeError::TooLarge { .. } => true,
-        other => matches!(other.status(), Some(300..400 | 404 | 405 | 410)),
-    };
+    let is_no_directory =
+        matches!(failure, AcmeError::Malformed { .. } | AcmeError::TooLarge { .. })
+            || matches!(failure.status(), Some(300..400 | 404 | 405 | 410));
     if !is_no_directory || failure.url() != Some(issuer.acme.server.as_str()) {
         return error::ca(failure);
     }

@@ -174,6 +174,34 @@ async fn a_lookup_continues_with_the_next_server_and_an_error_names_each() {
 }
 
 #[tokio::test]
+async fn a_dead_server_of_a_zone_is_asked_once() {
+    let lines: Vec<String> =
+        [world(), vec!["example.com NS aa.test".into(), "aa.test A 127.0.0.7".into()]].concat();
+    let lab = Lab::start(vec![
+        ("127.0.0.1", Manner::Recursive, lines.clone()),
+        ("127.0.0.7", Manner::Silent, vec![]),
+        ("127.0.0.9", Manner::Honest, lines),
+    ])
+    .await;
+    let options = ResolverOptions {
+        servers: vec![lab.at("127.0.0.1")],
+        // Long for a server in the same process.
+        timeout: Duration::from_secs(1),
+        authoritative_port: lab.port,
+        ..ResolverOptions::default()
+    };
+    let resolver = Resolver::new(options).unwrap();
+    locate(&resolver, "www.example.com", CnameStrategy::Follow, false).await.unwrap();
+    let asked: Vec<String> =
+        lab.take_asked().into_iter().filter(|entry| entry.starts_with("127.0.0.7 ")).collect();
+    let name = "_acme-challenge.www.example.com";
+    assert_eq!(
+        asked,
+        [format!("127.0.0.7 {name} CNAME tcp"), format!("127.0.0.7 {name} CNAME udp")]
+    );
+}
+
+#[tokio::test]
 async fn servers_of_a_zone_that_cannot_be_reached_stop_only_who_may_ask_them() {
     let lines = world().into_iter().filter(|line| !line.starts_with("ns.test A"));
     let lines = lines.chain(["ns.test A 127.0.0.99".to_owned()]).collect();

@@ -54,16 +54,18 @@ mod found {
     use std::fs::{self, File};
     use std::io::{BufRead, BufReader};
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+    use std::os::unix::fs::MetadataExt as _;
     use std::path::Path;
 
     use super::Holder;
 
     pub(super) fn holders(address: SocketAddr) -> Vec<Holder> {
-        let inodes: BTreeSet<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
-            .into_iter()
-            .filter_map(|table| File::open(table).ok())
-            .flat_map(|table| listening_inodes(BufReader::new(table), address))
-            .collect();
+        let (inodes, users): (BTreeSet<String>, BTreeSet<String>) =
+            ["/proc/net/tcp", "/proc/net/tcp6"]
+                .into_iter()
+                .filter_map(|table| File::open(table).ok())
+                .flat_map(|table| listening_sockets(BufReader::new(table), address))
+                .unzip();
         if inodes.is_empty() {
             return Vec::new();
         }
@@ -73,10 +75,14 @@ mod found {
         for process in processes.flatten() {
             let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
             let Some(pid) = pid else { continue };
-            if has_socket(&process.path(), &inodes)
-                && let Some(name) = name_of(&process.path())
-            {
-                let is_certctl = pid != std::process::id() && own_name.as_ref() == Some(&name);
+            let Some(name) = name_of(&process.path()) else { continue };
+            let is_certctl = pid != std::process::id() && own_name.as_ref() == Some(&name);
+            // The files of another user's process are hidden, its name and its user are not.
+            let is_holder = has_socket(&process.path(), &inodes).unwrap_or_else(|| {
+                let user = process.metadata().map(|found| found.uid().to_string());
+                is_certctl && user.is_ok_and(|user| users.contains(&user))
+            });
+            if is_holder {
                 holders.push(Holder { name, pid, is_certctl });
             }
         }
@@ -89,36 +95,41 @@ mod found {
         Some(name.trim_end().to_owned())
     }
 
-    fn has_socket(process: &Path, inodes: &BTreeSet<String>) -> bool {
-        let Ok(files) = fs::read_dir(process.join("fd")) else { return false };
-        files.flatten().filter_map(|file| fs::read_link(file.path()).ok()).any(|target| {
+    /// None when that cannot be seen.
+    fn has_socket(process: &Path, inodes: &BTreeSet<String>) -> Option<bool> {
+        let files = fs::read_dir(process.join("fd")).ok()?;
+        let mut targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+        Some(targets.any(|target| {
             let inode = target.to_str().and_then(|t| t.strip_prefix("socket:[")?.strip_suffix(']'));
             inode.is_some_and(|inode| inodes.contains(inode))
-        })
+        }))
     }
 
-    /// The inodes of the sockets of `table` whose listening address conflicts with `address`.
+    /// The inodes, and the users, of the sockets of `table` whose listening address conflicts with `address`.
     ///
     /// Linux lists listening sockets, and those with a handshake in progress, before all others.
     /// The others are many on a busy host, so reading stops at the first.
-    pub(super) fn listening_inodes(table: impl BufRead, address: SocketAddr) -> Vec<String> {
-        let mut inodes = Vec::new();
+    pub(super) fn listening_sockets(
+        table: impl BufRead,
+        address: SocketAddr,
+    ) -> Vec<(String, String)> {
+        let mut sockets = Vec::new();
         for line in table.lines().skip(1).map_while(Result::ok) {
             let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-            let [_, local, _, state, _, _, _, _, _, inode, ..] = fields.as_slice() else {
+            let [_, local, _, state, _, _, _, user, _, inode, ..] = fields.as_slice() else {
                 continue;
             };
             match *state {
                 LISTEN => {
                     if parse_address(local).is_some_and(|held| do_meet(held, address)) {
-                        inodes.push((*inode).to_owned());
+                        sockets.push(((*inode).to_owned(), (*user).to_owned()));
                     }
                 }
                 SYN_RECEIVED => {}
                 _ => break,
             }
         }
-        inodes
+        sockets
     }
 
     const SYN_RECEIVED: &str = "03";
@@ -199,13 +210,15 @@ mod tests {
             ("127.0.0.1:82", &[]),
         ];
         for (address, expected) in cases {
-            let found = found::listening_inodes(table.as_bytes(), address.parse().unwrap());
-            assert_eq!(found, *expected, "{address}");
+            let found = found::listening_sockets(table.as_bytes(), address.parse().unwrap());
+            let expected: Vec<(String, String)> =
+                expected.iter().map(|inode| ((*inode).to_owned(), "1000".to_owned())).collect();
+            assert_eq!(found, expected, "{address}");
         }
     }
 
     fn us() -> Holder {
-        let name = std::fs::read_to_string("/proc/self/comm").unwrap();
+        let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
         Holder::new(name.trim_end(), std::process::id())
     }
 
