@@ -68,7 +68,7 @@ pub use faults::Faults;
 pub use faults::{Fault, Rule, WrongCertificate};
 pub use log::{LogEntry, RequestKind};
 pub use name_server::NameServer;
-pub use options::{CaOptions, Clock};
+pub use options::{CaOptions, Clock, Reuse};
 pub use problem::ProblemType;
 pub use records::Question;
 pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
