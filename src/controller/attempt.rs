@@ -46,6 +46,8 @@ pub struct Grant {
     pub at: Timestamp,
     /// When the challenge entered the queue that all runs share.
     pub queued_since: Timestamp,
+    /// Another order's challenge of the same name and type had a slot meanwhile.
+    pub was_behind: bool,
 }
 
 /// Whether the challenge is presented.

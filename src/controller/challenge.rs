@@ -3,6 +3,7 @@
 //! | phase | step | outcome → next phase |
 //! | --- | --- | --- |
 //! | Queued | wait for a slot; with one, record Presenting and the clean-up owed | |
+//! | Queued behind another order, Requeued | with a slot, read the authorization first | none, if it is valid already |
 //! | Requeued | wait for a slot; with one, record SelfChecking, or Presenting when nothing is presented | |
 //! | Presenting | DNS-01: find the zone and the name of the TXT record, and record them | Presenting |
 //! | Presenting | present | presented → SelfChecking; failed → retry later; refused → nothing owed until then |
@@ -83,6 +84,9 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         }
         let (spec, target) = (Arc::clone(&challenge.spec), challenge.presented.target.clone());
         effects.push(match phase {
+            _ if looks_first(snapshot, challenge) => {
+                order::read_authorization(order, &spec.authorization_url)
+            }
             Phase::Presenting if needs_a_place(challenge) => Effect::Locate { challenge: spec },
             Phase::Presenting => Effect::Present { challenge: spec, target },
             Phase::SelfChecking => Effect::SelfCheck { challenge: spec, target },
@@ -199,7 +203,22 @@ fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
     challenge.phase() == Some(Phase::Queued)
         && attempt.has_slot()
+        && !looks_first(snapshot, challenge)
         && (!challenge.owes_clean_up() || attempt.clean_up_failed)
+}
+
+/// Whether the CA is asked before a granted slot is used: it may have validated the name for
+/// another order, with which it shares the authorization.
+fn looks_first(snapshot: &Snapshot, challenge: &Challenge) -> bool {
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
+    let Slot::Held { grant: Some(grant), .. } = attempt.slot else { return false };
+    let may_be_valid = match challenge.phase() {
+        Some(Phase::Queued) => grant.was_behind,
+        Some(Phase::Requeued) => true,
+        Some(Phase::Presenting | Phase::SelfChecking | Phase::Accepting | Phase::Accepted)
+        | None => false,
+    };
+    may_be_valid && attempt.looked.is_none_or(|looked| looked < grant.at)
 }
 
 /// A refused challenge, which owes nothing, is presented again.
@@ -215,6 +234,7 @@ fn is_tried_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) ->
 fn may_go_on(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     challenge.phase() == Some(Phase::Requeued)
         && snapshot.run.attempt(&challenge.spec.url).has_slot()
+        && !looks_first(snapshot, challenge)
 }
 
 /// Its turn is over, and others wait. A wait instead of a self-check ends by itself.

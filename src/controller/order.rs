@@ -15,7 +15,8 @@
 //!
 //! An order found expired or gone between runs is replaced at once and not counted; so is, once,
 //! one whose validation failed because a run was interrupted, and one whose account the CA has
-//! forgotten.
+//! forgotten. A CA may give several certificates the same order: those that find it finalized by
+//! another order anew.
 
 mod absorb;
 mod authorization;

@@ -44,6 +44,10 @@ pub struct Run {
     pub changed_passwords: BTreeSet<String>,
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
+    /// In this run, the CA took the CSR for the order.
+    pub csr_is_taken: bool,
+    /// How often another certificate had finalized the order: a CA may give several the same one.
+    pub others_orders: u32,
     /// Why the CSR was refused the last time.
     pub finalize_refusal: Option<EffectError>,
     /// When the order may be read next.
@@ -184,6 +188,16 @@ impl Run {
         self.ordered = false;
         self.order_was_seen = false;
         self.finalize_tries = 0;
+        self.poll = Poll::default();
+    }
+
+    /// Another certificate finalized the order: another order is allowed.
+    pub(super) fn note_others_order(&mut self) {
+        self.others_orders += 1;
+        self.ordered = false;
+        self.order_was_seen = false;
+        self.finalize_tries = 0;
+        self.finalize_refusal = None;
         self.poll = Poll::default();
     }
 

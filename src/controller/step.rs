@@ -162,6 +162,8 @@ pub enum Outcome {
         /// The facts of the leaf.
         leaf: Box<LeafFacts>,
     },
+    /// `Download`: the chain is for another key than the request's; the error, if that is one.
+    OtherKey(EffectError),
     /// `Publish`: key and chain are live.
     Published(Box<LeafFacts>),
     /// `PublishTemporary`: the next key and a temporary certificate are live.
@@ -197,6 +199,7 @@ impl Outcome {
             Self::Accepted(_) => "accepted",
             Self::CleanedUp => "cleaned up",
             Self::Certificate { .. } => "certificate",
+            Self::OtherKey(_) => "a certificate for another key",
             Self::Published(_) => "published",
             Self::PublishedTemporary(_) => "published temporarily",
             Self::Rewritten => "rewritten",

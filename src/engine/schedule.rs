@@ -77,6 +77,8 @@ struct Turn {
     grant: Option<Grant>,
     /// Whether others may have the slot when the turn is over.
     may_yield: bool,
+    /// It has waited for another group of the same name and type.
+    was_behind: bool,
 }
 
 /// The result of an update.
@@ -316,10 +318,12 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         }
         for turn in own {
             let is_over = over.contains(&turn.entry.group());
-            let slot = match turn.phase {
-                _ if holds(&turn) => Slot::Held { grant: turn.grant, is_over },
-                phase if works(phase) => Slot::Missing,
-                _ => Slot::None,
+            let slot = if holds(&turn) {
+                Slot::Held { grant: turn.grant, is_over }
+            } else if works(turn.phase) {
+                Slot::Missing
+            } else {
+                Slot::None
             };
             turn.urls.iter().for_each(|url| run.attempt_mut(url).slot = slot);
         }
@@ -332,6 +336,20 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
 }
 
 impl State {
+    /// Notes which groups wait for another one of the same name and type.
+    fn note_those_behind(&mut self) {
+        let own = self.members.values().flat_map(|member| &member.turns).map(|turn| &turn.entry);
+        let holding = own.chain(&self.others).filter(|entry| entry.place != Place::Queued);
+        let key = |entry: &Entry| (entry.identifier.clone(), entry.kind.clone());
+        let holders: BTreeMap<_, _> =
+            holding.map(|entry| (key(entry), entry.certificate.clone())).collect();
+        let turns = self.members.values_mut().flat_map(|member| &mut member.turns);
+        for turn in turns.filter(|turn| turn.entry.place != Place::Granted) {
+            let holder = holders.get(&key(&turn.entry));
+            turn.was_behind |= holder.is_some_and(|holder| *holder != turn.entry.certificate);
+        }
+    }
+
     fn next_look(&self) -> Option<Timestamp> {
         self.looked_at.map_or(Some(Timestamp::MIN), |time| time.checked_add(LOOK).ok())
     }
@@ -361,7 +379,8 @@ impl State {
                 if started.contains(&turn.entry) {
                     turn.entry.place = Place::Granted;
                     turn.began = Some(now);
-                    turn.grant = Some(Grant { at: now, queued_since: entered });
+                    let was_behind = std::mem::take(&mut turn.was_behind);
+                    turn.grant = Some(Grant { at: now, queued_since: entered, was_behind });
                     if asking != Some(name) {
                         member.woken.notify_one();
                     }
@@ -369,6 +388,7 @@ impl State {
                 entries.push(turn.entry.clone());
             }
         }
+        self.note_those_behind();
         self.is_unwritten = false;
         self.looked_at = Some(now);
         entries
@@ -457,6 +477,7 @@ fn turn_of(
         began,
         entered: before.and_then(|before| before.entered),
         grant: before.and_then(|before| before.grant),
+        was_behind: before.is_some_and(|before| before.was_behind),
         may_yield: matches!(phase, Phase::Presenting | Phase::SelfChecking)
             && !group.iter().any(|(challenge, _)| waits_instead(challenge)),
     })

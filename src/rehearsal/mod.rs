@@ -68,7 +68,7 @@ pub use faults::Faults;
 #[cfg(feature = "testing")]
 pub use faults::{Fault, LogEntry, RequestKind, Rule, WrongCertificate};
 pub use name_server::NameServer;
-pub use options::{CaOptions, Clock};
+pub use options::{CaOptions, Clock, Reuse};
 pub use problem::ProblemType;
 pub use records::Question;
 pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};

@@ -13,6 +13,18 @@ use super::resolver::Resolver;
 /// The CA's clock.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
+/// What newOrder reuses of the account's earlier orders; each includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reuse {
+    Nothing,
+    /// Valid authorizations, so that an order can be `ready` immediately.
+    ValidAuthorizations,
+    /// Pending authorizations, as Let's Encrypt's server does.
+    PendingAuthorizations,
+    /// The pending or ready order for the same names, as Let's Encrypt's server does.
+    Orders,
+}
+
 /// The options; begin with [`CaOptions::new`] and change fields.
 #[derive(Clone)]
 pub struct CaOptions {
@@ -31,9 +43,8 @@ pub struct CaOptions {
     pub order_lifetime: Duration,
     /// Lifetime of a valid authorization.
     pub authorization_lifetime: Duration,
-    /// Whether a new order reuses the account's valid authorizations, so that it can be `ready`
-    /// immediately.
-    pub reuse_authorizations: bool,
+    /// What newOrder reuses of the account's earlier orders.
+    pub reuse: Reuse,
     /// The CAA identities in the directory.
     pub caa_identities: Vec<String>,
     /// Profiles by name, with their descriptions.
@@ -73,7 +84,7 @@ impl CaOptions {
             leaf_lifetime: days(90),
             order_lifetime: days(7),
             authorization_lifetime: days(30),
-            reuse_authorizations: false,
+            reuse: Reuse::Nothing,
             caa_identities: Vec::new(),
             profiles: BTreeMap::new(),
             external_account_keys: BTreeMap::new(),

@@ -12,6 +12,7 @@ use crate::resource::{AuthorizationState, Identifier, OrderState};
 use super::authorization::Authorization;
 use super::identifier::{self, WireIdentifier};
 use super::jws::Signed;
+use super::options::Reuse;
 use super::problem::{Problem, ProblemType, with_some};
 use super::reply::Reply;
 use super::route::Route;
@@ -62,6 +63,11 @@ pub(super) fn new_order(
     check_profile(shared, wanted.profile.as_deref())?;
     if wanted.not_after.is_some_and(|end| end <= wanted.not_before.unwrap_or(now).max(now)) {
         return Err(Problem::malformed("notAfter is not in the future"));
+    }
+    if shared.options.reuse >= Reuse::Orders
+        && let Some(id) = world.open_order(account, &identifiers, wanted.profile.as_deref(), now)
+    {
+        return show(shared, world, account, id, 201);
     }
     if world.orders.len() >= shared.options.max_orders {
         return Err(Problem::new(ProblemType::RateLimited, "this CA has no more orders"));
@@ -219,7 +225,7 @@ fn check_profile(shared: &Shared, profile: Option<&str>) -> Result<(), Problem> 
     }
 }
 
-/// A valid authorization that may be used again, else a new one.
+/// An authorization that may be used again, else a new one.
 fn authorize(
     shared: &Shared,
     world: &mut World,
@@ -228,10 +234,15 @@ fn authorize(
     now: Timestamp,
     order_expires: Timestamp,
 ) -> u64 {
-    if shared.options.reuse_authorizations
-        && let Some(id) = world.valid_authorization(account, subject, now)
-    {
-        return id;
+    for (least, status) in [
+        (Reuse::ValidAuthorizations, AuthorizationState::Valid),
+        (Reuse::PendingAuthorizations, AuthorizationState::Pending),
+    ] {
+        if shared.options.reuse >= least
+            && let Some(id) = world.authorization_in(status, account, subject, now)
+        {
+            return id;
+        }
     }
     let faults = &shared.options.faults;
     let name = subject.to_string();

@@ -1,6 +1,6 @@
 //! The CA's state: accounts, orders, authorizations, certificates, nonces. In memory only.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use tokio::time::Instant;
@@ -104,9 +104,32 @@ impl World {
         Problem::of_identifiers(faults.collect())
     }
 
-    /// A valid authorization of the account for this identifier.
-    pub(super) fn valid_authorization(
+    /// The account's pending or ready order for these names.
+    pub(super) fn open_order(
         &mut self,
+        account: u64,
+        identifiers: &[Identifier],
+        profile: Option<&str>,
+        now: Timestamp,
+    ) -> Option<u64> {
+        let wanted: BTreeSet<_> = identifiers.iter().collect();
+        let is_it = |order: &Order| {
+            let names: BTreeSet<_> = order.identifiers.iter().collect();
+            order.account == account && names == wanted && order.profile.as_deref() == profile
+        };
+        let found: Vec<u64> =
+            self.orders.iter().filter(|(_, order)| is_it(order)).map(|(id, _)| *id).collect();
+        found.into_iter().find(|id| {
+            self.settle(*id, now, Instant::now());
+            let status = self.orders.get(id).map(|order| &order.status);
+            matches!(status, Some(OrderState::Pending | OrderState::Ready))
+        })
+    }
+
+    /// An authorization of the account for this identifier.
+    pub(super) fn authorization_in(
+        &mut self,
+        status: AuthorizationState,
         account: u64,
         wanted: &Identifier,
         now: Timestamp,
@@ -114,7 +137,7 @@ impl World {
         self.authorizations.iter_mut().find_map(|(id, found)| {
             found.settle(now);
             (found.account == account
-                && found.status == AuthorizationState::Valid
+                && found.status == status
                 && identifier::is_wildcard(&found.identifier) == identifier::is_wildcard(wanted)
                 && found.identifier == *wanted)
                 .then_some(*id)

@@ -110,7 +110,7 @@ pub(crate) fn scheduler(case: &Case) -> Value {
         let is_processing = challenge["processing"].as_bool().unwrap_or_default();
         entries.push(Entry {
             // Each is of another order.
-            certificate: NamespacedName::new("default", &text(&challenge["name"])),
+            certificate: NamespacedName::new("default", text(&challenge["name"])),
             identifier: identifier(&text(&challenge["dnsName"])),
             kind: kind.to_owned().into(),
             queued_at: noon() + SignedDuration::from_secs(created),

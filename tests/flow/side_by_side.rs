@@ -1,6 +1,6 @@
 //! Many processes at once on one state.
 
-use certctl::rehearsal::RequestKind;
+use certctl::rehearsal::{RequestKind, Reuse};
 
 use crate::support::{CertificateYaml, Run, World, finish};
 
@@ -23,6 +23,29 @@ fn sixty_four_first_runs_at_once_make_one_account_and_one_order() {
     let requests = world.ca.requests();
     world.issue().says_nothing();
     assert_eq!(world.ca.requests(), requests);
+}
+
+/// As Let's Encrypt's server does: whoever orders the same names gets the same order, and shares its
+/// authorizations.
+#[test]
+fn certificates_of_the_same_names_are_issued_by_a_ca_that_hands_out_the_same_order() {
+    let world = World::with(|options| options.reuse = Reuse::Orders);
+    let names = ["a.example.test", "b.example.test"];
+    world.prepare(&[]);
+    let certificates = [("one", "RSA"), ("two", "ECDSA"), ("three", "ECDSA"), ("four", "RSA")];
+    for (name, algorithm) in certificates {
+        let text = CertificateYaml::new(name).for_names(&names).to_string();
+        world.write(&format!("config/{name}.yaml"), &text.replace("ECDSA", algorithm));
+    }
+    world.issue().ends_in(0);
+    for (name, _) in certificates {
+        world.state().published(name);
+        let journal = world.state().path(&format!("certificates/default/{name}/events.jsonl"));
+        let journal = std::fs::read_to_string(journal).unwrap();
+        assert!(!journal.contains("\"Failed\""), "{journal}");
+    }
+    assert_eq!(world.ca.issued(), 4);
+    assert_eq!(world.sent(RequestKind::Challenge), 2, "each name is proven once");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::end::{end_challenges, fail};
+use super::end::{end_challenges, fail, given_up};
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
     Change, Effect, EffectError, IllegalOutcome, OrderSeen, Outcome, Poll, Record, Run, Snapshot,
@@ -17,6 +17,9 @@ use crate::resource::{
 
 /// How often the download is retried when the CA does not have the certificate yet.
 const DOWNLOAD_TRIES: u32 = 12;
+
+/// How often one run orders anew because another certificate had finalized its order.
+const OTHERS_ORDERS: u32 = 64;
 
 /// Applies the outcome of `CreateOrder`, `ReadOrder`, `Finalize` or `Download`.
 pub fn absorb(
@@ -59,6 +62,14 @@ pub fn absorb(
                 "Order completed successfully",
             ))
         }
+        (Effect::Download { .. }, Outcome::OtherKey(error)) => {
+            if snapshot.run.csr_is_taken || snapshot.run.others_orders >= OTHERS_ORDERS {
+                return Ok(refusal(&mut snapshot.run, order, effect, &error, now));
+            }
+            snapshot.run.note_others_order();
+            let why = "the CA had given the same order to another certificate";
+            Ok(Record::of(Change::Order(Box::new(given_up(&order, why, now)))))
+        }
         (_, Outcome::Failed(error)) => Ok(refusal(&mut snapshot.run, order, effect, &error, now)),
         (_, other) => Err(IllegalOutcome::new(order.phase.word(), &other)),
     }
@@ -81,6 +92,7 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
     run.note_answer(now);
     if matches!(effect, Effect::Finalize { .. }) {
         run.finalize_tries += 1;
+        run.csr_is_taken = true;
         let earliest = now.checked_add(run.first_pause()).ok();
         run.poll = if seen.state == OrderState::Valid {
             Poll::default()
@@ -90,6 +102,7 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
     } else {
         run.ordered = true;
         run.order_is_known = true;
+        run.csr_is_taken = false;
     }
 }
 

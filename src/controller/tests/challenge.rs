@@ -10,7 +10,7 @@ use super::fixture::{
     problem, solving, written_order,
 };
 use crate::controller::{
-    Answer, ChallengeSeen, Deferral, Effect, Outcome, Slot, Snapshot, Step, Wake, absorb,
+    Answer, ChallengeSeen, Deferral, Effect, Grant, Outcome, Slot, Snapshot, Step, Wake, absorb,
     challenge as controller,
 };
 use crate::resource::{
@@ -95,6 +95,36 @@ fn apex_and_wildcard_go_together() {
     }
     let expected = vec![Phase::Requeued; 2];
     assert_eq!(recorded(&over), (expected, vec![Reason::Requeued; 2]));
+}
+
+/// Another order may share its authorization, and may have proven the name meanwhile.
+#[test]
+fn a_challenge_that_waited_for_its_name_is_read_at_the_ca_before_it_is_presented() {
+    let at = |at| Grant { at, queued_since: now(), was_behind: true };
+    for (phase, was_behind, looks) in
+        [(Phase::Queued, false, false), (Phase::Queued, true, true), (Phase::Requeued, false, true)]
+    {
+        let mut snapshot = solving(&[phase]);
+        let grant = Some(Grant { was_behind, ..at(now()) });
+        let attempt = snapshot.run.attempt_mut(&challenge_url(0));
+        attempt.slot = Slot::Held { grant, is_over: false };
+        let step = controller::decide(&snapshot, now());
+        let read = Step::Act(vec![read_authorization(0)]);
+        assert_eq!(step == read, looks, "{phase:?} {was_behind}: {step:?}");
+        if !looks {
+            continue;
+        }
+        let valid = AuthorizationState::Valid;
+        let seen = |state: AuthorizationState| {
+            Outcome::Authorization(Box::new(authorization_seen(0, state.clone(), state)))
+        };
+        let (found, _) = absorbed(&mut snapshot.clone(), &read_authorization(0), seen(valid));
+        assert_eq!(phase_of(&found), Phase::Final);
+        // Else it is presented, and not read again.
+        let pending = seen(AuthorizationState::Pending);
+        absorb(&mut snapshot, &read_authorization(0), pending, now()).unwrap();
+        assert!(matches!(controller::decide(&snapshot, now()), Step::Record(_)), "{phase:?}");
+    }
 }
 
 #[test]

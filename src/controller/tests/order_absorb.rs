@@ -128,6 +128,26 @@ fn a_certificate_makes_the_order_complete() {
     assert_eq!(record.events[0].reason, Reason::Complete);
 }
 
+/// A CA may give several certificates one order, which only one of them can finalize.
+#[test]
+fn an_order_that_another_certificate_finalized_is_replaced_uncounted() {
+    let outcome = || Outcome::OtherKey(error(CauseKind::Unusable));
+    let mut snapshot = ordered("downloading", OrderState::Valid);
+    snapshot.run.ordered = true;
+    let mut ours = snapshot.clone();
+    ours.run.csr_is_taken = true;
+    let record = absorb(&mut ours, &download(), outcome(), now()).unwrap();
+    let order = written_order(&record);
+    assert_eq!((order.phase.word(), &order.state), ("failed", &OrderState::Errored));
+    assert_eq!(order.failure_time(), None, "it is counted as a failure");
+
+    let record = absorb(&mut snapshot, &download(), outcome(), now()).unwrap();
+    snapshot.order = Some(written_order(&record).clone());
+    let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
+    let next = written_order(&record);
+    assert_eq!((next.name.as_str(), next.phase.word()), ("web-1-2", "creating"));
+}
+
 fn authorizing() -> Snapshot {
     let mut snapshot = ordered("authorizing", OrderState::Pending);
     let order = snapshot.order.as_mut().unwrap();

@@ -21,7 +21,7 @@ use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretError;
-use crate::pki;
+use crate::pki::{self, ChainError};
 use crate::resource::{
     AccountIdentity, AccountStep, Cause, Identifier, OfferedChallenge, OrderUrls, PublicKeyDigest,
     RevocationReason, SecretKeySelector,
@@ -306,8 +306,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         public_key: &PublicKeyDigest,
         identifiers: &[Identifier],
     ) -> Result<Outcome, EffectError> {
-        pki::verify_issued(chain, public_key, identifiers, self.clock.now())
-            .map_err(|error| error::unusable(&error))?;
+        match pki::verify_issued(chain, public_key, identifiers, self.clock.now()) {
+            Ok(()) => {}
+            Err(error @ ChainError::PublicKey { .. }) => {
+                return Ok(Outcome::OtherKey(error::unusable(&error)));
+            }
+            Err(error) => return Err(error::unusable(&error)),
+        }
         Ok(Outcome::Certificate { pem: chain.to_pem(), leaf: Box::new(chain.leaf().clone()) })
     }
 }

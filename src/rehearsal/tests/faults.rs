@@ -222,7 +222,7 @@ fn look(pem: &str, key: &[u8]) -> Seen {
 
 #[tokio::test]
 async fn certificates_are_wrong_in_the_way_asked_for() {
-    let (ca, web, client) = stage(|options| options.reuse_authorizations = true).await;
+    let (ca, web, client) = stage(|options| options.reuse = Reuse::ValidAuthorizations).await;
     let key = rcgen::KeyPair::generate().unwrap();
     let spki = rcgen::PublicKeyData::subject_public_key_info(&key);
     let mut params = rcgen::CertificateParams::new(["a.example".to_owned()]).unwrap();

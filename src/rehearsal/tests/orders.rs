@@ -93,7 +93,7 @@ async fn new_orders_are_refused_for_a_reason() {
 
 #[tokio::test]
 async fn valid_authorizations_are_reused_when_asked() {
-    let (ca, web, client) = stage(|options| options.reuse_authorizations = true).await;
+    let (ca, web, client) = stage(|options| options.reuse = Reuse::ValidAuthorizations).await;
     let (_, first) = client.ready_order(&["a.example", "b.example"], &web).await;
     let second = client.order(&["b.example", "a.example"]).await.json();
     assert_eq!(second["status"], "ready");
@@ -104,6 +104,29 @@ async fn valid_authorizations_are_reused_when_asked() {
     other.register().await;
     assert_eq!(other.order(&["a.example"]).await.json()["status"], "pending");
     assert_eq!(other.read(first["finalize"].as_str().unwrap()).await.status, 404);
+}
+
+#[tokio::test]
+async fn pending_authorizations_and_open_orders_are_handed_out_again_when_asked() {
+    let (_ca, web, client) = stage(|options| options.reuse = Reuse::PendingAuthorizations).await;
+    let first = client.order(&["a.example"]).await;
+    let second = client.order(&["a.example"]).await;
+    assert_ne!(first.header("location"), second.header("location"));
+    assert_eq!(first.json()["authorizations"], second.json()["authorizations"]);
+    drop((web, client));
+
+    let (_ca, web, client) = stage(|options| options.reuse = Reuse::Orders).await;
+    let first = client.order(&["a.example", "b.example"]).await;
+    let again = client.order(&["b.example", "a.example"]).await;
+    assert_eq!(first.header("location"), again.header("location"));
+    let less = client.order(&["a.example"]).await;
+    assert_ne!(first.header("location"), less.header("location"));
+    let (url, order) = client.ready_order(&["a.example", "b.example"], &web).await;
+    assert_eq!(url, first.header("location"));
+    let names = ["a.example", "b.example"];
+    assert_eq!(client.finalize(&order, &csr(&names)).await.status, 200);
+    let next = client.order(&names).await;
+    assert_ne!(first.header("location"), next.header("location"), "that one is used up");
 }
 
 #[tokio::test]
@@ -152,7 +175,7 @@ async fn a_csr_must_fit_the_order() {
 
 #[tokio::test]
 async fn keys_of_all_usual_kinds_are_certified() {
-    let (_ca, web, client) = stage(|options| options.reuse_authorizations = true).await;
+    let (_ca, web, client) = stage(|options| options.reuse = Reuse::ValidAuthorizations).await;
     for algorithm in [
         &rcgen::PKCS_ECDSA_P256_SHA256,
         &rcgen::PKCS_ECDSA_P384_SHA384,
