@@ -166,7 +166,7 @@ fn a_listener_that_step_ca_finds_late_is_issued_for_in_the_same_run() {
     let ca = StepCa::start(&program, &its_dns);
     let folder = tempfile::tempdir().unwrap();
     let mut child = issue(folder.path(), &ca, &our_dns);
-    let left = || challenge(folder.path())?.get("problem")?.get("detail").cloned();
+    let left = || challenge(folder.path())?.pointer("/state/pending/problem/detail").cloned();
     let mut tries = 12_000;
     while left().is_none() && child.try_wait().unwrap().is_none() && tries > 0 {
         std::thread::park_timeout(Duration::from_millis(5));
@@ -176,8 +176,7 @@ fn a_listener_that_step_ca_finds_late_is_issued_for_in_the_same_run() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}\n{}", ca.server.log());
-    let accepts = challenge(folder.path()).unwrap().pointer("/accepts/count").cloned();
-    assert_eq!(accepts, Some(json!(2)), "{said}");
+    assert_eq!(said.matches("/acme/acme/challenge/").count(), 2, "accepts: {said}");
     let journal = folder.path().join("state/certificates/default/web/events.jsonl");
     let journal = std::fs::read_to_string(journal).unwrap();
     assert_eq!(journal.matches("left it pending: urn:").count(), 1, "{journal}");

@@ -242,7 +242,6 @@ impl Effect {
             Self::GenerateKey { .. } => (Here, "making a private key", Doing::MakeKey),
             Self::ReuseKey => (Here, "taking the live private key", Doing::MakeKey),
             Self::BuildRequest => (Here, "building the CSR", Doing::BuildRequest),
-            Self::ObtainAccountKey => (Account, "account", Doing::Nothing),
             Self::FindAccount | Self::RegisterAccount { .. } => {
                 (Account, "account", Doing::RegisterAccount)
             }
@@ -264,7 +263,9 @@ impl Effect {
             Self::Revoke { .. } => (Outside, "revoking", Doing::Nothing),
             Self::SwitchBack { .. } => (Here, "going back", Doing::Nothing),
             Self::RestoreLinks { .. } => (Here, "restoring links", Doing::Nothing),
-            Self::DeactivateAccount { .. } => (Account, "account", Doing::Nothing),
+            Self::ObtainAccountKey | Self::DeactivateAccount { .. } => {
+                (Account, "account", Doing::Nothing)
+            }
         }
     }
 }

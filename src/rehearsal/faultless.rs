@@ -38,6 +38,7 @@ impl Faults {
         std::future::ready(Some((Seen, None)))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "a fault can drop the reply")]
     pub(super) fn on_reply(&self, _: &Shared, _: Seen, reply: Reply) -> Option<Response<Answer>> {
         Some(reply.into_response().map(Answer::from))
     }

@@ -239,7 +239,7 @@ fn authorize(
         (Reuse::PendingAuthorizations, AuthorizationState::Pending),
     ] {
         if shared.options.reuse >= least
-            && let Some(id) = world.authorization_in(status, account, subject, now)
+            && let Some(id) = world.authorization_in(&status, account, subject, now)
         {
             return id;
         }

@@ -129,7 +129,7 @@ impl World {
     /// An authorization of the account for this identifier.
     pub(super) fn authorization_in(
         &mut self,
-        status: AuthorizationState,
+        status: &AuthorizationState,
         account: u64,
         wanted: &Identifier,
         now: Timestamp,
@@ -137,7 +137,7 @@ impl World {
         self.authorizations.iter_mut().find_map(|(id, found)| {
             found.settle(now);
             (found.account == account
-                && found.status == status
+                && found.status == *status
                 && identifier::is_wildcard(&found.identifier) == identifier::is_wildcard(wanted)
                 && found.identifier == *wanted)
                 .then_some(*id)

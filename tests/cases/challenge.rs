@@ -113,20 +113,7 @@ fn played(given: &Value) -> Value {
                 Value::String(word) => Some(authorization(given, word, true)),
                 other => Some(Outcome::Failed(effect_error(other.get("failed").unwrap_or(other)))),
             },
-            Effect::Accept { .. } => match &acme["accept"] {
-                Value::Null if acme["waitAuthorization"].is_object() => {
-                    accepted = true;
-                    let state = AuthorizationState::Pending;
-                    Some(Outcome::Accepted(ChallengeSeen { state, problem: None }))
-                }
-                Value::Null => None,
-                Value::String(word) => {
-                    accepted = true;
-                    let seen = ChallengeSeen { state: word.clone().into(), problem: None };
-                    Some(Outcome::Accepted(seen))
-                }
-                other => Some(Outcome::Failed(effect_error(other))),
-            },
+            Effect::Accept { .. } => accept(acme, &mut accepted),
             Effect::ReadOrder { .. } => awaited(given, |_, word, _| match word {
                 "valid" => seen("ready"),
                 "invalid" => seen("invalid"),
@@ -170,6 +157,18 @@ fn played(given: &Value) -> Value {
 fn challenge(stage: &Stage) -> Challenge {
     let orders = stage.snapshot.retired.iter().chain(&stage.snapshot.order);
     orders.flat_map(|order| &order.challenges).next().unwrap().clone()
+}
+
+/// What the CA answers to "accept"; pending when the case tells only of the verdict.
+fn accept(acme: &Value, accepted: &mut bool) -> Option<Outcome> {
+    let word = match &acme["accept"] {
+        Value::Null if acme["waitAuthorization"].is_object() => "pending",
+        Value::Null => return None,
+        Value::String(word) => word,
+        other => return Some(Outcome::Failed(effect_error(other))),
+    };
+    *accepted = true;
+    Some(Outcome::Accepted(ChallengeSeen { state: word.to_owned().into(), problem: None }))
 }
 
 /// `ok`, or why it did not work.

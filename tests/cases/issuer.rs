@@ -124,24 +124,23 @@ pub(crate) fn scheduler(case: &Case) -> Value {
     json!({ "scheduled": granted })
 }
 
+const ACCOUNT: &[&str] = &[
+    "server",
+    "key",
+    "disableAccountKeyGeneration",
+    "ready",
+    "accountHost",
+    "email",
+    "keyHash",
+    "eab",
+    "register",
+    "registered",
+    "update",
+];
+
 pub(crate) fn account_setup(case: &Case) -> Value {
     let input = &case.input;
-    keys(
-        input,
-        &[
-            "server",
-            "key",
-            "disableAccountKeyGeneration",
-            "ready",
-            "accountHost",
-            "email",
-            "keyHash",
-            "eab",
-            "register",
-            "registered",
-            "update",
-        ],
-    );
+    keys(input, ACCOUNT);
     if let Some(server) = input["server"].as_str() {
         return server_setup(server);
     }

@@ -40,9 +40,9 @@ fn a_pair_in_a_secret_of_the_manifests_is_taken_over_once_and_without_an_order()
     let planned = world.run(&["plan"]).ends_in(0).stdout;
     assert!(planned.contains("web: adopt\n  why       Adopted: "), "{planned}");
     let run = world.issue().ends_in(0);
-    let line = "web   adopted   The key and certificate of the Secret in the manifests were adopted; \
+    let told = "web   adopted   The key and certificate of the Secret in the manifests were adopted; \
                 issued by \"";
-    assert!(run.stderr.contains(line), "{}", run.stderr);
+    assert!(run.stderr.contains(told), "{}", run.stderr);
     assert_eq!((world.ca.requests(), world.state().issuances()), (0, 0));
     let live = |file: &str| fs::read(world.path(&format!("state/secrets/default/web-tls/{file}")));
     assert_eq!((live("tls.crt").unwrap(), live("tls.key").unwrap()), (crt, key));

@@ -246,8 +246,9 @@ pub(super) fn problem_kind(view: &CertificateView) -> Option<&str> {
     let cause = &view.record.as_ref()?.last_failure.as_ref()?.cause;
     // A failure of format 1 is a sentence: its order knows more.
     let is_sentence = matches!(cause, Cause::Recorded { .. });
-    let last = || view.order().filter(|order| is_sentence && order.failure_time().is_some());
+    let last = || view.order().filter(|order| order.failure_time().is_some());
     let of_order = || failed_order(view).or_else(last).and_then(problem_of);
-    let problem = cause.problem().or_else(of_order)?;
+    let of_sentence = || if is_sentence { of_order() } else { None };
+    let problem = cause.problem().or_else(of_sentence)?;
     Some(problem.short_kind()).filter(|kind| !kind.is_empty())
 }

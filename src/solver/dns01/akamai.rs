@@ -124,7 +124,6 @@ impl Akamai {
         };
         self.api.send_signed(sign).await
     }
-
 }
 
 impl TxtSets for Akamai {

@@ -173,7 +173,6 @@ impl AzureDns {
             ),
         }
     }
-
 }
 
 impl TxtSets for AzureDns {

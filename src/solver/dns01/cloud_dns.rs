@@ -190,7 +190,6 @@ impl CloudDns {
             reason: format!("no zone {zone} in project {}: {}", self.project, shown(&said)),
         }
     }
-
 }
 
 impl TxtSets for CloudDns {

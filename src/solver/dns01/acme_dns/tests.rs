@@ -105,7 +105,11 @@ async fn errors_are_reported_without_the_account() {
     let cases: [(u16, &str, &str); 9] = [
         (401, r#"{"error":"forbidden"}"#, forbidden),
         (400, r#"{"error":"bad_txt"}"#, "{} answered 400: bad_txt"),
-        (400, r#"{"error":"canary-7f3a9 canary-user-1"}"#, "{} answered 400: [redacted] [redacted]"),
+        (
+            400,
+            r#"{"error":"canary-7f3a9 canary-user-1"}"#,
+            "{} answered 400: [redacted] [redacted]",
+        ),
         (500, r#"{"error":"db_error"}"#, "{} answered 500: db_error"),
         (502, "<html>", "{} answered 502: <html>"),
         (429, "", "{} limits the rate of requests and asks to wait 11 s"),

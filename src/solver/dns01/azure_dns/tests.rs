@@ -330,7 +330,9 @@ async fn a_machine_of_azures_needs_no_secret() {
         [(None, ""), (Some(client), "&client_id=id-1"), (Some(resource), "&msi_res_id=%2Fr")];
     for (managed_identity, rest) in cases {
         let mut provider = provider(fake.url(), &Settings { managed_identity, ..ambient() });
-        let Source::Machine(machine) = &mut provider.credentials.source.source else { panic!("no") };
+        let Source::Machine(machine) = &mut provider.credentials.source.source else {
+            panic!("no")
+        };
         assert_eq!(machine.base, "http://169.254.169.254");
         machine.base = fake.url();
         provider.check("www.example.com", "example.com").await.unwrap();

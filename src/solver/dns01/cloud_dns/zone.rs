@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{CloudDns, document};
 use super::credentials::NAME;
+use super::{CloudDns, document};
 use crate::solver::dns01::ProviderError;
 use crate::solver::dns01::sets::TxtSets as _;
 use crate::solver::dns01::zones::{Account, Zones};

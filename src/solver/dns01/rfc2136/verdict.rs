@@ -119,6 +119,10 @@ impl Place<'_> {
     }
 
     fn refused(&self, code: ResponseCode, reason: String) -> ProviderError {
-        ProviderError::Refused { service: self.service.to_owned(), status: response_code(code.into()), reason }
+        ProviderError::Refused {
+            service: self.service.to_owned(),
+            status: response_code(code.into()),
+            reason,
+        }
     }
 }
