@@ -21,30 +21,40 @@ use super::output::{Output, escape};
 use super::time;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
-use crate::resource::{NamespacedName, Rfc3339, rfc3339};
+use crate::resource::{FailureClass, NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
-/// Each report to print, with the certificates that wait for the same: a rate limit of a CA concerns
-/// many certificates, and is one message.
+/// Each report to print, with the certificates that wait for the same, or met the same silence: a rate
+/// limit of a CA concerns many certificates, as does a CA that is away, and is one message.
 pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
     let waits = |report: &Report| {
         let details = &report.details;
-        let only_waits = report.ending == Ending::Deferred
-            && report.error.is_none()
-            && report.deploy_error.is_none()
-            && details.rewritten.is_none();
+        let why = match &report.error {
+            None if report.ending == Ending::Deferred => &details.wait,
+            Some(fault) if fault.class == FailureClass::Unreachable => &fault.message,
+            None | Some(_) => return None,
+        };
+        if report.deploy_error.is_some() || details.rewritten.is_some() {
+            return None;
+        }
         let limit = details.limit.as_ref().map(|spent| (spent.limit, spent.of.clone()));
         let until = report.next_attempt.filter(|_| limit.is_none());
-        only_waits.then(|| (limit, until, details.wait.clone(), details.evidence.issuer.clone()))
+        Some((report.ending, limit, until, why.clone(), details.evidence.issuer.clone()))
     };
     let mut groups: Vec<(&Report, Vec<&Report>)> = Vec::new();
+    // What the groups wait for, by their places.
+    let mut known = Vec::new();
     for report in reports {
-        let is_alike = |(first, _): &&mut (&Report, _)| {
-            waits(first).is_some() && waits(first) == waits(report)
-        };
-        match groups.iter_mut().find(is_alike) {
+        let key = waits(report);
+        let found = known.iter().find(|(other, _)| key.is_some() && *other == key);
+        match found.and_then(|(_, place): &(_, usize)| groups.get_mut(*place)) {
             Some((_, others)) => others.push(report),
-            None => groups.push((report, Vec::new())),
+            None => {
+                if key.is_some() {
+                    known.push((key, groups.len()));
+                }
+                groups.push((report, Vec::new()));
+            }
         }
     }
     // The one that is due, and that knows why.

@@ -338,6 +338,20 @@ fn many_that_wait_for_one_limit_are_one_message() {
     assert!(text.contains("for two.example\n  try "), "{text}");
 }
 
+#[test]
+fn a_ca_that_is_away_is_one_message_for_all_its_certificates() {
+    let away = |name: &str, why: &str| {
+        let (url, fault) = ("https://ca.test/directory", CaFault::Unreachable);
+        let failure = at_the_ca(Doing::RegisterAccount, fault, url, None, why);
+        let certificate = NamespacedName::new("default", name);
+        Ended { certificate, ..failed(failure, None, Evidence::default()) }
+    };
+    let ends = [away("a", "refused"), away("c", "timed out"), away("b", "refused")];
+    let text = all_reported(&ends, &log());
+    assert_eq!(text.matches("error: ").count(), 2, "{text}");
+    assert!(text.contains("  also      b\n"), "{text}");
+}
+
 fn undeployed() -> Ended {
     let cause = Cause::Program(ProgramFailure {
         program: "nginx".into(),
