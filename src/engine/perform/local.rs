@@ -96,8 +96,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             inherited = &self.options.http01_inherited;
         }
         let mut listeners = self.listeners.lock().await;
-        if listeners.contains_key(&addresses) {
-            return Ok(());
+        if let Some(known) = listeners.get(&addresses) {
+            return known.as_ref().map(|_| ()).map_err(Clone::clone);
         }
         let mut waits = 0;
         let listener = loop {
@@ -113,11 +113,27 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                     waits += 1;
                     tokio::time::sleep(PORT_PAUSE).await;
                 }
-                Err(error) => return Err(cannot_listen(&error)),
+                // A listener of this run on all addresses answers for this one, too.
+                Err(ListenError::InUse { addr, holder: Some(holder) })
+                    if holder.is_this_process()
+                        && listeners.keys().flatten().any(|open| {
+                            open.ip().is_unspecified() && open.port() == addr.port()
+                        }) =>
+                {
+                    return Ok(());
+                }
+                Err(error) => {
+                    let error = cannot_listen(&error);
+                    // The wait is over for the others of this run as well.
+                    if waits > 0 {
+                        listeners.insert(addresses, Err(error.clone()));
+                    }
+                    return Err(error);
+                }
                 Ok(listener) => break listener,
             }
         };
-        listeners.insert(addresses, listener);
+        listeners.insert(addresses, Ok(listener));
         Ok(())
     }
 

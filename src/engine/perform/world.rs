@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::acme::{self, AccountKey, Client, Limits};
+use crate::controller::EffectError;
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretSource;
@@ -83,7 +84,7 @@ pub struct World<'a, C, S> {
     pub(super) secrets: SecretSource,
     pub(super) options: WorldOptions,
     /// Locked while one certificate opens a listener: the others wait for that one.
-    pub(super) listeners: Mutex<HashMap<Vec<SocketAddr>, Listener>>,
+    pub(super) listeners: Mutex<HashMap<Vec<SocketAddr>, Result<Listener, EffectError>>>,
     pub(super) clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
     pub(super) account_keys: RefCell<HashMap<String, Rc<AccountKey>>>,
     turns: RefCell<HashMap<NamespacedName, Rc<Mutex<()>>>>,
@@ -132,7 +133,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
     /// is interrupted does not wait for them.
     pub async fn stop_listening(&self, is_interrupted: bool) {
         let limit = if is_interrupted { Duration::ZERO } else { LINGER };
-        for (_, listener) in self.listeners.lock().await.drain() {
+        for listener in self.listeners.lock().await.drain().filter_map(|(_, found)| found.ok()) {
             listener.serve_others(&self.tokens, limit).await;
         }
     }

@@ -23,6 +23,13 @@ impl Holder {
     }
 }
 
+impl Holder {
+    /// Whether it is the process that asks.
+    pub fn is_this_process(&self) -> bool {
+        self.pid == std::process::id()
+    }
+}
+
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (pid {})", escape(&self.name), self.pid)
