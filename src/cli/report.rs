@@ -47,15 +47,15 @@ pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
     for report in reports {
         let key = waits(report);
         let found = known.iter().find(|(other, _)| key.is_some() && *other == key);
-        match found.and_then(|(_, place): &(_, usize)| groups.get_mut(*place)) {
-            Some((_, others)) => others.push(report),
-            None => {
-                if key.is_some() {
-                    known.push((key, groups.len()));
-                }
-                groups.push((report, Vec::new()));
-            }
+        let group = found.and_then(|(_, place): &(_, usize)| groups.get_mut(*place));
+        if let Some((_, others)) = group {
+            others.push(report);
+            continue;
         }
+        if key.is_some() {
+            known.push((key, groups.len()));
+        }
+        groups.push((report, Vec::new()));
     }
     // The one that is due, and that knows why.
     let rank = |r: &Report| (r.details.is_due, r.details.evidence.last_failure.is_some());

@@ -7,8 +7,8 @@ use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, Undeployed};
 use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
-    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Failure, FailureClass,
-    LeafFacts, Limit, Order, OrderFailure, ProgramFailure, Spent,
+    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Failure, LeafFacts, Limit,
+    Order, OrderFailure, ProgramFailure, Spent,
 };
 use crate::store::OpenMode;
 
