@@ -7,6 +7,7 @@
 
 mod shared;
 
+use jiff::Timestamp;
 use zeroize::Zeroizing;
 
 use super::immutable::{changed_in_order, changed_in_request};
@@ -196,6 +197,7 @@ impl<'a, S: Store> Records<'a, S> {
         digest: &str,
         account: &AccountIdentity,
         published: &[PublishedLimits],
+        now: Timestamp,
     ) -> Result<(AccountLimits, Option<Ledger>), StoreError> {
         let known = self.account_limits(digest).await?;
         let known = known.map(|kept| kept.value).unwrap_or_default();
@@ -209,7 +211,7 @@ impl<'a, S: Store> Records<'a, S> {
         let own = accounts.iter().find(|other| other.identity == *account);
         let url = own.and_then(|own| own.url.as_deref());
         let log = self.store.issuances().await?;
-        let ledger = Ledger::new(published, url, &accounts, &log, &known);
+        let ledger = Ledger::new(published, url, &accounts, &log, &known, now);
         Ok((known, Some(ledger)))
     }
 
