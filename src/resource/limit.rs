@@ -140,8 +140,10 @@ impl AccountLimits {
     }
 
     /// Whether the CA refused orders of the whole account within the last day.
-    pub fn is_slow(&self) -> bool {
-        self.refusals.iter().any(|refusal| refusal.scope == Scope::Account)
+    pub fn is_slow(&self, now: Timestamp) -> bool {
+        let is_recent =
+            |refusal: &Refusal| refusal.at <= now && refusal.until.duration_until(now) < REMEMBERED;
+        self.refusals.iter().any(|refusal| refusal.scope == Scope::Account && is_recent(refusal))
     }
 }
 
@@ -217,7 +219,7 @@ mod tests {
         let domain = Scope::Domain("example.com".to_owned());
         let mut known = AccountLimits::default();
         assert!(!known.add(refusal(&domain, 0, 2), at(0)));
-        assert!(!known.is_slow());
+        assert!(!known.is_slow(at(0)));
         assert!(!known.add(refusal(&Scope::Account, 0, 1), at(0)));
         let names = ["example.com".to_owned()];
         let until = |known: &AccountLimits, renewal, now| {
@@ -227,7 +229,7 @@ mod tests {
         assert_eq!(until(&known, true, 0), Some(at(1)));
         assert_eq!(until(&known, false, 2), None);
         assert!(known.add(refusal(&Scope::Account, 24, 30), at(24)), "it continues the first");
-        assert!(known.is_slow());
+        assert!(known.is_slow(at(53)) && !known.is_slow(at(54)));
         assert!(!known.add(refusal(&domain, 26, 28), at(26)), "the first is forgotten");
         let moment = SignedDuration::from_secs(1);
         let together = Refusal { until: at(30) + moment, ..refusal(&Scope::Account, 24, 30) };
@@ -245,6 +247,7 @@ mod tests {
         known.add(refusal(100), at(100));
         known.add_failed(names.clone(), at(100));
         assert_eq!(known.refusal(&names, false, at(99)), None);
+        assert!(!known.is_slow(at(99)) && known.is_slow(at(100)));
         known.add_failed(names.clone(), at(99));
         let failed = known.failed_validations.iter().map(|failed| failed.at);
         assert_eq!(failed.collect::<Vec<_>>(), [at(99)]);
