@@ -210,9 +210,14 @@ impl Ledger {
         let last = self.spent(spending, now).into_iter().max_by_key(|spent| spent.fits_at);
         let at = last.as_ref().map_or(now, |spent| spent.fits_at);
         for key in self.keys(spending) {
-            self.spent.entry(key).or_default().push(at);
+            // An order that waits takes its place in what delays it; of the rest, orders that fit
+            // before it may take all.
+            let fits_at = self.spent_of(key.clone(), now).map_or(now, |spent| spent.fits_at);
+            if fits_at == at {
+                self.registers |= key.0 == Limit::Accounts;
+                self.spent.entry(key).or_default().push(at);
+            }
         }
-        self.registers |= spending.registers;
         (at, last.filter(|_| at > now))
     }
 
@@ -408,6 +413,35 @@ mod tests {
         let spending = Spending { names: &names, renews: true, registers: true };
         assert_eq!(ledger.reserve(spending, at(10)).0, at(18));
         assert_eq!(ledger.reserve(spending, at(10)), (at(10), None));
+    }
+
+    #[test]
+    fn a_certificate_that_waits_for_one_limit_spends_no_other_limit() {
+        let name = |n: i64| format!("n{n}.example.com");
+        let log: Vec<_> = (0..50).map(|n| line(n, &[&name(n)], ACCOUNT)).collect();
+        let mut ledger = ledger(&log, at(50));
+        let reserve = |ledger: &mut Ledger, name: &str| {
+            let names = [name.to_owned()];
+            let spending = Spending { names: &names, renews: false, registers: true };
+            ledger.reserve(spending, at(50)).0
+        };
+        let one = 7 * 24 * 60 * 60 / 50;
+        let fits = |n: i32| at(0) + SignedDuration::from_secs(one) * n;
+        assert_eq!(reserve(&mut ledger, "a.example.com"), fits(1));
+        assert_eq!(reserve(&mut ledger, "b.example.com"), fits(2));
+        assert_eq!(reserve(&mut ledger, "example.org"), at(50));
+        let names = ["example.net".to_owned()];
+        let spending = Spending { names: &names, renews: false, registers: true };
+        let words: Vec<_> =
+            ledger.spent(spending, at(50)).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            words,
+            [
+                "2 of 300 new orders in 3h",
+                "1 of 50 this week for example.net",
+                "1 of 5 this week for exactly these names",
+            ]
+        );
     }
 
     #[test]
