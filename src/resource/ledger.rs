@@ -92,7 +92,7 @@ pub struct Issuance {
 pub struct Spending<'a> {
     /// The names, sorted.
     pub names: &'a [String],
-    /// The live certificate has the same names.
+    /// The live certificate is of the same CA, for the same names.
     pub renews: bool,
     /// The account is not registered yet.
     pub registers: bool,
