@@ -32,7 +32,7 @@ use std::rc::Rc;
 use certctl::controller::Deferral;
 use certctl::engine::ports::Clock as _;
 use certctl::engine::{Ended, Ending, Force, Options, Task};
-use certctl::resource::{CaFault, FailureClass, Issuance, Limit, PublishedLimits};
+use certctl::resource::{CaFault, Doing, FailureClass, Issuance, Limit, PublishedLimits};
 use jiff::{SignedDuration, Timestamp};
 
 use fuse::Fuse;
@@ -292,6 +292,27 @@ fn a_server_error_that_comes_back_for_a_day_counts_and_says_since_when() {
         }
     }
     assert_eq!(counted, [(25, 1), (26, 2)]);
+}
+
+#[test]
+fn server_errors_with_answers_between_them_are_not_a_day_of_them() {
+    let scene = Scene::new(&["a.example"]);
+    scene.ca.borrow_mut().is_slow = true;
+    let start = scene.clock.now();
+    assert!(matches!(scene.run_freely(), Ending::Pending { .. }));
+    for hour in [1, 2, 30, 31, 60] {
+        scene.clock.set(start + SignedDuration::from_hours(hour));
+        let is_down = hour != 2 && hour != 31;
+        scene.ca.borrow_mut().down = is_down.then_some(CaFault::ServerError);
+        let ending = scene.run_freely();
+        let expected = if is_down {
+            matches!(&ending, Ending::Failed { failure, attempts: None, .. }
+                if failure.doing == Doing::ReadOrder)
+        } else {
+            matches!(ending, Ending::Pending { .. })
+        };
+        assert!(expected, "{hour}: {ending:?}");
+    }
 }
 
 /// What the CA of these tests publishes.
