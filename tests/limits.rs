@@ -32,7 +32,7 @@ use std::rc::Rc;
 use certctl::controller::Deferral;
 use certctl::engine::ports::Clock as _;
 use certctl::engine::{Ended, Ending, Force, Options, Task};
-use certctl::resource::{CaFault, FailureClass, Limit, PublishedLimits};
+use certctl::resource::{CaFault, Doing, FailureClass, Issuance, Limit, PublishedLimits};
 use jiff::{SignedDuration, Timestamp};
 
 use fuse::Fuse;
@@ -211,6 +211,44 @@ fn a_refusal_that_names_a_domain_holds_back_only_its_certificates() {
     assert_eq!(issued(&run(&scene, &tasks)), 4);
 }
 
+/// Such as words about a network that none of the names shows.
+#[test]
+fn a_refusal_holds_back_at_least_the_certificate_that_it_answered() {
+    let scene = limited(SignedDuration::from_hours(2));
+    scene.ca.borrow_mut().limit = None;
+    let words = "too many certificates (50) already issued for \"2001:db8:1:2::/64\"";
+    scene.ca.borrow_mut().words.insert(identifier("a.example"), words);
+    let tasks = [task("a", &["a.example"]), task("b", &["b.example"])];
+    let ended = run(&scene, &tasks);
+    assert_eq!((issued(&ended), waits(&ended).len()), (1, 1));
+    assert_eq!(scene.ca.borrow().limited.len(), 1);
+    none_is_counted(&scene, &tasks);
+}
+
+#[test]
+fn a_certificate_for_the_names_of_another_cas_is_no_renewal() {
+    let scene = limited(SignedDuration::from_hours(2));
+    scene.ca.borrow_mut().limit = None;
+    let mut tasks = [task("web", &["a.one.example"]), task("b", &["b.one.example"])];
+    assert_eq!(issued(&run(&scene, &tasks[..1])), 1);
+    for task in &mut tasks {
+        task.issuer.acme.server = "https://ca.test/other/directory".to_owned();
+    }
+    let words = "too many certificates (50) already issued for \"one.example\"";
+    scene.ca.borrow_mut().words.insert(identifier("a.one.example"), words);
+    let ended = run(&scene, &tasks);
+    // `b` was not asked for: its domain was refused already.
+    assert_eq!((issued(&ended), waits(&ended).len()), (0, 2));
+    assert_eq!(scene.ca.borrow().limited.len(), 1);
+    none_is_counted(&scene, &tasks);
+    scene.ca.borrow_mut().words.clear();
+    scene.clock.set(scene.clock.now() + SignedDuration::from_hours(6));
+    assert_eq!(issued(&run(&scene, &tasks)), 2);
+    let lines = scene.memory.borrow().issuances.clone();
+    let renewal = |line: &String| serde_json::from_str::<Issuance>(line).unwrap().renewal;
+    assert_eq!(lines.iter().map(renewal).collect::<Vec<_>>(), [false; 3]);
+}
+
 /// A CA that is down takes its time to say nothing.
 #[test]
 fn a_ca_that_is_down_is_tried_once_per_account_and_run() {
@@ -254,6 +292,27 @@ fn a_server_error_that_comes_back_for_a_day_counts_and_says_since_when() {
         }
     }
     assert_eq!(counted, [(25, 1), (26, 2)]);
+}
+
+#[test]
+fn server_errors_with_answers_between_them_are_not_a_day_of_them() {
+    let scene = Scene::new(&["a.example"]);
+    scene.ca.borrow_mut().is_slow = true;
+    let start = scene.clock.now();
+    assert!(matches!(scene.run_freely(), Ending::Pending { .. }));
+    for hour in [1, 2, 30, 31, 60] {
+        scene.clock.set(start + SignedDuration::from_hours(hour));
+        let is_down = hour != 2 && hour != 31;
+        scene.ca.borrow_mut().down = is_down.then_some(CaFault::ServerError);
+        let ending = scene.run_freely();
+        let expected = if is_down {
+            matches!(&ending, Ending::Failed { failure, attempts: None, .. }
+                if failure.doing == Doing::ReadOrder)
+        } else {
+            matches!(ending, Ending::Pending { .. })
+        };
+        assert!(expected, "{hour}: {ending:?}");
+    }
 }
 
 /// What the CA of these tests publishes.

@@ -6,7 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Change, Record, Snapshot};
+use super::{Change, Effect, Outcome, Record, Snapshot};
 use crate::resource::{
     AuthorizationState, CertificateRecord, Challenge, Condition, ConditionStatus, ConditionType,
     FailedOrder, Failure, FailureClass, OrderPhase, OrderState, Reason, Waiting, rfc3339,
@@ -83,9 +83,21 @@ pub fn lasting(record: &CertificateRecord, failure: Failure, now: Timestamp) -> 
     }
     let before = record.last_failure.as_ref();
     let before = before.filter(|last| last.is_server_error() && last.doing == failure.doing);
-    let since = before.and_then(|last| last.since.or(last.at)).unwrap_or(now);
+    let since = before.and_then(|last| last.since).unwrap_or(now);
     let class = if since.duration_until(now) < LASTING { failure.class } else { FailureClass::Ca };
     Failure { class, since: Some(since), ..failure }
+}
+
+/// The change when the CA answers the request that it answered with a server error before: that
+/// error has not lasted. That there is no account does not answer the request for one.
+pub fn answered(record: &CertificateRecord, effect: &Effect, outcome: &Outcome) -> Option<Change> {
+    let last = record.last_failure.as_ref().filter(|last| last.since.is_some())?;
+    let is_unanswered = matches!(outcome, Outcome::Failed(_) | Outcome::NoAccount);
+    if is_unanswered || last.doing != effect.doing() {
+        return None;
+    }
+    let last_failure = Some(Failure { since: None, ..last.clone() });
+    Some(Change::Certificate(Box::new(CertificateRecord { last_failure, ..record.clone() })))
 }
 
 /// The record after a failure: a counted one raises the attempts and closes the issuance; one that

@@ -30,8 +30,9 @@ pub fn creates(effect: &Effect) -> bool {
     matches!(effect.doing(), Doing::CreateOrder | Doing::RegisterAccount)
 }
 
-/// The refusal in an error of newAccount or newOrder. An account that the CA paused until the user
-/// acts is not refused for a time: that is a failure.
+/// The refusal in an error of newAccount or newOrder: it holds back at least the certificate that
+/// asked, or that one would ask again at once. An account that the CA paused until the user acts is
+/// not refused for a time: that is a failure.
 pub(super) fn refusal(
     snapshot: &Snapshot,
     effect: &Effect,
@@ -44,7 +45,10 @@ pub(super) fn refusal(
     }
     let wait = error.retry_after.unwrap_or(UNSAID);
     let scope = if effect.doing() == Doing::CreateOrder {
-        Scope::of(problem, &names(snapshot))
+        let names = names(snapshot);
+        let scope = Scope::of(problem, &names);
+        let is_covered = scope.covers(&names, renews(snapshot, &names));
+        if is_covered { scope } else { Scope::Names(names) }
     } else {
         Scope::Account
     };
@@ -65,9 +69,12 @@ pub fn failed(snapshot: &Snapshot) -> Vec<String> {
     failed.map(|challenge| challenge.spec.identifier.to_string()).collect()
 }
 
-/// Whether the order renews the live certificate: the names are the same.
+/// Whether the order renews the live certificate: this CA issued it, for the same names.
 pub fn renews(snapshot: &Snapshot, names: &[String]) -> bool {
-    snapshot.live_leaf().filter(|leaf| !leaf.is_temporary()).is_some_and(|leaf| {
+    let record = &snapshot.record;
+    let issued_by = record.status.revision.and_then(|live| record.directory_urls.get(&live));
+    let live = snapshot.live_leaf().filter(|_| issued_by == Some(&snapshot.issuer.acme.server));
+    live.filter(|leaf| !leaf.is_temporary()).is_some_and(|leaf| {
         let addresses = leaf.ip_addresses.iter().map(ToString::to_string);
         let mut live: Vec<_> = leaf.dns_names.iter().cloned().chain(addresses).collect();
         live.sort_unstable();

@@ -24,6 +24,8 @@ pub(super) struct Paces(pub(super) RefCell<BTreeMap<String, Pace>>);
 #[derive(Default)]
 pub(super) struct Pace {
     pub(super) known: AccountLimits,
+    /// The CA refused orders of the whole account within the last day.
+    is_slow: bool,
     /// What was spent of the limits that the CA publishes.
     ledger: Option<Ledger>,
     /// When the orders of certificates fit these limits, and the limit that delays them.
@@ -48,6 +50,7 @@ impl Pace {
     ) -> Option<Hold> {
         let names = limit::names(snapshot);
         let renews = limit::renews(snapshot, &names);
+        self.is_slow = self.known.is_slow(now);
         if let Some(refusal) = self.known.refusal(&names, renews, now) {
             let until = Some(refusal.until);
             self.leave(name);
@@ -92,7 +95,7 @@ impl Pace {
     }
 
     fn has_room(&self) -> bool {
-        self.asking.len() < if self.known.is_slow() { 1 } else { AT_ONCE }
+        self.asking.len() < if self.is_slow { 1 } else { AT_ONCE }
     }
 
     /// The certificate asks for nothing any more.

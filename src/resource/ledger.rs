@@ -92,7 +92,7 @@ pub struct Issuance {
 pub struct Spending<'a> {
     /// The names, sorted.
     pub names: &'a [String],
-    /// The live certificate has the same names.
+    /// The live certificate is of the same CA, for the same names.
     pub renews: bool,
     /// The account is not registered yet.
     pub registers: bool,
@@ -153,19 +153,22 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger of an account at a CA, from the issuances and registrations of this host.
+    /// The ledger of an account at a CA, from the issuances and registrations of this host. A time
+    /// after `now` is of a clock that was ahead, and spends nothing.
     pub fn new(
         published: &PublishedLimits,
         account: Option<&str>,
         accounts: &[Account],
         log: &[Issuance],
         known: &AccountLimits,
+        now: Timestamp,
     ) -> Self {
         let PublishedLimits { host, limits } = *published;
         let mut ledger =
             Self { limits, spent: BTreeMap::new(), issued: BTreeSet::new(), registers: false };
         let here = accounts.iter().filter(|other| host_of(&other.identity.directory_url) == host);
-        let mut registered: Vec<_> = here.filter_map(|other| other.registered_at).collect();
+        let mut registered: Vec<_> =
+            here.filter_map(|other| other.registered_at.filter(|at| *at <= now)).collect();
         registered.sort_unstable();
         ledger.spent.insert((Limit::Accounts, String::new()), registered);
         for line in log.iter().filter(|line| host_of(&line.account) == host) {
@@ -174,13 +177,13 @@ impl Ledger {
             let spending = Spending { names: &names, renews: line.renewal, registers: false };
             let is_ours = Some(line.account.as_str()) == account;
             for (limit, of) in ledger.keys(spending) {
-                if is_ours || limit != Limit::Orders {
+                if line.time <= now && (is_ours || limit != Limit::Orders) {
                     ledger.spent.entry((limit, of)).or_default().push(line.time);
                 }
             }
             ledger.issued.insert(names);
         }
-        for failed in &known.failed_validations {
+        for failed in known.failed_validations.iter().filter(|failed| failed.at <= now) {
             let key = (Limit::FailedValidations, failed.name.clone());
             ledger.spent.entry(key).or_default().push(failed.at);
         }
@@ -207,9 +210,14 @@ impl Ledger {
         let last = self.spent(spending, now).into_iter().max_by_key(|spent| spent.fits_at);
         let at = last.as_ref().map_or(now, |spent| spent.fits_at);
         for key in self.keys(spending) {
-            self.spent.entry(key).or_default().push(at);
+            // An order that waits takes its place in what delays it; of the rest, orders that fit
+            // before it may take all.
+            let fits_at = self.spent_of(key.clone(), now).map_or(now, |spent| spent.fits_at);
+            if fits_at == at {
+                self.registers |= key.0 == Limit::Accounts;
+                self.spent.entry(key).or_default().push(at);
+            }
         }
-        self.registers |= spending.registers;
         (at, last.filter(|_| at > now))
     }
 
@@ -299,9 +307,9 @@ mod tests {
         }
     }
 
-    fn ledger(log: &[Issuance]) -> Ledger {
+    fn ledger(log: &[Issuance], now: Timestamp) -> Ledger {
         let published = PublishedLimits::of(PUBLISHED, SERVER).unwrap();
-        Ledger::new(published, Some(ACCOUNT), &[], log, &AccountLimits::default())
+        Ledger::new(published, Some(ACCOUNT), &[], log, &AccountLimits::default(), now)
     }
 
     fn words(ledger: &Ledger, names: &[&str], renews: bool, now: Timestamp) -> Vec<String> {
@@ -326,7 +334,7 @@ mod tests {
             // Another CA.
             line(3, &["c.example.co.uk"], "https://acme.zerossl.com/account/1"),
         ];
-        let ledger = ledger(&log);
+        let ledger = ledger(&log, at(4));
         assert_eq!(
             words(&ledger, &["*.example.co.uk", "y.github.io"], false, at(4)),
             [
@@ -348,7 +356,7 @@ mod tests {
         let names = ["example.com".to_owned()];
         let spending = Spending { names: &names, renews: true, registers: false };
         let full = |now| {
-            let usage = ledger(&log).spent(spending, now).remove(0);
+            let usage = ledger(&log, now).spent(spending, now).remove(0);
             (usage.used, usage.fits_at)
         };
         // A fifth of a week after the first one.
@@ -358,7 +366,7 @@ mod tests {
         let minute = SignedDuration::from_mins(1);
         assert_eq!(full(fifth - minute), (5, fifth));
         assert_eq!(full(at(3 * 7 * 24 * 60)), (1, at(3 * 7 * 24 * 60)));
-        let mut ledger = ledger(&log);
+        let mut ledger = ledger(&log, fifth);
         assert_eq!(ledger.reserve(spending, fifth), (fifth, None));
         let (next, why) = ledger.reserve(spending, fifth);
         assert_eq!((next, why.map(|why| why.used)), (at(2 * 7 * 24 * 60 / 5), Some(5)));
@@ -383,7 +391,7 @@ mod tests {
         };
         let accounts: Vec<_> = (0..10).map(account).collect();
         let published = PublishedLimits::of(PUBLISHED, SERVER).unwrap();
-        let mut ledger = Ledger::new(published, None, &accounts, &[], &known);
+        let mut ledger = Ledger::new(published, None, &accounts, &[], &known, at(10));
         let names = ["*.example.com".to_owned()];
         let spending = Spending { names: &names, renews: true, registers: true };
         let words: Vec<_> =
@@ -405,6 +413,55 @@ mod tests {
         let spending = Spending { names: &names, renews: true, registers: true };
         assert_eq!(ledger.reserve(spending, at(10)).0, at(18));
         assert_eq!(ledger.reserve(spending, at(10)), (at(10), None));
+    }
+
+    #[test]
+    fn a_certificate_that_waits_for_one_limit_spends_no_other_limit() {
+        let name = |n: i64| format!("n{n}.example.com");
+        let log: Vec<_> = (0..50).map(|n| line(n, &[&name(n)], ACCOUNT)).collect();
+        let mut ledger = ledger(&log, at(50));
+        let reserve = |ledger: &mut Ledger, name: &str| {
+            let names = [name.to_owned()];
+            let spending = Spending { names: &names, renews: false, registers: true };
+            ledger.reserve(spending, at(50)).0
+        };
+        let one = 7 * 24 * 60 * 60 / 50;
+        let fits = |n: i32| at(0) + SignedDuration::from_secs(one) * n;
+        assert_eq!(reserve(&mut ledger, "a.example.com"), fits(1));
+        assert_eq!(reserve(&mut ledger, "b.example.com"), fits(2));
+        assert_eq!(reserve(&mut ledger, "example.org"), at(50));
+        let names = ["example.net".to_owned()];
+        let spending = Spending { names: &names, renews: false, registers: true };
+        let words: Vec<_> =
+            ledger.spent(spending, at(50)).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            words,
+            [
+                "2 of 300 new orders in 3h",
+                "1 of 50 this week for example.net",
+                "1 of 5 this week for exactly these names",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_clock_ahead_left_behind_is_not_spent() {
+        let server = SERVER.to_owned();
+        let identity = AccountIdentity { directory_url: server, ..samples::account().identity };
+        let registered_at = Some(at(60));
+        let account = Account { identity, registered_at, ..samples::account() };
+        let log = [line(60, &["example.com"], ACCOUNT)];
+        let mut known = AccountLimits::default();
+        known.add_failed(["example.com".to_owned()], at(60));
+        let published = PublishedLimits::of(PUBLISHED, SERVER).unwrap();
+        let ledger = Ledger::new(published, Some(ACCOUNT), &[account], &log, &known, at(59));
+        let names = ["example.com".to_owned()];
+        let spending = Spending { names: &names, renews: false, registers: true };
+        let words: Vec<_> =
+            ledger.spent(spending, at(59)).iter().map(ToString::to_string).collect();
+        // That it was issued stays true.
+        let expected = ["1 of 10 new accounts in 3h", "1 of 5 this week for exactly these names"];
+        assert_eq!(words, expected);
     }
 
     #[test]

@@ -104,8 +104,9 @@ pub struct FailedValidation {
 
 impl AccountLimits {
     /// Adds a refusal; returns whether it continues an earlier one. Requests that were in flight
-    /// together have one end.
-    pub fn add(&mut self, refusal: Refusal) -> bool {
+    /// together have one end. One after `now` is of a clock that was ahead.
+    pub fn add(&mut self, refusal: Refusal, now: Timestamp) -> bool {
+        self.refusals.retain(|old| old.at <= now);
         let same = self.refusals.iter().find(|old| old.scope == refusal.scope);
         if same.is_some_and(|old| old.until > refusal.at && refusal.ends_with(old)) {
             return true;
@@ -123,22 +124,26 @@ impl AccountLimits {
 
     /// Adds validations that failed.
     pub fn add_failed(&mut self, names: impl IntoIterator<Item = String>, now: Timestamp) {
-        self.failed_validations.retain(|old| old.at.duration_until(now) < REMEMBERED);
+        self.failed_validations
+            .retain(|old| old.at <= now && old.at.duration_until(now) < REMEMBERED);
         let new = names.into_iter().map(|name| FailedValidation { name, at: now });
         self.failed_validations.extend(new);
     }
 
     /// The refusal of an order of these names that ends last.
     pub fn refusal(&self, names: &[String], is_renewal: bool, now: Timestamp) -> Option<&Refusal> {
-        let mut current = self.refusals.iter().filter(|refusal| refusal.until > now);
+        let is_current = |refusal: &&Refusal| refusal.at <= now && refusal.until > now;
+        let mut current = self.refusals.iter().filter(is_current);
         let first = current.find(|refusal| refusal.scope.covers(names, is_renewal))?;
         let others = current.filter(|refusal| refusal.scope.covers(names, is_renewal));
         Some(others.fold(first, |last, other| if other.until > last.until { other } else { last }))
     }
 
     /// Whether the CA refused orders of the whole account within the last day.
-    pub fn is_slow(&self) -> bool {
-        self.refusals.iter().any(|refusal| refusal.scope == Scope::Account)
+    pub fn is_slow(&self, now: Timestamp) -> bool {
+        let is_recent =
+            |refusal: &Refusal| refusal.at <= now && refusal.until.duration_until(now) < REMEMBERED;
+        self.refusals.iter().any(|refusal| refusal.scope == Scope::Account && is_recent(refusal))
     }
 }
 
@@ -213,9 +218,9 @@ mod tests {
         };
         let domain = Scope::Domain("example.com".to_owned());
         let mut known = AccountLimits::default();
-        assert!(!known.add(refusal(&domain, 0, 2)));
-        assert!(!known.is_slow());
-        assert!(!known.add(refusal(&Scope::Account, 0, 1)));
+        assert!(!known.add(refusal(&domain, 0, 2), at(0)));
+        assert!(!known.is_slow(at(0)));
+        assert!(!known.add(refusal(&Scope::Account, 0, 1), at(0)));
         let names = ["example.com".to_owned()];
         let until = |known: &AccountLimits, renewal, now| {
             known.refusal(&names, renewal, at(now)).map(|refusal| refusal.until)
@@ -223,13 +228,31 @@ mod tests {
         assert_eq!(until(&known, false, 0), Some(at(2)));
         assert_eq!(until(&known, true, 0), Some(at(1)));
         assert_eq!(until(&known, false, 2), None);
-        assert!(known.add(refusal(&Scope::Account, 24, 30)), "it continues the first");
-        assert!(known.is_slow());
-        assert!(!known.add(refusal(&domain, 26, 28)), "the first is forgotten");
+        assert!(known.add(refusal(&Scope::Account, 24, 30), at(24)), "it continues the first");
+        assert!(known.is_slow(at(53)) && !known.is_slow(at(54)));
+        assert!(!known.add(refusal(&domain, 26, 28), at(26)), "the first is forgotten");
         let moment = SignedDuration::from_secs(1);
         let together = Refusal { until: at(30) + moment, ..refusal(&Scope::Account, 24, 30) };
-        assert!(known.add(together), "it was in flight already");
+        assert!(known.add(together, at(26)), "it was in flight already");
         let expected = [refusal(&Scope::Account, 24, 30), refusal(&domain, 26, 28)];
         assert_eq!(known.refusals, expected);
+    }
+
+    #[test]
+    fn what_a_clock_ahead_left_behind_is_not_believed() {
+        let at = |hours| Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours);
+        let refusal = |from| Refusal { scope: Scope::Account, at: at(from), until: at(from + 2) };
+        let names = ["example.com".to_owned()];
+        let mut known = AccountLimits::default();
+        known.add(refusal(100), at(100));
+        known.add_failed(names.clone(), at(100));
+        assert_eq!(known.refusal(&names, false, at(99)), None);
+        assert!(!known.is_slow(at(99)) && known.is_slow(at(100)));
+        known.add_failed(names.clone(), at(99));
+        let failed = known.failed_validations.iter().map(|failed| failed.at);
+        assert_eq!(failed.collect::<Vec<_>>(), [at(99)]);
+        assert!(!known.add(refusal(99), at(99)), "it continues none");
+        assert_eq!(known.refusal(&names, false, at(99)), Some(&refusal(99)));
+        assert_eq!(known.refusals, [refusal(99)]);
     }
 }

@@ -7,6 +7,7 @@
 
 mod shared;
 
+use jiff::Timestamp;
 use zeroize::Zeroizing;
 
 use super::immutable::{changed_in_order, changed_in_request};
@@ -196,6 +197,7 @@ impl<'a, S: Store> Records<'a, S> {
         digest: &str,
         account: &AccountIdentity,
         published: &[PublishedLimits],
+        now: Timestamp,
     ) -> Result<(AccountLimits, Option<Ledger>), StoreError> {
         let known = self.account_limits(digest).await?;
         let known = known.map(|kept| kept.value).unwrap_or_default();
@@ -204,12 +206,15 @@ impl<'a, S: Store> Records<'a, S> {
         };
         let mut accounts: Vec<Account> = Vec::new();
         for key in self.store.list(&Prefix::Accounts).await? {
-            accounts.extend(self.look(&key).await?.map(|kept| kept.value));
+            // The work on an account that cannot be read reports that.
+            if let Ok(Some(kept)) = self.look(&key).await {
+                accounts.push(kept.value);
+            }
         }
         let own = accounts.iter().find(|other| other.identity == *account);
         let url = own.and_then(|own| own.url.as_deref());
         let log = self.store.issuances().await?;
-        let ledger = Ledger::new(published, url, &accounts, &log, &known);
+        let ledger = Ledger::new(published, url, &accounts, &log, &known, now);
         Ok((known, Some(ledger)))
     }
 
@@ -326,7 +331,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::resource::OrderPhase;
+    use crate::resource::{OrderPhase, PUBLISHED};
     use crate::store::port::Lock;
     use crate::store::{OpenMode, StateDirectory, samples};
 
@@ -398,6 +403,21 @@ mod tests {
         let limits = AccountLimits::default();
         records.put_account_limits("ab", &limits, None).await.unwrap();
         assert_eq!(records.account_limits("ab").await.unwrap().unwrap().value, limits);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn an_unreadable_account_stops_no_certificate_of_another() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
+        let records = Records::new(&state);
+        let key = Key::Account("ab".into());
+        state.create(&key, b"{").await.unwrap();
+        let directory_url = "https://acme-v02.api.letsencrypt.org/directory".to_owned();
+        let account = AccountIdentity { directory_url, ..samples::account().identity };
+        let now = Timestamp::UNIX_EPOCH;
+        let found = records.ledger("cd", &account, PUBLISHED, now).await;
+        assert!(found.is_ok_and(|(_, ledger)| ledger.is_some()));
+        assert!(state.get(&key).await.unwrap().is_some(), "it is not set aside");
     }
 
     #[tokio::test(flavor = "current_thread")]

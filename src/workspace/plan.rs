@@ -178,7 +178,8 @@ impl Workspace {
                 let id = account_id(&account);
                 if !ledgers.contains_key(&id) {
                     let limits = self.settings.options.limits;
-                    let known = Records::new(&self.state).ledger(&id, &account, limits).await?;
+                    let known =
+                        Records::new(&self.state).ledger(&id, &account, limits, now).await?;
                     ledgers.insert(id.clone(), known);
                 }
                 if let Some((known, ledger)) = ledgers.get_mut(&id) {

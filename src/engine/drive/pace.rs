@@ -35,7 +35,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             let (known, ledger) = if options.ignore_limits {
                 Default::default()
             } else {
-                records.ledger(&id, &account, options.limits).await?
+                records.ledger(&id, &account, options.limits, now).await?
             };
             let pace = Pace::new(known, ledger);
             self.shared.paces.0.borrow_mut().entry(id.clone()).or_insert(pace);
@@ -87,7 +87,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             .await?
             .map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
         let (at, until) = (refusal.at, refusal.until);
-        let continues = known.add(refusal);
+        let continues = known.add(refusal, self.engine.clock.now());
         records.put_account_limits(&id, &known, version.as_ref()).await?;
         let mut paces = self.shared.paces.0.borrow_mut();
         let pace = paces.entry(id).or_default();

@@ -6,7 +6,7 @@ use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::shared::Shared;
-use crate::controller::{Effect, EffectError, Outcome, absorb, limit};
+use crate::controller::{Effect, EffectError, Outcome, Record, absorb, backoff, limit};
 use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
@@ -130,6 +130,9 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         self.in_flight.retain(|other| other != effect);
         let now = self.engine.clock.now();
         let is_done = outcome == Outcome::Done;
+        if let Some(change) = backoff::answered(&self.session.snapshot.record, effect, &outcome) {
+            self.session.apply(Record::of(change));
+        }
         match absorb(&mut self.session.snapshot, effect, outcome, now) {
             Ok(record) => {
                 self.is_outdated |= is_done
