@@ -242,6 +242,13 @@ pub struct ChallengeSpec {
     pub solver: Solver,
 }
 
+impl ChallengeSpec {
+    /// What the challenges of an order's group share: name and type.
+    pub fn group(&self) -> (&Identifier, &ChallengeType) {
+        (&self.identifier, &self.kind)
+    }
+}
+
 /// Challenge types.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Account, AccountLimits};
+use super::{Account, AccountLimits, base_of};
 
 /// What a CA limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -144,8 +144,8 @@ impl fmt::Display for Spent {
 #[derive(Clone, Debug)]
 pub struct Ledger {
     limits: &'static [(Limit, i32, SignedDuration)],
-    /// When each limit was spent, oldest first.
-    spent: BTreeMap<(Limit, String), Vec<Timestamp>>,
+    /// When all that was spent of each limit is back.
+    full: BTreeMap<(Limit, String), Timestamp>,
     /// The sets of names that the CA issued for.
     issued: BTreeSet<Vec<String>>,
     /// An order that registers the account has its place: the others need no other account.
@@ -165,12 +165,14 @@ impl Ledger {
     ) -> Self {
         let PublishedLimits { host, limits } = *published;
         let mut ledger =
-            Self { limits, spent: BTreeMap::new(), issued: BTreeSet::new(), registers: false };
+            Self { limits, full: BTreeMap::new(), issued: BTreeSet::new(), registers: false };
         let here = accounts.iter().filter(|other| host_of(&other.identity.directory_url) == host);
         let mut registered: Vec<_> =
             here.filter_map(|other| other.registered_at.filter(|at| *at <= now)).collect();
         registered.sort_unstable();
-        ledger.spent.insert((Limit::Accounts, String::new()), registered);
+        for at in registered {
+            ledger.spend((Limit::Accounts, String::new()), at);
+        }
         for line in log.iter().filter(|line| host_of(&line.account) == host) {
             let mut names = line.names.clone();
             names.sort_unstable();
@@ -178,24 +180,22 @@ impl Ledger {
             let is_ours = Some(line.account.as_str()) == account;
             for (limit, of) in ledger.keys(spending) {
                 if line.time <= now && (is_ours || limit != Limit::Orders) {
-                    ledger.spent.entry((limit, of)).or_default().push(line.time);
+                    ledger.spend((limit, of), line.time);
                 }
             }
             ledger.issued.insert(names);
         }
         for failed in known.failed_validations.iter().filter(|failed| failed.at <= now) {
-            let key = (Limit::FailedValidations, failed.name.clone());
-            ledger.spent.entry(key).or_default().push(failed.at);
+            ledger.spend((Limit::FailedValidations, failed.name.clone()), failed.at);
         }
         ledger
     }
 
     /// How far the limits are used that an order would spend, or that refuse it, at `now`.
     pub fn spent(&self, spending: Spending<'_>, now: Timestamp) -> Vec<Spent> {
-        let failed = spending.names.iter().map(|name| {
-            (Limit::FailedValidations, name.strip_prefix("*.").unwrap_or(name).to_owned())
-        });
-        let failed = failed.filter(|key| self.spent.contains_key(key));
+        let names = spending.names.iter();
+        let failed = names.map(|name| (Limit::FailedValidations, base_of(name).to_owned()));
+        let failed = failed.filter(|key| self.full.contains_key(key));
         let keys: BTreeSet<_> = self.keys(spending).into_iter().chain(failed).collect();
         keys.into_iter().filter_map(|key| self.spent_of(key, now)).collect()
     }
@@ -215,7 +215,7 @@ impl Ledger {
             let fits_at = self.spent_of(key.clone(), now).map_or(now, |spent| spent.fits_at);
             if fits_at == at {
                 self.registers |= key.0 == Limit::Accounts;
-                self.spent.entry(key).or_default().push(at);
+                self.spend(key, at);
             }
         }
         (at, last.filter(|_| at > now))
@@ -234,19 +234,22 @@ impl Ledger {
         keys
     }
 
-    /// A bucket of `most` tokens that is full after `period`.
-    fn spent_of(&self, (limit, of): (Limit, String), now: Timestamp) -> Option<Spent> {
+    /// Takes a token out of a bucket, which is full again one token's time later.
+    fn spend(&mut self, key: (Limit, String), at: Timestamp) {
+        let Some((.., one)) = self.bucket(key.0) else { return };
+        let full = self.full.entry(key).or_insert(at);
+        *full = (*full).max(at).saturating_add(one).unwrap_or(*full);
+    }
+
+    /// The tokens of a bucket, the time in which all come back, and that of one.
+    fn bucket(&self, limit: Limit) -> Option<(i32, SignedDuration, SignedDuration)> {
         let (_, most, period) = *self.limits.iter().find(|(known, ..)| *known == limit)?;
-        let one = period.checked_div(most)?;
-        // When all tokens are back.
-        let mut full = now;
-        let spent = self.spent.get(&(limit, of.clone()));
-        if let Some(first) = spent.and_then(|spent| spent.first()) {
-            full = *first;
-        }
-        for at in spent.into_iter().flatten() {
-            full = full.max(*at).checked_add(one).ok()?;
-        }
+        Some((most, period, period.checked_div(most)?))
+    }
+
+    fn spent_of(&self, (limit, of): (Limit, String), now: Timestamp) -> Option<Spent> {
+        let (most, period, one) = self.bucket(limit)?;
+        let full = self.full.get(&(limit, of.clone())).copied().unwrap_or(now);
         let fits_at =
             full.checked_add(one).and_then(|full| full.checked_sub(period)).ok()?.max(now);
         let ahead = now.duration_until(full).as_nanos().max(0);
@@ -273,7 +276,7 @@ fn registered(name: &str) -> String {
             format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
         }
         Err(_) => {
-            let name = name.strip_prefix("*.").unwrap_or(name);
+            let name = base_of(name);
             psl::domain_str(name).unwrap_or(name).to_owned()
         }
     }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Problem;
+use super::{Problem, base_of};
 
 /// How long a refusal is remembered after its end: one of the same scope within that time continues
 /// it, and is not reported again.
@@ -53,15 +53,13 @@ impl Scope {
         match self {
             Self::Account => true,
             Self::Domain(domain) => !is_renewal && names.iter().any(|name| is_in(name, domain)),
-            Self::Name(refused) => names.iter().any(|name| bare(name) == bare(refused)),
+            Self::Name(refused) => {
+                // A name and its wildcard have one authorization's identifier.
+                names.iter().any(|name| base_of(name) == base_of(refused))
+            }
             Self::Names(refused) => names == refused,
         }
     }
-}
-
-/// A name without its `*.`: both have one authorization's identifier.
-fn bare(name: &str) -> &str {
-    name.strip_prefix("*.").unwrap_or(name)
 }
 
 /// A CA's refusal to take some new orders for now.

@@ -86,7 +86,9 @@ pub use leaf::LeafFacts;
 pub use ledger::{Issuance, Ledger, Limit, PUBLISHED, PublishedLimits, Spending, Spent};
 pub use limit::{AccountLimits, FailedValidation, Refusal, Scope};
 pub use metadata::{Metadata, Origin};
-pub use name::{DnsName, Identifier, NameError, NamespacedName, is_dns_label, is_dns_subdomain};
+pub use name::{
+    DnsName, Identifier, NameError, NamespacedName, base_of, is_dns_label, is_dns_subdomain,
+};
 pub use order::{
     Authorization, FailedOrder, OfferedChallenge, Order, OrderPhase, OrderSpec, OrderUrls,
 };

@@ -60,8 +60,13 @@ impl DnsName {
 
     /// The name without a leading `*.`, as in an ACME authorization.
     pub fn base(&self) -> &str {
-        self.0.strip_prefix("*.").unwrap_or(&self.0)
+        base_of(&self.0)
     }
+}
+
+/// A name without a leading `*.`.
+pub fn base_of(name: &str) -> &str {
+    name.strip_prefix("*.").unwrap_or(name)
 }
 
 impl FromStr for DnsName {
@@ -70,7 +75,7 @@ impl FromStr for DnsName {
     /// Accepts an ASCII host name; Unicode names are converted before they come here.
     fn from_str(text: &str) -> Result<Self, NameError> {
         let lower = text.to_ascii_lowercase();
-        let base = lower.strip_prefix("*.").unwrap_or(&lower);
+        let base = base_of(&lower);
         if base.is_empty() {
             return Err(NameError::Empty);
         }

@@ -39,6 +39,11 @@ impl Entry {
     pub fn group(&self) -> (&NamespacedName, &Identifier, &ChallengeType) {
         (&self.certificate, &self.identifier, &self.kind)
     }
+
+    /// What only one group at a time may have.
+    pub fn contested(&self) -> (&Identifier, &ChallengeType) {
+        (&self.identifier, &self.kind)
+    }
 }
 
 /// The status of a group in the queue.
