@@ -32,7 +32,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some(until) = snapshot.record.retry_after.filter(|time| *time > now) {
         return Step::Wait { until: Some(until), wake: Wake::Time, why: Deferral::RetryAfter };
     }
-    let order = snapshot.current_order().filter(|order| !order::is_replaced(snapshot, order, now));
+    let order = order::continued(snapshot, now);
     let phase = order.map_or(&OrderPhase::Creating, |order| &order.phase);
     let solving = *phase == OrderPhase::Creating || phase.is_being_authorized();
     if *phase == OrderPhase::Creating

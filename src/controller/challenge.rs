@@ -190,7 +190,7 @@ fn waits_for_its_group(order: &Order, challenge: &Challenge, phase: Phase) -> bo
 }
 
 fn is_in_group(challenge: &Challenge, other: &Challenge) -> bool {
-    other.spec.identifier == challenge.spec.identifier && other.spec.kind == challenge.spec.kind
+    other.spec.group() == challenge.spec.group()
 }
 
 /// A DNS record's place is stored before the record is written.
@@ -336,9 +336,8 @@ pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
                 None => others.filter_map(Challenge::phase).all(|phase| phase == Phase::Queued),
                 phase => phase == Some(Phase::Queued),
             };
-            let group = (&challenge.spec.identifier, &challenge.spec.kind);
             let has_failed = snapshot.run.attempt(&challenge.spec.url).clean_up_failed;
-            if over && !has_failed && groups.insert(group) {
+            if over && !has_failed && groups.insert(challenge.spec.group()) {
                 let (order, spec) = (order.name.clone(), Arc::clone(&challenge.spec));
                 let target = challenge.presented.target.clone();
                 effects.push(Effect::CleanUp { order, challenge: spec, target });

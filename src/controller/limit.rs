@@ -19,7 +19,7 @@ pub(super) fn decide(snapshot: &Snapshot) -> Option<Step> {
 
 /// Whether the next request to the CA is for an account or an order.
 pub fn asks(snapshot: &Snapshot, now: Timestamp) -> bool {
-    let order = snapshot.current_order().filter(|order| !order::is_replaced(snapshot, order, now));
+    let order = order::continued(snapshot, now);
     snapshot.is_issuing()
         && snapshot.next_request.is_some()
         && order.is_none_or(|order| order.phase == OrderPhase::Creating)

@@ -234,9 +234,14 @@ fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
         && order.challenges.iter().any(refused)
 }
 
+/// The order that goes on; `None` when a new one comes next.
+pub(super) fn continued(snapshot: &Snapshot, now: Timestamp) -> Option<&Order> {
+    snapshot.current_order().filter(|order| !is_replaced(snapshot, order, now))
+}
+
 /// Whether another order replaces this failed one: its failure is counted already, it was
 /// abandoned, or it had expired before this run read it.
-pub(super) fn is_replaced(snapshot: &Snapshot, order: &Order, now: Timestamp) -> bool {
+fn is_replaced(snapshot: &Snapshot, order: &Order, now: Timestamp) -> bool {
     // The order is written before the count: a run killed between the two has not counted it.
     let counted = snapshot.record.status.last_failure_time;
     // A failure in the future comes from a wrong clock; its count was corrected.

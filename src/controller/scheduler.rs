@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::resource::{ChallengeType, Entry, Identifier, Place};
+use crate::resource::{Entry, Place};
 
 /// The self-check intervals of a turn.
 const TURN: i32 = 6;
@@ -25,11 +25,11 @@ pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Ve
     let (granted, mut waiting): (Vec<&Entry>, Vec<&Entry>) =
         entries.into_iter().partition(|entry| entry.place == Place::Granted);
     waiting.sort_by(|a, b| (a.queued_at, a.group()).cmp(&(b.queued_at, b.group())));
-    let mut taken: BTreeSet<_> = granted.iter().map(|entry| key(entry)).collect();
+    let mut taken: BTreeSet<_> = granted.iter().map(|entry| entry.contested()).collect();
     // Of two that are presented already, the older one goes first.
     let mut kept: BTreeMap<_, &Entry> = BTreeMap::new();
     for entry in waiting.iter().filter(|entry| entry.place == Place::Requeued) {
-        kept.entry(key(entry)).or_insert(entry);
+        kept.entry(entry.contested()).or_insert(entry);
     }
     let mut free = cap.saturating_sub(granted.len());
     let mut started = Vec::new();
@@ -37,8 +37,9 @@ pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Ve
         if free == 0 {
             break;
         }
-        let is_kept = kept.get(&key(entry)).is_some_and(|kept| kept.group() != entry.group());
-        if !is_kept && taken.insert(key(entry)) {
+        let is_kept =
+            kept.get(&entry.contested()).is_some_and(|kept| kept.group() != entry.group());
+        if !is_kept && taken.insert(entry.contested()) {
             started.push(entry);
             free -= 1;
         }
@@ -84,14 +85,10 @@ pub fn turns_over<K: Ord>(
     over.into_iter().take(needed).map(|(_, key)| key).collect()
 }
 
-fn key(entry: &Entry) -> (&Identifier, &ChallengeType) {
-    (&entry.identifier, &entry.kind)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::NamespacedName;
+    use crate::resource::{ChallengeType, Identifier, NamespacedName};
     use Place::{Granted, Queued, Requeued};
 
     fn at(second: i64) -> Timestamp {

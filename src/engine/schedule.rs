@@ -111,8 +111,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         snapshot: &mut Snapshot,
     ) -> Result<Look, StoreError> {
         let now = self.clock.now();
-        let (has_changed, released) =
-            self.take_in(certificate, snapshot.current_order(), snapshot, now);
+        let (has_changed, released) = self.take_in(certificate, snapshot, now);
         if self.must_write(now) {
             self.write(Some(certificate)).await?;
         } else if has_changed {
@@ -156,11 +155,12 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
     fn take_in(
         &self,
         certificate: &NamespacedName,
-        order: Option<&Order>,
         snapshot: &Snapshot,
         now: Timestamp,
     ) -> (bool, Vec<String>) {
         let mut state = self.state.borrow_mut();
+        let order = snapshot.current_order();
+        let since = order.map_or(now, |order| order.creation_timestamp);
         let groups = order.map(|order| needy(order, snapshot)).unwrap_or_default();
         if groups.is_empty() && !state.members.contains_key(certificate) {
             return (false, Vec::new());
@@ -168,7 +168,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         let member = state.members.entry(certificate.clone()).or_default();
         let mut old = std::mem::take(&mut member.turns);
         let (mut changed, mut again) = (false, 0);
-        for (since, group) in groups {
+        for group in groups {
             let is_it = |turn: &Turn| group.iter().any(|(c, _)| turn.urls.contains(&c.spec.url));
             let before = old.iter().position(is_it).map(|index| old.swap_remove(index));
             let Some(turn) = turn_of(certificate, since, &group, before.as_ref(), now) else {
@@ -398,10 +398,10 @@ impl State {
 /// The challenges of a group, with their phases.
 type Group<'a> = Vec<(&'a Challenge, Phase)>;
 
-/// The groups that wait for a slot or hold one, with the time of their order. A slot is held while
-/// there is work to do for a challenge; for HTTP-01 that ends when the CA has fetched the response,
-/// since the verdict then comes with the order and needs nothing more from certctl.
-fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(Timestamp, Group<'a>)> {
+/// The groups that wait for a slot or hold one. A slot is held while there is work to do for a
+/// challenge; for HTTP-01 that ends when the CA has fetched the response, since the verdict then
+/// comes with the order and needs nothing more from certctl.
+fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<Group<'a>> {
     let fetched = |c: &Challenge| {
         c.phase() == Some(Phase::Accepted)
             && c.spec.kind == ChallengeType::Http01
@@ -410,11 +410,10 @@ fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<(Timestamp, Group<'a>
     let mut groups: BTreeMap<_, Group<'_>> = BTreeMap::new();
     for challenge in order.challenges.iter().filter(|c| !fetched(c)) {
         if let Some(phase) = challenge.phase() {
-            let key = (&challenge.spec.identifier, &challenge.spec.kind);
-            groups.entry(key).or_default().push((challenge, phase));
+            groups.entry(challenge.spec.group()).or_default().push((challenge, phase));
         }
     }
-    groups.into_values().map(|group| (order.creation_timestamp, group)).collect()
+    groups.into_values().collect()
 }
 
 /// The phase of a group: that of the challenge which decides about its slot.
