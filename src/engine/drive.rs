@@ -27,7 +27,7 @@ use account::{AccountTurn, needs_the_account};
 pub(super) use adopt::pair_of_the_manifests;
 pub(super) use alert::alert;
 pub(super) use reload::reload;
-pub(super) use shared::{AccountGates, Reloads, Shared};
+pub(super) use shared::Shared;
 use state::Drive;
 use stop::{deferred, nothing_to_do, state_failure, unchanged};
 use wait::Woken;
@@ -44,7 +44,7 @@ const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
 /// Works on one certificate until its goal is reached, waits or has failed.
 pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
-    shared: Shared<'_, C, S>,
+    shared: &Shared<'_, C, S>,
     task: &Task,
 ) -> Ended {
     let certificate = task.certificate.metadata.key();
@@ -62,7 +62,7 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
 /// Decides without a lock first: a certificate that is not due costs no lock and no write.
 pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
-    shared: Shared<'_, C, S>,
+    shared: &Shared<'_, C, S>,
     task: &Task,
 ) -> Result<(Ended, Snapshot), StoreError> {
     let intervals = engine.options.intervals;

@@ -38,22 +38,13 @@ pub use perform::{
 pub use ports::{Alert, Observer, Performer};
 use ports::{Clock, Store};
 pub use run::{Engine, Options};
-use schedule::Schedule;
 pub use task::{Force, Task};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     /// Works on these tasks if they are due. Returns one entry for each, in the order in which they
     /// ended.
     pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
-        let schedule = Schedule::new(self.clock, self.store, &self.options);
-        let accounts = drive::AccountGates::default();
-        let (paces, reloads) = (pace::Paces::default(), drive::Reloads::default());
-        let shared = drive::Shared {
-            schedule: &schedule,
-            accounts: &accounts,
-            paces: &paces,
-            reloads: &reloads,
-        };
+        let shared = drive::Shared::new(self.clock, self.store, &self.options);
         let mut waiting = tasks.iter();
         let mut running = FuturesUnordered::new();
         let mut ended = Vec::with_capacity(tasks.len());
@@ -65,7 +56,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                     ended.push(Ended::new(certificate, Ending::Interrupted { signal }));
                     continue;
                 }
-                running.push(drive::certificate(self, shared, task));
+                running.push(drive::certificate(self, &shared, task));
             }
             match running.next().await {
                 Some(end) => {
@@ -75,7 +66,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 None => break,
             }
         }
-        Box::pin(drive::reload(self, &reloads, &mut ended)).await;
+        Box::pin(drive::reload(self, &shared.reloads, &mut ended)).await;
         Box::pin(drive::alert(self, tasks, &ended)).await;
         ended
     }
@@ -83,16 +74,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     /// Works on one task alone: its ending and its final snapshot. Neither reloads nor the
     /// operator's hook for failures follow.
     pub async fn reach(&self, task: &Task) -> Result<(Ending, Snapshot), ports::StoreError> {
-        let schedule = Schedule::new(self.clock, self.store, &self.options);
-        let accounts = drive::AccountGates::default();
-        let (paces, reloads) = (pace::Paces::default(), drive::Reloads::default());
-        let shared = drive::Shared {
-            schedule: &schedule,
-            accounts: &accounts,
-            paces: &paces,
-            reloads: &reloads,
-        };
-        let (ended, snapshot) = Box::pin(drive::reach(self, shared, task)).await?;
+        let shared = drive::Shared::new(self.clock, self.store, &self.options);
+        let (ended, snapshot) = Box::pin(drive::reach(self, &shared, task)).await?;
         Ok((ended.ending, snapshot))
     }
 }

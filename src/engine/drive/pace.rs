@@ -7,7 +7,8 @@ use crate::controller::{Change, Deferral, Hold, Record, limit};
 use crate::engine::pace::Pace;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::resource::{
-    AccountIdentity, CertificateRecord, Failure, PublishedLimits, Reason, Refusal, rfc3339,
+    AccountIdentity, AccountLimits, CertificateRecord, Failure, PublishedLimits, Reason, Refusal,
+    rfc3339,
 };
 use crate::store::Records;
 
@@ -29,15 +30,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let id = self.session.account_id();
         if !self.shared.paces.0.borrow().contains_key(&id) {
-            let options = &self.engine.options;
-            let account = AccountIdentity::of(&self.session.snapshot.issuer);
-            let records = Records::new(self.engine.store);
-            let (known, ledger) = if options.ignore_limits {
-                Default::default()
-            } else {
-                records.ledger(&id, &account, options.limits, now).await?
-            };
-            let pace = Pace::new(known, ledger);
+            let pace = self.pace_of(&id, now).await?;
             self.shared.paces.0.borrow_mut().entry(id.clone()).or_insert(pace);
         }
         let mut paces = self.shared.paces.0.borrow_mut();
@@ -65,6 +58,18 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(())
     }
 
+    /// The pace of an account, as the state and the log know it.
+    async fn pace_of(&self, id: &str, now: Timestamp) -> Result<Pace, StoreError> {
+        let options = &self.engine.options;
+        if options.ignore_limits {
+            return Ok(Pace::default());
+        }
+        let account = AccountIdentity::of(&self.session.snapshot.issuer);
+        let records = Records::new(self.engine.store);
+        let (known, ledger) = records.ledger(id, &account, options.limits, now).await?;
+        Ok(Pace::new(known, ledger))
+    }
+
     /// Stores a refusal, and reports it unless it continues one of the last day.
     async fn add_refusal(
         &mut self,
@@ -73,22 +78,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         has_account: bool,
     ) -> Result<(), StoreError> {
         let id = self.session.account_id();
-        let gate = self.shared.accounts.gate(&id);
-        let lock = Lock::Account(id.clone());
-        let _held = if has_account {
-            None
-        } else {
-            let gate = gate.lock_owned().await;
-            Some((gate, self.engine.store.lock(&lock, self.engine.options.lock_timeout).await?))
-        };
-        let records = Records::new(self.engine.store);
-        let (mut known, version) = records
-            .account_limits(&id)
-            .await?
-            .map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
-        let (at, until) = (refusal.at, refusal.until);
-        let continues = known.add(refusal, self.engine.clock.now());
-        records.put_account_limits(&id, &known, version.as_ref()).await?;
+        let (at, until, now) = (refusal.at, refusal.until, self.engine.clock.now());
+        let add = |known: &mut AccountLimits| known.add(refusal, now);
+        let (known, continues) = self.change_limits(&id, has_account, add).await?;
         let mut paces = self.shared.paces.0.borrow_mut();
         let pace = paces.entry(id).or_default();
         pace.known = known;
@@ -117,15 +109,30 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             return Ok(());
         }
         let id = self.session.account_id();
-        let _gate = self.shared.accounts.gate(&id).lock_owned().await;
-        let lock = Lock::Account(id.clone());
-        let _lease = self.engine.store.lock(&lock, self.engine.options.lock_timeout).await?;
+        self.change_limits(&id, false, |known| known.add_failed(names, now)).await.map(drop)
+    }
+
+    /// Changes what is known of an account's limits, under its lock. Returns that, and what the
+    /// change returned.
+    async fn change_limits<T>(
+        &self,
+        id: &str,
+        has_account: bool,
+        change: impl FnOnce(&mut AccountLimits) -> T,
+    ) -> Result<(AccountLimits, T), StoreError> {
+        let _held = if has_account {
+            None
+        } else {
+            let gate = self.shared.accounts.gate(id).lock_owned().await;
+            let lock = Lock::Account(id.to_owned());
+            Some((gate, self.engine.store.lock(&lock, self.engine.options.lock_timeout).await?))
+        };
         let records = Records::new(self.engine.store);
-        let (mut known, version) = records
-            .account_limits(&id)
-            .await?
-            .map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
-        known.add_failed(names, now);
-        records.put_account_limits(&id, &known, version.as_ref()).await
+        let kept = records.account_limits(id).await?;
+        let (mut known, version) =
+            kept.map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
+        let changed = change(&mut known);
+        records.put_account_limits(id, &known, version.as_ref()).await?;
+        Ok((known, changed))
     }
 }

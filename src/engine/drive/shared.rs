@@ -8,26 +8,31 @@ use tokio::sync::Mutex;
 
 use crate::controller::EffectError;
 use crate::engine::pace::Paces;
-use crate::engine::ports::Store;
+use crate::engine::ports::{Clock, Store};
+use crate::engine::run::Options;
 use crate::engine::schedule::Schedule;
 use crate::engine::task::Task;
 use crate::resource::Doing;
 
 /// What the certificates of one run share.
 pub(in crate::engine) struct Shared<'a, C, S: Store> {
-    pub(in crate::engine) schedule: &'a Schedule<'a, C, S>,
-    pub(in crate::engine) accounts: &'a AccountGates,
-    pub(in crate::engine) paces: &'a Paces,
-    pub(in crate::engine) reloads: &'a Reloads,
+    pub(in crate::engine) schedule: Schedule<'a, C, S>,
+    pub(in crate::engine) accounts: AccountGates,
+    pub(in crate::engine) paces: Paces,
+    pub(in crate::engine) reloads: Reloads,
 }
 
-impl<C, S: Store> Clone for Shared<'_, C, S> {
-    fn clone(&self) -> Self {
-        *self
+impl<'a, C: Clock, S: Store> Shared<'a, C, S> {
+    /// What a run begins with.
+    pub(in crate::engine) fn new(clock: &'a C, store: &'a S, options: &Options) -> Self {
+        Self {
+            schedule: Schedule::new(clock, store, options),
+            accounts: AccountGates::default(),
+            paces: Paces::default(),
+            reloads: Reloads::default(),
+        }
     }
 }
-
-impl<C, S: Store> Copy for Shared<'_, C, S> {}
 
 /// One certificate at a time works on an account in this process; the file lock keeps others out.
 #[derive(Default)]

@@ -22,7 +22,7 @@ const GATHER_MOST: SignedDuration = SignedDuration::from_millis(500);
 
 pub(super) struct Drive<'a, C, S: Store, P, O> {
     pub(super) engine: &'a Engine<'a, C, S, P, O>,
-    pub(super) shared: Shared<'a, C, S>,
+    pub(super) shared: &'a Shared<'a, C, S>,
     pub(super) task: &'a Task,
     pub(super) session: Session<'a, S>,
     /// The effects in flight: a repeated request for one does not start it again.
@@ -43,7 +43,7 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
 impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     pub(super) fn new(
         engine: &'a Engine<'a, C, S, P, O>,
-        shared: Shared<'a, C, S>,
+        shared: &'a Shared<'a, C, S>,
         task: &'a Task,
         session: Session<'a, S>,
     ) -> Self {
