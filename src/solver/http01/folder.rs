@@ -30,8 +30,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::resource::Token;
 use crate::resource::envelope::{self, Document, Unreadable};
+use crate::resource::{Token, hex};
 
 /// The stored document of one token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -264,10 +264,7 @@ fn file_name(token: &Token) -> String {
         return token.to_string();
     }
     let hash = digest::digest(&digest::SHA256, token.as_str().as_bytes());
-    let [high, low] = [4, 0].map(|shift| hash.as_ref().iter().map(move |b| (b >> shift) & 15));
-    let digits = high.zip(low).flat_map(|(high, low)| [high, low]);
-    let name = digits.filter_map(|digit| char::from_digit(u32::from(digit), 16));
-    name.chain(".sha256".chars()).collect()
+    hex(hash.as_ref()) + ".sha256"
 }
 
 /// Why the folder of presented tokens cannot be used.

@@ -21,9 +21,7 @@ impl Holder {
     pub(super) fn new(name: &str, pid: u32) -> Self {
         Self { name: name.to_owned(), pid, is_certctl: false }
     }
-}
 
-impl Holder {
     /// Whether it is the process that asks.
     pub fn is_this_process(&self) -> bool {
         self.pid == std::process::id()
@@ -82,10 +80,14 @@ mod found {
         for process in processes.flatten() {
             let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
             let Some(pid) = pid else { continue };
+            let has_socket = has_socket(&process.path(), &inodes);
+            if has_socket == Some(false) {
+                continue;
+            }
             let Some(name) = name_of(&process.path()) else { continue };
             let is_certctl = pid != std::process::id() && own_name.as_ref() == Some(&name);
             // The files of another user's process are hidden, its name and its user are not.
-            let is_holder = has_socket(&process.path(), &inodes).unwrap_or_else(|| {
+            let is_holder = has_socket.unwrap_or_else(|| {
                 let user = process.metadata().map(|found| found.uid().to_string());
                 is_certctl && user.is_ok_and(|user| users.contains(&user))
             });
