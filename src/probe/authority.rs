@@ -16,7 +16,7 @@ use super::dns::address_in;
 use super::dns_error::code;
 use super::query::{Answer, query};
 use super::recursive::{Recursive, alias, encode, is_at_or_below, start_of_authority, text};
-use super::{DnsError, Fault, LookupError, ServerFault};
+use super::{DnsError, Fault, LookupError, Resolver, ServerFault};
 
 /// A zone and its servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,17 @@ pub(super) struct ZoneServer {
     pub(super) name: String,
     /// The addresses that came with a referral: a server in the delegated zone has no others.
     glue: Vec<IpAddr>,
+}
+
+impl ZoneServer {
+    /// Its addresses.
+    pub(super) async fn addresses(&self, resolver: &Resolver) -> Result<Vec<SocketAddr>, DnsError> {
+        let at = |ip| SocketAddr::new(ip, resolver.authoritative_port());
+        if !self.glue.is_empty() {
+            return Ok(self.glue.iter().copied().map(at).collect());
+        }
+        Ok(resolver.addresses(&self.name).await?.iter().map(at).collect())
+    }
 }
 
 /// See the module.
@@ -98,16 +109,6 @@ impl<'a> Authority<'a> {
         Ok(Zone { name: found, servers: servers.collect() })
     }
 
-    /// The addresses of a server.
-    pub(super) async fn addresses(&self, server: &ZoneServer) -> Result<Vec<SocketAddr>, DnsError> {
-        let resolver = self.recursive.resolver();
-        let at = |ip| SocketAddr::new(ip, resolver.authoritative_port());
-        if !server.glue.is_empty() {
-            return Ok(server.glue.iter().copied().map(at).collect());
-        }
-        Ok(resolver.addresses(&server.name).await?.iter().map(at).collect())
-    }
-
     /// The answer of the first server that is authoritative, or refers to the servers below; else
     /// of the first that answers.
     async fn ask(
@@ -121,14 +122,15 @@ impl<'a> Authority<'a> {
         for server in &zone.servers {
             // A and AAAA.
             self.recursive.spend(2)?;
-            let Ok(addresses) = self.addresses(server).await else { continue };
+            let resolver = self.recursive.resolver();
+            let Ok(addresses) = server.addresses(resolver).await else { continue };
             for address in addresses {
                 if self.silent().contains(&address) {
                     continue;
                 }
                 self.recursive.spend(1)?;
                 let server = address.into();
-                let fault = match query(self.recursive.resolver(), &server, &asked, record).await {
+                let fault = match query(resolver, &server, &asked, record).await {
                     Ok(answer) if is_usable(&answer) => {
                         if answer.is_authoritative || referral(&answer, &zone.name, name).is_some()
                         {

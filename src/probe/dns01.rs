@@ -23,12 +23,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::authority::{Authority, Zone, ZoneServer};
 use super::dns_error::code;
-use super::locate::{challenge_name, follow};
+use super::locate::{challenge_name, follow, follow_recursively};
 use super::query::{Answer, query};
 use super::recursive::{Recursive, alias, encode, normal, text};
 use super::server::DnsServer;
 use super::{DnsError, Fault, LookupError, Resolver, doh};
-use crate::resource::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
+use crate::resource::{
+    Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer, base_of,
+};
 
 /// The expected record, and the servers to query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +69,7 @@ impl Dns01Request {
 /// Queries all relevant name servers in parallel and waits for all.
 pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Report {
     let deadline = Instant::now() + request.time_limit;
-    let domain = normal(request.domain.strip_prefix("*.").unwrap_or(&request.domain));
+    let domain = normal(base_of(&request.domain));
     let written = request.written.as_deref().map(normal);
     let mut report = Dns01Report::blank(domain.clone(), challenge_name(&domain), written);
     let servers = match timeout_at(deadline, choose(resolver, request)).await {
@@ -167,13 +169,9 @@ async fn plan(
     let authority = Authority::new(recursive);
     let is_recursive = request.is_recursive_only || !servers.own.is_empty();
     let (name, aliases) = if is_recursive {
-        let lookup = async |name: &str| recursive.lookup(name, RecordType::CNAME).await;
-        follow(lookup, &report.domain).await?
+        follow_recursively(recursive, &report.domain).await?
     } else {
-        let lookup = async |name: &str| {
-            authority.lookup(name, RecordType::CNAME).await.map(|(answer, _)| answer)
-        };
-        match follow(lookup, &report.domain).await {
+        match follow(&authority, &report.domain).await {
             // The table of the servers shows what each answered.
             Err(LookupError::Failed { name, .. }) if name == report.name => {
                 (name, Aliases::default())
@@ -248,7 +246,7 @@ impl Question<'_> {
         let failed = |error: &dyn ToString| ServerAnswer::LookupFailed { why: error.to_string() };
         // A and AAAA.
         self.recursive.spend(2).map_err(|error| failed(&error))?;
-        match Authority::new(self.recursive).addresses(server).await {
+        match server.addresses(self.recursive.resolver()).await {
             Ok(found) => Ok(found.into_iter().map(DnsServer::Address).collect()),
             Err(error @ (DnsError::NxDomain { .. } | DnsError::NoAddress { .. })) => {
                 Err(ServerAnswer::NoAddress { why: error.to_string() })

@@ -40,12 +40,7 @@ pub async fn locate(
     let located = async {
         let (name, aliases) = match strategy {
             CnameStrategy::None => (challenge_name(&domain), Aliases::default()),
-            CnameStrategy::Follow => {
-                let lookup = async |name: &str| {
-                    authority.lookup(name, RecordType::CNAME).await.map(|(answer, _)| answer)
-                };
-                follow(lookup, &domain).await?
-            }
+            CnameStrategy::Follow => follow(&authority, &domain).await?,
         };
         let zone = authority.zone(&name).await?.name;
         Ok(Located { name, zone, aliases })
@@ -57,8 +52,7 @@ pub async fn locate(
             Ok(Located { name, zone, aliases: Aliases::default() })
         }
         (Err(LookupError::Failed { .. }), CnameStrategy::Follow) if is_recursive_only => {
-            let lookup = async |name: &str| recursive.lookup(name, RecordType::CNAME).await;
-            let (name, aliases) = follow(lookup, &domain).await?;
+            let (name, aliases) = follow_recursively(&recursive, &domain).await?;
             let zone = recursive.zone(&name).await?;
             Ok(Located { name, zone, aliases })
         }
@@ -71,8 +65,26 @@ pub async fn zone_of(resolver: &Resolver, name: &str) -> Result<String, LookupEr
     Recursive::new(resolver).zone(&normal(name)).await
 }
 
-/// Follows the CNAMEs of the challenge's name to where they end; `lookup` finds that of a name.
+/// Follows the CNAMEs of the challenge's name to where they end, from zone to zone.
 pub(super) async fn follow(
+    authority: &Authority<'_>,
+    domain: &str,
+) -> Result<(String, Aliases), LookupError> {
+    let lookup = async |name: &str| {
+        authority.lookup(name, RecordType::CNAME).await.map(|(answer, _)| answer)
+    };
+    follow_by(lookup, domain).await
+}
+
+/// The same through recursive servers.
+pub(super) async fn follow_recursively(
+    recursive: &Recursive<'_>,
+    domain: &str,
+) -> Result<(String, Aliases), LookupError> {
+    follow_by(async |name: &str| recursive.lookup(name, RecordType::CNAME).await, domain).await
+}
+
+async fn follow_by(
     lookup: impl AsyncFn(&str) -> Result<Answer, LookupError>,
     domain: &str,
 ) -> Result<(String, Aliases), LookupError> {
