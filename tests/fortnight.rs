@@ -12,20 +12,8 @@
 )]
 #![expect(dead_code, reason = "the world is made for tests of killed runs, too")]
 
-#[path = "resume/ca.rs"]
-mod ca;
-#[path = "resume/disk.rs"]
-mod disk;
-#[path = "resume/fuse.rs"]
-mod fuse;
-#[path = "resume/issuance.rs"]
-mod issuance;
-#[path = "resume/scene.rs"]
-mod scene;
-#[path = "resume/time.rs"]
-mod time;
-#[path = "resume/world.rs"]
-mod world;
+#[path = "resume/mod.rs"]
+mod resume;
 
 use std::rc::Rc;
 
@@ -35,8 +23,8 @@ use certctl::engine::{Ended, Ending, Options, Task};
 use certctl::resource::{FailureClass, GoDuration};
 use jiff::{SignedDuration, Timestamp};
 
-use scene::{Scene, identifier, task};
-use world::Error;
+use resume::scene::{Scene, identifier, task};
+use resume::world::Error;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -59,7 +47,7 @@ fn one(name: &str) -> Task {
 }
 
 fn run(scene: &Scene, tasks: &[Task]) -> Vec<Ended> {
-    let options = Options { parallel: 256, ..scene::options() };
+    let options = Options { parallel: 256, ..resume::scene::options() };
     scene.run_together(&[tasks], options, Error::default).remove(0)
 }
 

@@ -12,20 +12,8 @@
 )]
 #![expect(dead_code, reason = "the world is made for tests of killed runs, too")]
 
-#[path = "resume/ca.rs"]
-mod ca;
-#[path = "resume/disk.rs"]
-mod disk;
-#[path = "resume/fuse.rs"]
-mod fuse;
-#[path = "resume/issuance.rs"]
-mod issuance;
-#[path = "resume/scene.rs"]
-mod scene;
-#[path = "resume/time.rs"]
-mod time;
-#[path = "resume/world.rs"]
-mod world;
+#[path = "resume/mod.rs"]
+mod resume;
 
 use std::rc::Rc;
 
@@ -35,16 +23,16 @@ use certctl::engine::{Ended, Ending, Force, Options, Task};
 use certctl::resource::{CaFault, Doing, FailureClass, Issuance, Limit, PublishedLimits};
 use jiff::{SignedDuration, Timestamp};
 
-use fuse::Fuse;
-use scene::{Scene, identifier, task};
-use world::Error;
+use resume::fuse::Fuse;
+use resume::scene::{Scene, identifier, task};
+use resume::world::Error;
 
 /// How many orders the CA takes in a window.
 const MOST: usize = 10;
 const CERTIFICATES: usize = 60;
 
 fn options() -> Options {
-    Options { parallel: 256, ..scene::options() }
+    Options { parallel: 256, ..resume::scene::options() }
 }
 
 fn tasks() -> Vec<Task> {
@@ -384,7 +372,7 @@ fn what_a_domain_has_left_is_asked_for_and_the_rest_waits_one_after_the_other() 
         assert_eq!(two[0].unwrap().duration_until(two[1].unwrap()), one);
     }
     // Others are not concerned, nor are renewals.
-    let other = [scene::task("other", &["other.example"]), tasks[0].clone()];
+    let other = [resume::scene::task("other", &["other.example"]), tasks[0].clone()];
     let force = Some(Force { new_key: false, new_order: false });
     let other = other.map(|task| Task { force, ..task });
     assert_eq!(issued(&run_with(&scene, &other, paced())), 2);

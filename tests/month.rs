@@ -10,20 +10,8 @@
 )]
 #![expect(dead_code, reason = "the world is made for tests of killed runs, too")]
 
-#[path = "resume/ca.rs"]
-mod ca;
-#[path = "resume/disk.rs"]
-mod disk;
-#[path = "resume/fuse.rs"]
-mod fuse;
-#[path = "resume/issuance.rs"]
-mod issuance;
-#[path = "resume/scene.rs"]
-mod scene;
-#[path = "resume/time.rs"]
-mod time;
-#[path = "resume/world.rs"]
-mod world;
+#[path = "resume/mod.rs"]
+mod resume;
 
 use certctl::cli::args::Format;
 use certctl::cli::status;
@@ -34,11 +22,11 @@ use certctl::workspace::view::CertificateView;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use ca::TooOld;
-use fuse::Fuse;
-use issuance::Wrong;
-use scene::{Scene, identifier};
-use world::{EFFECT, Error};
+use resume::ca::TooOld;
+use resume::fuse::Fuse;
+use resume::issuance::Wrong;
+use resume::scene::{Scene, identifier};
+use resume::world::{EFFECT, Error};
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// How long an order lives.

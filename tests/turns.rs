@@ -12,33 +12,21 @@
 )]
 #![expect(dead_code, reason = "the world is made for tests of killed runs, too")]
 
-#[path = "resume/ca.rs"]
-mod ca;
-#[path = "resume/disk.rs"]
-mod disk;
-#[path = "resume/fuse.rs"]
-mod fuse;
-#[path = "resume/issuance.rs"]
-mod issuance;
-#[path = "resume/scene.rs"]
-mod scene;
-#[path = "resume/time.rs"]
-mod time;
-#[path = "resume/world.rs"]
-mod world;
+#[path = "resume/mod.rs"]
+mod resume;
 
 use certctl::engine::ports::{Clock as _, Key};
 use certctl::engine::{Ended, Ending, Options, Task};
 use certctl::resource::{Phase, Queue, Reason};
 use jiff::SignedDuration;
 
-use scene::{Scene, task};
-use world::Error;
+use resume::scene::{Scene, task};
+use resume::world::Error;
 
 const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 
 fn options() -> Options {
-    Options { parallel: 256, ..scene::options() }
+    Options { parallel: 256, ..resume::scene::options() }
 }
 
 fn hopeless(count: usize) -> Task {
@@ -148,11 +136,11 @@ fn a_turn_continues_when_none_waits() {
 fn a_killed_run_holds_nothing_and_its_successor_queues() {
     let mut scene = Scene::new(&[]);
     scene.task = hopeless(3);
-    let labels = scene.run_under(fuse::Fuse::endless(), error()).labels;
+    let labels = scene.run_under(resume::fuse::Fuse::endless(), error()).labels;
     let checks = labels.iter().position(|label| label.contains("SelfCheck")).unwrap();
     let mut scene = Scene::new(&[]);
     scene.task = hopeless(3);
-    let went = scene.run_under(fuse::Fuse::at(checks), error());
+    let went = scene.run_under(resume::fuse::Fuse::at(checks), error());
     assert!(went.ending.is_none());
     assert_eq!(queue(&scene).runs[&0].len(), 3, "it could not give them back");
     // With a terminal, an order that was pending before has more than a minute.
