@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -52,7 +53,7 @@ macro_rules! spec {
     ) => {
         /// `spec` of a Certificate, by cert-manager's names. Absent fields stay absent; each reader
         /// applies the defaults.
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct CertificateSpec {
             $(
@@ -363,7 +364,7 @@ impl IssuerRef {
 }
 
 /// `spec.issuerRef`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IssuerRef {
     /// Name of the Issuer or ClusterIssuer.
@@ -377,7 +378,7 @@ pub struct IssuerRef {
 }
 
 /// One entry of `spec.otherNames`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OtherName {
     /// Dotted decimal object identifier.
@@ -387,7 +388,7 @@ pub struct OtherName {
 }
 
 /// `spec.subject`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 // The subject attributes of RFC 5280, appendix A.1.
 pub struct Subject {
@@ -410,7 +411,7 @@ pub struct Subject {
 }
 
 /// `spec.privateKey`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrivateKeySpec {
     /// RSA when absent.
@@ -428,7 +429,7 @@ pub struct PrivateKeySpec {
 }
 
 /// Whether a new issuance gets a new key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RotationPolicy {
     /// A new key for each issuance.
     #[default]
@@ -438,7 +439,7 @@ pub enum RotationPolicy {
 }
 
 /// `spec.renewal`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Renewal {
     /// RenewBefore when absent.
@@ -450,7 +451,7 @@ pub struct Renewal {
 }
 
 /// `spec.renewal.policy`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RenewalPolicy {
     /// Renew when renewBefore is reached.
     RenewBefore,
@@ -459,7 +460,7 @@ pub enum RenewalPolicy {
 }
 
 /// One entry of `spec.renewal.windows`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RenewalWindow {
     /// Five fields (minute, hour, day, month, weekday) or a descriptor such as `@daily`.
@@ -472,7 +473,7 @@ pub struct RenewalWindow {
 }
 
 /// `spec.secretTemplate`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SecretTemplate {
     /// Annotations to keep beside the files.
@@ -484,7 +485,7 @@ pub struct SecretTemplate {
 }
 
 /// `spec.keystores`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Keystores {
     /// A Java keystore.
@@ -496,7 +497,7 @@ pub struct Keystores {
 }
 
 /// `spec.keystores.jks`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Jks {
     /// Whether to write the keystore.
@@ -513,7 +514,7 @@ pub struct Jks {
 }
 
 /// `spec.keystores.pkcs12`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pkcs12 {
     /// Whether to write the keystore.
@@ -530,7 +531,7 @@ pub struct Pkcs12 {
 }
 
 /// `spec.keystores.pkcs12.profile`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 // cert-manager's four profiles.
 pub enum KeystoreProfile {
     #[default]
@@ -541,7 +542,7 @@ pub enum KeystoreProfile {
 }
 
 /// `spec.additionalOutputFormats[].type`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type")]
 pub enum OutputFormat {
     /// `key.der`.
@@ -553,7 +554,7 @@ pub enum OutputFormat {
 }
 
 /// `spec.nameConstraints`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NameConstraints {
     /// Whether the extension is critical.
@@ -568,7 +569,7 @@ pub struct NameConstraints {
 }
 
 /// One side of the name constraints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 // The subtrees of RFC 5280 section 4.2.1.10.
 pub struct NameConstraintItem {

@@ -1,12 +1,13 @@
 //! CertificateRequest: one revision's CSR, and its result.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Condition, GoDuration, IssuerRef, Metadata, Usage};
 
 /// The request of one revision. Its spec never changes once written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CertificateRequest {
     /// `<certificate>-<revision>`, with the Certificate's labels and annotations.
@@ -30,7 +31,7 @@ pub struct CertificateRequest {
 }
 
 /// `spec` of a CertificateRequest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CertificateRequestSpec {
     /// The CSR in PEM.

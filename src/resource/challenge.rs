@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AuthorizationState, CheckReport, Identifier, Problem, Solver};
 
 /// One challenge of an order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Challenge {
     /// The immutable part, shared by all copies.
@@ -22,7 +23,7 @@ pub struct Challenge {
 }
 
 /// What is known of a challenge, with its data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum ChallengeState {
     /// There is no verdict.
@@ -35,7 +36,7 @@ pub enum ChallengeState {
 }
 
 /// A challenge without a verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PendingChallenge {
     /// The effect that comes next.
@@ -54,7 +55,7 @@ pub struct PendingChallenge {
 }
 
 /// A challenge that did not become valid.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EndedChallenge {
     /// The authorization's state, as last seen.
@@ -68,7 +69,7 @@ pub struct EndedChallenge {
 }
 
 /// The value outside that answers a challenge: a file, a TXT record.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Presented {
     /// It may be there: a clean-up is owed.
@@ -82,7 +83,7 @@ pub struct Presented {
 }
 
 /// The "accept" requests of a challenge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Accepts {
     /// Their number; at least 1.
@@ -93,7 +94,7 @@ pub struct Accepts {
 
 /// The TXT record of a DNS-01 challenge: enough to remove it with the right credentials. Names are
 /// in lower case, without a trailing dot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dns01Target {
     /// The provider, as in the manifest.
@@ -218,7 +219,7 @@ impl Challenge {
 }
 
 /// The immutable part of a challenge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChallengeSpec {
     /// The URL of its authorization.
@@ -250,7 +251,9 @@ impl ChallengeSpec {
 }
 
 /// Challenge types.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(from = "String", into = "String")]
 pub enum ChallengeType {
     /// RFC 8555 section 8.3.
@@ -290,7 +293,7 @@ impl From<ChallengeType> for String {
 
 /// The effect that comes next for a challenge without a verdict. It is on disk before the effect is
 /// started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
     /// Wait for the scheduler.

@@ -89,7 +89,7 @@ impl Reason {
 }
 
 /// One condition (metav1.Condition, with cert-manager's observedGeneration).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Condition {
     /// Which condition this is.

@@ -1,12 +1,13 @@
 //! Deployments of a published pair outside the state, and their progress.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, DeployTarget};
 
 /// For which files a step was last done. It is owed while those are not the live ones.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Deployment {
     pub target: DeployTarget,

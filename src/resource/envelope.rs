@@ -351,6 +351,11 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::fmt::Debug;
+    use std::fs::File;
+    use std::io::Write as _;
+    use std::path::Path;
+
+    use schemars::JsonSchema;
 
     use super::*;
     use crate::resource::{ChallengeState, OrderPhase, Presented};
@@ -409,6 +414,55 @@ mod tests {
         check_damages(&samples::account());
         check_damages(&samples::queue());
         check_damages(&samples::secret_metadata());
+    }
+
+    /// What is kept of a schema: names, types and what is required, without what is only said.
+    fn shape(schema: &mut Value) {
+        match schema {
+            Value::Object(fields) => {
+                fields.retain(|name, value| {
+                    let is_said = matches!(name.as_str(), "description" | "title" | "$schema");
+                    !(is_said && value.is_string())
+                });
+                fields.values_mut().for_each(shape);
+            }
+            Value::Array(items) => items.iter_mut().for_each(shape),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// `CERTCTL_REGENERATE=1 cargo test --lib envelope` writes the shape of a version that has none
+    /// yet, and never changes one: binaries that are in use have it.
+    fn check_shape<T: Document + JsonSchema>() {
+        let mut schema = schemars::schema_for!(T).to_value();
+        shape(&mut schema);
+        let found = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/formats");
+        let file = folder.join(format!("{}.{}.json", T::KIND, T::VERSION));
+        if !file.exists() && std::env::var_os("CERTCTL_REGENERATE").is_some() {
+            File::create(&file).unwrap().write_all(found.as_bytes()).unwrap();
+        }
+        let frozen = std::fs::read_to_string(&file).unwrap_or_default();
+        assert_eq!(
+            found,
+            frozen,
+            "{0} changed: raise its VERSION, and upgrade {1}",
+            T::KIND,
+            T::VERSION
+        );
+    }
+
+    #[test]
+    fn whatever_changes_the_shape_of_a_document_raises_its_version() {
+        check_shape::<CertificateRecord>();
+        check_shape::<CertificateRequest>();
+        check_shape::<Order>();
+        check_shape::<Account>();
+        check_shape::<AccountLimits>();
+        check_shape::<BannedKeys>();
+        check_shape::<Queue>();
+        check_shape::<SecretMetadata>();
+        check_shape::<crate::solver::http01::PresentedToken>();
     }
 
     #[test]

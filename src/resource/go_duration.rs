@@ -4,14 +4,27 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::SignedDuration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A duration in Go syntax; printed as Go prints it (`2160h0m0s`).
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
 pub struct GoDuration(pub SignedDuration);
 
 impl GoDuration {

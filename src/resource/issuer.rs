@@ -117,8 +117,9 @@ pub struct ExternalAccountBinding {
 }
 
 /// One entry of `spec.acme.solvers`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, into = "Written", try_from = "Written")]
+#[schemars(with = "Written")]
 pub struct Solver {
     /// The selector; `None` means "any name that no other solver selects".
     pub selector: Option<Selector>,
@@ -139,12 +140,12 @@ pub enum SolverKind {
 
 /// `http01`: in a cluster this says how to reach a pod; here any of it means "serve it
 /// in-process". Kept as written, to be printed back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Http01(pub serde_json::Map<String, serde_json::Value>);
 
 /// `selector`: all non-empty parts must match.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Selector {
     /// Labels of the Certificate.
@@ -159,7 +160,7 @@ pub struct Selector {
 }
 
 /// A solver as cert-manager writes it: two optional keys instead of one choice.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Written {
     #[serde(default, skip_serializing_if = "Option::is_none")]

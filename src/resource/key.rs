@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `spec.privateKey.algorithm`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum KeyAlgorithm {
     /// RSA; cert-manager's default.
     #[default]
@@ -26,7 +26,7 @@ impl fmt::Display for KeyAlgorithm {
 }
 
 /// `spec.privateKey.encoding`: how tls.key is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum KeyEncoding {
     /// `RSA PRIVATE KEY`, or SEC 1 `EC PRIVATE KEY`; Ed25519 stays PKCS#8.
     #[default]
@@ -38,7 +38,7 @@ pub enum KeyEncoding {
 }
 
 /// `spec.signatureAlgorithm`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SignatureAlgorithm {
     /// RSA PKCS#1 v1.5 with SHA-256.
     #[serde(rename = "SHA256WithRSA")]
@@ -89,7 +89,7 @@ impl SignatureAlgorithm {
 pub struct PublicKeyDigest(pub String);
 
 /// The facts of a private or public key for the controllers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyFacts {
     /// The algorithm.

@@ -71,7 +71,7 @@ pub const PUBLISHED: &[PublishedLimits] = &[
 ];
 
 /// A line of `issuance.log`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issuance {
     pub time: Timestamp,
     pub certificate: String,

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
 };
 
 /// One order (RFC 8555 section 7.1.3).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Order {
     /// `<certificate>-<revision>-<number>`.
@@ -45,7 +46,7 @@ pub struct Order {
 
 /// The phase of an order, with its data. An open phase names the effect that comes next, and is on
 /// disk before that starts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum OrderPhase {
     /// POST newOrder.
@@ -86,7 +87,7 @@ pub enum OrderPhase {
 }
 
 /// The order's URLs at the CA.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OrderUrls {
     pub url: String,
@@ -96,7 +97,7 @@ pub struct OrderUrls {
 }
 
 /// An order that ended without a certificate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailedOrder {
     /// `None` when the CA never accepted it.
@@ -247,7 +248,7 @@ impl Order {
 }
 
 /// The immutable part of the order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OrderSpec {
     /// The owning Certificate.
@@ -274,7 +275,7 @@ pub struct OrderSpec {
 }
 
 /// One authorization of an order (RFC 8555 section 7.1.4), as first read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Authorization {
     /// Its URL.
@@ -294,7 +295,7 @@ pub struct Authorization {
 }
 
 /// A challenge as the CA offers it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OfferedChallenge {
     /// Its type.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ChallengeType, Identifier, NamespacedName};
@@ -11,7 +12,7 @@ use super::{ChallengeType, Identifier, NamespacedName};
 ///
 /// Contract: an entry counts as long as its run holds its own lock. After a restart of the machine
 /// the queue is obsolete, since no run survives it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Queue {
     /// The entries of each run, by its number.
@@ -19,7 +20,7 @@ pub struct Queue {
 }
 
 /// The challenges of one order with one name and type, which wait for a slot or hold one together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
     /// The certificate of their order: a CA may hand out one challenge to several.
@@ -47,7 +48,7 @@ impl Entry {
 }
 
 /// The status of a group in the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Place {
     /// It waits for its first slot, and nothing of it is presented.

@@ -114,7 +114,7 @@ pub struct RevocationReasonError {
 }
 
 /// A requested revocation: owed until the CA has responded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Revocation {
     /// Serial number, lower-case hexadecimal.
@@ -149,7 +149,7 @@ impl Revocation {
 }
 
 /// `banned-keys.json`: keys that no certificate may use again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BannedKeys {
     /// Each key once, oldest first.
@@ -164,7 +164,7 @@ impl BannedKeys {
 }
 
 /// One banned key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BannedKey {
     /// Digest of its SubjectPublicKeyInfo.

@@ -1,10 +1,11 @@
 //! Rollback: a manual return to an earlier revision.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A requested rollback: owed until it is done, and kept until the next revision is live.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rollback {
     /// The revision to restore; 0 is the certificate that was adopted.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -82,7 +83,7 @@ pub struct PublishedFormats {
 }
 
 /// The Secret's metadata: what `metadata.json` keeps beside the pair.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretMetadata {
     /// Annotations.
@@ -101,7 +102,7 @@ impl SecretMetadata {
 }
 
 /// The parameters of a keystore, whose bytes differ each time it is written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PublishedKeystore {
     /// Alias of a Java keystore, profile of a PKCS#12 store.

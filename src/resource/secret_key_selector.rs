@@ -1,9 +1,12 @@
 //! A reference to a key of a Secret.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name of a Secret and the entry in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SecretKeySelector {
     /// The Secret's name.

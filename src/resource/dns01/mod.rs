@@ -5,6 +5,7 @@
 
 mod settings;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SecretKeySelector;
@@ -14,7 +15,7 @@ pub use settings::{Fault, FieldKind, Rule, Settings, SettingsField, SettingsTabl
 pub use webhook::OWN_GROUP;
 
 /// `spec.acme.solvers[].dns01`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dns01 {
     /// Whether CNAMEs are followed when writing; None when absent.
@@ -28,7 +29,7 @@ pub struct Dns01 {
 }
 
 /// `cnameStrategy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum CnameStrategy {
     /// Write at the name itself.
     #[default]
@@ -63,7 +64,7 @@ macro_rules! provider {
         )*
 
         /// Exactly one provider.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub enum Dns01Provider {
             $(
                 #[doc = concat!("`", $name, "`")]

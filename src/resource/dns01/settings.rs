@@ -220,6 +220,7 @@ macro_rules! settings {
     ) => {
         #[doc = $about]
         #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $settings {
             $(
