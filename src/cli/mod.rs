@@ -36,6 +36,7 @@ mod golden;
 mod inspect;
 mod issue;
 mod journal;
+mod open_files;
 mod orphans;
 mod plan;
 mod progress;
@@ -122,6 +123,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             return refuse(&refusal, &mut Output::of_process(When::Auto, format, &streams));
         }
     };
+    open_files::raise();
     let Parsed { arguments: Arguments { global, verb, .. }, environment, config, matches } = parsed;
     let output = Output::of_process(global.color, global.log_format, &environment);
     panic::talk_json(global.log_format == LogFormat::Json);

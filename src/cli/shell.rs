@@ -11,6 +11,7 @@ use super::config::Config;
 use super::environment::Environment;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::open_files;
 use super::output::Output;
 use super::result::Results;
 use crate::controller::Intervals;
@@ -60,7 +61,7 @@ impl Shell {
             cluster_resource_namespace: global.cluster_resource_namespace.clone(),
             is_root: self.environment.is_root(),
             options: Options {
-                parallel: global.parallel.get(),
+                parallel: open_files::at_once(global.parallel),
                 max_concurrent_challenges: global.max_concurrent_challenges.get(),
                 timeout: global.timeout.0,
                 lock_timeout: global.lock_timeout.0,

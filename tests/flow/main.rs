@@ -57,6 +57,8 @@ mod manifests;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod open_files;
+#[cfg(test)]
 mod orders;
 #[cfg(test)]
 mod permissions;
