@@ -68,8 +68,11 @@ pub enum AcmeError {
         /// The field and its error.
         why: String,
     },
-    /// A challenge token outside `^[A-Za-z0-9_-]{1,512}$` (RFC 8555 section 8.1).
-    #[error("{}: the challenge token `{token}` is not base64url", escape(url))]
+    /// A challenge token outside `^[A-Za-z0-9_-]{22,512}$`: RFC 8555 section 8.1 asks for 128 bits.
+    #[error(
+        "{}: the challenge token `{token}` is not 22 to 512 characters of base64url",
+        escape(url)
+    )]
     BadToken {
         url: String,
         /// The token, escaped, at most 200 characters of it.
@@ -199,7 +202,7 @@ impl AcmeError {
             Self::InsecureUrl { what, .. } => format!("{what} is not an https URL"),
             Self::Malformed { why, .. } => why.clone(),
             Self::BadToken { token, .. } => {
-                format!("the challenge token `{token}` is not base64url")
+                format!("the challenge token `{token}` is not 22 to 512 characters of base64url")
             }
             Self::SignatureAlgorithm { key, algorithm, problem, .. } => format!(
                 "the CA does not accept {algorithm} signatures, which the {key} key makes{}",

@@ -61,19 +61,32 @@ pub(super) fn read_new(answer: &Answer, asked: &[Identifier]) -> Result<OrderVie
     Ok(view)
 }
 
+/// However few names an order has.
+const MOST_AUTHORIZATIONS: usize = 100;
+
 /// Reads an order object.
 pub(super) fn read(answer: &Answer, url: &str) -> Result<OrderView, AcmeError> {
     let value = answer.json()?;
     let identifiers = value.get("identifiers").and_then(Value::as_array);
+    let identifiers: Vec<Identifier> = identifiers
+        .into_iter()
+        .flatten()
+        .map(|identifier| field::identifier(answer, identifier))
+        .collect::<Result<_, _>>()?;
+    let mut authorizations = field::urls(&value, "authorizations")?;
+    let mut seen = BTreeSet::new();
+    authorizations.retain(|url| seen.insert(url.clone()));
+    // An order has one for each name; without a bound, a CA decides how much is read and stored.
+    let most = MOST_AUTHORIZATIONS.max(identifiers.len().saturating_mul(2));
+    if authorizations.len() > most {
+        let count = authorizations.len();
+        return Err(answer.malformed(format!("the order has {count} authorizations, over {most}")));
+    }
     Ok(OrderView {
         url: url.to_owned(),
         state: OrderState::from(field::word(&value, "status")),
-        identifiers: identifiers
-            .into_iter()
-            .flatten()
-            .map(|identifier| field::identifier(answer, identifier))
-            .collect::<Result<_, _>>()?,
-        authorizations: field::urls(&value, "authorizations")?,
+        identifiers,
+        authorizations,
         finalize_url: field::optional_url(&value, "finalize")?,
         certificate_url: field::optional_url(&value, "certificate")?,
         expires: field::time(&value, "expires"),

@@ -224,7 +224,7 @@ fn a_name_that_nothing_can_prove_is_found_before_any_request() {
 
 #[test]
 fn a_token_that_is_not_one_leads_nowhere() {
-    for token in ["../../../evil", "", "a/b", "..", "abc def", "a\nb"] {
+    for token in ["../../../evil", "", "a/b", "..", "abc def", "a\nb", "of-twenty-one-letters"] {
         let world = World::prepared(&[CertificateYaml::new("web")]);
         world.fault(Rule::always(Fault::Token(token.to_owned())));
         world.issue().ends_in(5).says("token");

@@ -295,3 +295,28 @@ async fn odd_words_pass_and_dangerous_ones_do_not() {
     let error = session.certificate(&fake.url("/cert/1")).await.unwrap_err();
     assert!(matches!(error, AcmeError::Malformed { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn an_order_names_each_authorization_once_and_no_more_than_its_names_need() {
+    let fake = Fake::start(|fake, seen| {
+        let count = match seen.path.as_str() {
+            "/order/1" => 1,
+            "/order/2" => 100,
+            "/order/3" => 101,
+            _ => return None,
+        };
+        let mut order = order_json(fake, "pending");
+        let urls = (0..count).map(|number| fake.url(&format!("/authz/{number}")));
+        order["authorizations"] = urls.flat_map(|url| vec![url; 3]).collect();
+        Some(Reply::json(200, &order))
+    })
+    .await;
+    let session = session(&fake);
+    let one = session.order(&fake.url("/order/1")).await.unwrap();
+    assert_eq!(one.authorizations, [fake.url("/authz/0")]);
+    let most = session.order(&fake.url("/order/2")).await.unwrap();
+    assert_eq!(most.authorizations.len(), 100);
+    let error = session.order(&fake.url("/order/3")).await.unwrap_err();
+    let why = "the order has 101 authorizations, over 100".to_owned();
+    assert_eq!(error, AcmeError::Malformed { url: fake.url("/order/3"), why });
+}
