@@ -51,11 +51,13 @@ mod lost_account;
 #[cfg(test)]
 mod lost_replies;
 #[cfg(test)]
-mod make_state_v1;
+mod make_state;
 #[cfg(test)]
 mod manifests;
 #[cfg(test)]
 mod metrics;
+#[cfg(test)]
+mod older_states;
 #[cfg(test)]
 mod open_files;
 #[cfg(test)]
@@ -76,8 +78,6 @@ mod rollback;
 mod schemas;
 #[cfg(test)]
 mod side_by_side;
-#[cfg(test)]
-mod state_v1;
 #[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;

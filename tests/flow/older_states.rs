@@ -1,5 +1,5 @@
-//! A state in format 1, made by the last binary that wrote it (`tests/fixtures/state/v1`), is taken
-//! over: nothing is ordered, no key is lost, and `status` says what it said.
+//! A state in each format that a binary in use wrote (`tests/fixtures/state`) is taken over: nothing is
+//! ordered, no key is lost, and `status` says what it said.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -12,7 +12,14 @@ use serde_json::Value;
 
 use crate::support::{CertificateYaml, Entry, Run, World, finish};
 
-pub(crate) const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/state/v1");
+/// The formats that are kept.
+const FORMATS: [&str; 2] = ["v1", "v2"];
+
+/// The folder of a format.
+pub(crate) fn fixture(format: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/state").join(format)
+}
+
 /// Stands for the folder that holds the copy.
 pub(crate) const WORLD: &str = "@WORLD@";
 /// Stands for the time of a failure: a minute before the copy is made, so that each waits.
@@ -26,10 +33,10 @@ pub(crate) const RECORDED: [(&str, &[&str]); 3] = [
 ];
 
 /// A world with a copy of the fixture. Nothing listens where its CA was.
-pub(crate) fn copied() -> World {
+pub(crate) fn copied(format: &str) -> World {
     let world = World::start();
     for (folder, is_private) in [("state", true), ("config", false), ("out", false)] {
-        copy(&world, &Path::new(FIXTURE).join(folder), &world.path(folder), is_private);
+        copy(&world, &fixture(format).join(folder), &world.path(folder), is_private);
     }
     world
 }
@@ -169,10 +176,14 @@ fn holds_all(new: &Value, old: &Value, place: &str) {
 
 #[test]
 fn the_status_of_an_older_state_is_what_it_was_and_writes_nothing() {
-    let world = copied();
+    FORMATS.into_iter().for_each(check_status);
+}
+
+fn check_status(format: &str) {
+    let world = copied(format);
     let before = world.state().everything();
     for (file, words) in RECORDED {
-        let recorded = fs::read_to_string(Path::new(FIXTURE).join(file)).unwrap();
+        let recorded = fs::read_to_string(fixture(format).join(file)).unwrap();
         let run = run(&world, words);
         assert_eq!(run.stderr, "", "{words:?}");
         let said = status(&world, &run.stdout);
@@ -239,7 +250,11 @@ fn present_versions() -> BTreeMap<String, u64> {
 
 #[test]
 fn an_older_state_is_taken_over_without_an_order_and_without_the_loss_of_a_key() {
-    let world = copied();
+    FORMATS.into_iter().for_each(check_takeover);
+}
+
+fn check_takeover(format: &str) {
+    let world = copied(format);
     let before = documents(&world);
     let pending = || PENDING.map(|name| world.state().order_urls(name));
     let urls = pending();
