@@ -42,9 +42,9 @@ pub(super) fn holder_of(address: SocketAddr) -> Option<Holder> {
     ours.or(holders.first()).cloned()
 }
 
-/// The other certctl processes that listen on `address`.
+/// The other certctl processes that listen on `address`, besides this one.
 pub(super) fn others_of_us(address: SocketAddr) -> Vec<Holder> {
-    found::holders(address).into_iter().filter(|holder| holder.is_certctl).collect()
+    found::other_holders(address).into_iter().filter(|holder| holder.is_certctl).collect()
 }
 
 /// A process that listens on `address` and is no certctl.
@@ -60,17 +60,31 @@ mod found {
     use std::io::{BufRead, BufReader};
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
     use std::os::unix::fs::MetadataExt as _;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use super::Holder;
 
     pub(super) fn holders(address: SocketAddr) -> Vec<Holder> {
-        let (inodes, users): (BTreeSet<String>, BTreeSet<String>) =
-            ["/proc/net/tcp", "/proc/net/tcp6"]
-                .into_iter()
-                .filter_map(|table| File::open(table).ok())
-                .flat_map(|table| listening_sockets(BufReader::new(table), address))
-                .unzip();
+        holders_of(sockets(address))
+    }
+
+    /// The holders of sockets that this process has not open. Mostly there is none, which spares a
+    /// look at every process of the host.
+    pub(super) fn other_holders(address: SocketAddr) -> Vec<Holder> {
+        let own = socket_inodes(Path::new("/proc/self")).unwrap_or_default();
+        holders_of(sockets(address).into_iter().filter(|(inode, _)| !own.contains(inode)).collect())
+    }
+
+    fn sockets(address: SocketAddr) -> Vec<(String, String)> {
+        let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter();
+        tables
+            .filter_map(|table| File::open(table).ok())
+            .flat_map(|table| listening_sockets(BufReader::new(table), address))
+            .collect()
+    }
+
+    fn holders_of(sockets: Vec<(String, String)>) -> Vec<Holder> {
+        let (inodes, users): (BTreeSet<String>, BTreeSet<String>) = sockets.into_iter().unzip();
         if inodes.is_empty() {
             return Vec::new();
         }
@@ -80,7 +94,7 @@ mod found {
         for process in processes.flatten() {
             let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
             let Some(pid) = pid else { continue };
-            let has_socket = has_socket(&process.path(), &inodes);
+            let has_socket = socket_inodes(&process.path()).map(|held| !held.is_disjoint(&inodes));
             if has_socket == Some(false) {
                 continue;
             }
@@ -104,14 +118,14 @@ mod found {
         Some(name.trim_end().to_owned())
     }
 
-    /// None when that cannot be seen.
-    fn has_socket(process: &Path, inodes: &BTreeSet<String>) -> Option<bool> {
+    /// The sockets that a process has open; None when that cannot be seen.
+    fn socket_inodes(process: &Path) -> Option<BTreeSet<String>> {
         let files = fs::read_dir(process.join("fd")).ok()?;
-        let mut targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
-        Some(targets.any(|target| {
-            let inode = target.to_str().and_then(|t| t.strip_prefix("socket:[")?.strip_suffix(']'));
-            inode.is_some_and(|inode| inodes.contains(inode))
-        }))
+        let targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+        let inode = |target: PathBuf| {
+            Some(target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
+        };
+        Some(targets.filter_map(inode).collect())
     }
 
     /// The inodes, and the users, of the sockets of `table` whose listening address conflicts with `address`.
@@ -179,6 +193,10 @@ mod found {
     use super::Holder;
 
     pub(super) fn holders(_address: SocketAddr) -> Vec<Holder> {
+        Vec::new()
+    }
+
+    pub(super) fn other_holders(_address: SocketAddr) -> Vec<Holder> {
         Vec::new()
     }
 }
