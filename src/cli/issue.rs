@@ -113,7 +113,16 @@ pub(crate) async fn work_on(
         return Ok(ExitCode::Done);
     }
     tasks.iter_mut().for_each(adapt);
-    workspace.make_writable()?;
+    if let Err(error) = workspace.make_writable() {
+        // Certificates that run out of time are reported all the same.
+        if let Err(unreported) =
+            Box::pin(workspace.alert(&tasks, Job::new(verb, secrets), &error)).await
+        {
+            tracing::warn!(error = %unreported, "the on-failure hook did not run");
+        }
+        Box::pin(write_metrics(shell, workspace)).await?;
+        return Err(error.into());
+    }
     tell_strays(workspace, &tasks)?;
     tell_moves(&tasks, workspace.records());
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();

@@ -13,6 +13,8 @@ pub struct Workspace {
     pub(super) manifests: Manifests,
     pub(super) state: StateDirectory,
     pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
+    /// The certificates whose record cannot be read, and why.
+    pub(super) damaged: Vec<(NamespacedName, String)>,
 }
 
 impl Workspace {
@@ -21,7 +23,8 @@ impl Workspace {
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
         let options = Options { check_trust: settings.is_root, ..Options::default() };
         let manifests = Manifests::new(options);
-        let mut workspace = Self { settings, manifests, state, records: Vec::new() };
+        let (records, damaged) = (Vec::new(), Vec::new());
+        let mut workspace = Self { settings, manifests, state, records, damaged };
         workspace.read_records().await?;
         Ok(workspace)
     }
@@ -35,8 +38,13 @@ impl Workspace {
     /// Reads the records again after a run changed them.
     pub async fn read_records(&mut self) -> Result<(), StoreError> {
         let all = Records::new(&self.state).certificates().await?;
-        let readable = |(name, record): (_, Result<_, _>)| Some((name, record.ok()?));
-        self.records = all.into_iter().filter_map(readable).collect();
+        (self.records, self.damaged) = (Vec::new(), Vec::new());
+        for (name, record) in all {
+            match record {
+                Ok(record) => self.records.push((name, record)),
+                Err(error) => self.damaged.push((name, error.to_string())),
+            }
+        }
         Ok(())
     }
 

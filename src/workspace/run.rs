@@ -108,6 +108,28 @@ impl Workspace {
         Ok(ended)
     }
 
+    /// Runs the operator's hook for tasks that cannot be worked on, because the state cannot be
+    /// written.
+    pub async fn alert(
+        &self,
+        tasks: &[Task],
+        job: Job,
+        error: &StoreError,
+    ) -> Result<(), RunError> {
+        let world = self.world(&SystemClock, job).await?;
+        let (_, shutdown) = watch::channel(None);
+        let engine = Engine {
+            clock: &SystemClock,
+            store: &self.state,
+            performer: &world,
+            observer: &Silent,
+            options: self.settings.options,
+            shutdown,
+        };
+        Box::pin(engine.alert(tasks, error)).await;
+        Ok(())
+    }
+
     /// Performs work outside any certificate's run, with the same connections.
     pub async fn with_world<T>(
         &self,

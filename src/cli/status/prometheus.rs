@@ -9,17 +9,26 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::issuance::challenge_name;
-use crate::resource::{Challenge, ConditionStatus, ConditionType, Order};
+use crate::resource::{Challenge, ConditionStatus, ConditionType, Failure, Order};
 use crate::workspace::view::CertificateView;
 
 /// All families.
 pub(super) fn exposition(views: &[CertificateView], now: Timestamp) -> String {
+    let views: Vec<&CertificateView> = views.iter().filter(|view| view.has_name()).collect();
+    let views = views.as_slice();
     let mut text = String::new();
     text.push_str(&ready(views));
     for (name, help, time) in TIMES {
         let mut family = Family::new(name, help);
         for view in views {
             family.sample(&certificate_labels(view), seconds(time(view)));
+        }
+        text.push_str(&family.text);
+    }
+    for (name, help, value) in NUMBERS {
+        let mut family = Family::new(name, help);
+        for view in views {
+            family.sample(&certificate_labels(view), value(view, now));
         }
         text.push_str(&family.text);
     }
@@ -33,7 +42,7 @@ pub(super) fn exposition(views: &[CertificateView], now: Timestamp) -> String {
 }
 
 /// Three samples for each certificate, of which one is 1.
-fn ready(views: &[CertificateView]) -> String {
+fn ready(views: &[&CertificateView]) -> String {
     let mut family = Family::new(
         "certmanager_certificate_ready_status",
         "The Ready condition of each certificate: 1 on the line that holds",
@@ -52,7 +61,7 @@ fn ready(views: &[CertificateView]) -> String {
 }
 
 /// For each challenge of a current order one sample per state, of which one is 1.
-fn challenges(views: &[CertificateView]) -> String {
+fn challenges(views: &[&CertificateView]) -> String {
     let mut family = Family::new(
         "certmanager_certificate_challenge_status",
         "The state of each challenge of a current order: 1 on the line that holds",
@@ -60,7 +69,7 @@ fn challenges(views: &[CertificateView]) -> String {
     let current = views.iter().filter_map(|view| Some((view, view.order()?)));
     for (view, order) in current {
         for (index, challenge) in order.challenges.iter().enumerate() {
-            let state = challenge.authorization().as_str();
+            let state = challenge.final_state().as_str();
             // A word of the CA that is not among the known ones has a line of its own.
             let unknown = (!STATES.contains(&state)).then_some(state);
             for word in STATES.iter().copied().chain(unknown) {
@@ -157,6 +166,54 @@ const TIMES: [(&str, &str, Time); 4] = [
         |view| view.readable_leaf().map(|leaf| leaf.not_after),
     ),
 ];
+
+type Number = fn(&CertificateView, Timestamp) -> i64;
+
+/// Not from cert-manager.
+const NUMBERS: [(&str, &str, Number); 6] = [
+    (
+        "certctl_certificate_renewal_overdue",
+        "1 when more than a tenth of the time from renewal to expiry has gone without a renewal",
+        |view, _| i64::from(view.overdue.is_some()),
+    ),
+    (
+        "certctl_certificate_failed_attempts",
+        "How many issuances have failed in a row",
+        |view, _| i64::from(view.failures()),
+    ),
+    (
+        "certctl_certificate_failed",
+        "1 while the last attempt is one that failed, whether or not it counts",
+        |view, _| i64::from(last_failure(view).is_some()),
+    ),
+    (
+        "certctl_certificate_last_failure_timestamp_seconds",
+        "When the last attempt failed, in seconds since the epoch; 0 when it did not",
+        |view, _| seconds(last_failure(view).and_then(|failure| failure.at)),
+    ),
+    (
+        "certctl_certificate_pending_deploy",
+        "1 while an output or a hook of the certificate in place has failed",
+        |view, _| i64::from(is_undeployed(view)),
+    ),
+    (
+        "certctl_certificate_days_left",
+        "Full days until the certificate expires; negative after that, 0 when there is none",
+        |view, now| {
+            let leaf = view.readable_leaf();
+            leaf.map_or(0, |leaf| now.duration_until(leaf.not_after).as_hours().div_euclid(24))
+        },
+    ),
+];
+
+fn last_failure(view: &CertificateView) -> Option<&Failure> {
+    view.record.as_ref()?.last_failure.as_ref()
+}
+
+fn is_undeployed(view: &CertificateView) -> bool {
+    let steps = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
+    steps.iter().any(|step| step.failed_attempts > 0)
+}
 
 const CONDITIONS: [(ConditionStatus, &str); 3] = [
     (ConditionStatus::True, "True"),
