@@ -1,6 +1,9 @@
 //! An open workspace.
 
+use std::cell::RefCell;
+
 use super::settings::Settings;
+use crate::acme::RequestCounts;
 use crate::engine::ports::StoreError;
 use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, NamespacedName};
@@ -15,6 +18,8 @@ pub struct Workspace {
     pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
     /// The certificates whose record cannot be read, and why.
     pub(super) damaged: Vec<(NamespacedName, String)>,
+    /// What the last run sent to CAs.
+    pub(super) requests: RefCell<RequestCounts>,
 }
 
 impl Workspace {
@@ -24,7 +29,8 @@ impl Workspace {
         let options = Options { check_trust: settings.is_root, ..Options::default() };
         let manifests = Manifests::new(options);
         let (records, damaged) = (Vec::new(), Vec::new());
-        let mut workspace = Self { settings, manifests, state, records, damaged };
+        let requests = RefCell::default();
+        let mut workspace = Self { settings, manifests, state, records, damaged, requests };
         workspace.read_records().await?;
         Ok(workspace)
     }
@@ -56,6 +62,11 @@ impl Workspace {
     /// The settings of the request, beside its objects.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What the last run sent to CAs.
+    pub fn sent_requests(&self) -> RequestCounts {
+        self.requests.borrow().clone()
     }
 
     /// The state.

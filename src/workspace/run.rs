@@ -105,6 +105,7 @@ impl Workspace {
         let ended = Box::pin(engine.run(tasks)).await;
         world.stop_listening(engine.shutdown.borrow().is_some()).await;
         tracing::debug!(requests = world.requests(), "run ended");
+        self.requests.replace(world.request_counts());
         Ok(ended)
     }
 

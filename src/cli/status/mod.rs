@@ -30,6 +30,7 @@ use crate::manifest::nearest_by;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};
 pub use noun::Noun;
+pub(crate) use prometheus::LastRun;
 pub use scene::Scene;
 pub use table::Width;
 pub use verdict::Verdict;
@@ -57,8 +58,18 @@ pub fn certificates(
             let named = views.iter().filter(|view| view.has_name());
             Ok(lines(named.map(|view| format!("certificate/{}", view.key.name))))
         }
-        Format::Prometheus => Ok(prometheus::exposition(views, scene.now)),
+        Format::Prometheus => Ok(metrics(views, &[], None, scene.now)),
     }
+}
+
+/// The certificates and issuers, and the run that has just ended, in the Prometheus text format.
+pub(crate) fn metrics(
+    views: &[CertificateView],
+    issuers: &[IssuerView],
+    run: Option<&LastRun>,
+    now: Timestamp,
+) -> String {
+    prometheus::exposition(views, issuers, run, now)
 }
 
 /// Whether `--exit-code` ends in 8: one of them is not as it should be.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::scene::Scene;
 use super::table::Width;
-use super::{Noun, certificates, issuers, needs_attention, objects_of};
+use super::{LastRun, Noun, certificates, issuers, metrics, needs_attention, objects_of};
 use crate::cli::args::{Format, StatusArgs};
 use crate::cli::count::count;
 use crate::cli::error::CliError;
@@ -48,7 +48,12 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
         let text = match noun {
             Noun::Certificate => {
                 let chosen = chosen(&views, &names, shell.global.namespace())?;
-                let text = certificates(&chosen, !names.is_empty(), &scene)?;
+                let text = if scene.format == Format::Prometheus {
+                    let issuers = workspace.issuer_views(&targets).await?;
+                    metrics(&chosen, &issuers, None, scene.now)
+                } else {
+                    certificates(&chosen, !names.is_empty(), &scene)?
+                };
                 shell.output.data(&text)?;
                 if chosen.is_empty() && matches!(scene.format, Format::Text | Format::Wide) {
                     let message = nothing(workspace.settings());
@@ -114,23 +119,20 @@ fn unreadable(views: &[CertificateView]) -> Option<CliError> {
     Some(CliError::new(ExitCode::State, escape(&message)))
 }
 
-/// Writes the metrics of the certificates, as they are now, to the file of `--metrics-file`.
+/// Writes the metrics of the certificates, as they are after a run that ends in `code`, to the file
+/// of `--metrics-file`.
 pub(crate) async fn write_metrics(
     shell: &Shell,
     workspace: &mut Workspace,
+    code: ExitCode,
 ) -> Result<(), CliError> {
     let Some(path) = shell.global.metrics_file.clone() else { return Ok(()) };
     workspace.read_records().await?;
     let targets = workspace.everything();
-    let scene = Scene {
-        now: SystemClock.now(),
-        zone: jiff::tz::TimeZone::UTC,
-        color: false,
-        format: Format::Prometheus,
-        width: None,
-    };
-    let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
-    let text = certificates(&views, false, &scene)?;
+    let now = SystemClock.now();
+    let views = Box::pin(workspace.certificate_views(&targets, now)).await?;
+    let run = LastRun { code, requests: workspace.sent_requests() };
+    let text = metrics(&views, &workspace.issuer_views(&targets).await?, Some(&run), now);
     store::atomic::write(&path, text.as_bytes(), METRICS_MODE).map_err(|error| {
         CliError::new(ExitCode::Output, format_args!("--metrics-file: {error}"))
             .hinted("the run itself is done; its folder must exist and be writable")
