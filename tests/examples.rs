@@ -141,13 +141,13 @@ fn the_mail_about_a_failure_says_what_and_until_when() {
     std::fs::File::create(&fake).unwrap().write_all(program.as_bytes()).unwrap();
     std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
-    for (stage, next, urgent) in [("1", "2030-01-01T00:00:00Z", false), ("3", "", true)] {
+    for (stage, next, urgent) in [("failed", "2030-01-01T00:00:00Z", false), ("half", "", true)] {
         let mut command = Command::new(examples().join("hooks.d/on-failure"));
         command.arg("on-failure").env_clear().env("PATH", &path).stdin(Stdio::null());
         command.env("CERTCTL_NAMESPACE", "default").env("CERTCTL_NAME", "web");
         command
             .env("CERTCTL_MESSAGE", "no\nBcc: everybody@example.com")
-            .env("CERTCTL_STAGE", stage);
+            .env("CERTCTL_STAGE_NAME", stage);
         command.env("CERTCTL_ATTEMPTS", "3").env("CERTCTL_NEXT_ATTEMPT", next);
         command.env("CERTCTL_NOT_AFTER", "");
         assert!(command.status().unwrap().success());

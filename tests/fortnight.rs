@@ -18,6 +18,7 @@ mod resume;
 use std::rc::Rc;
 
 use certctl::cli::exit::{self, ExitCode};
+use certctl::controller::alert::Stage;
 use certctl::engine::ports::Clock as _;
 use certctl::engine::{Ended, Ending, Options, Task};
 use certctl::resource::{FailureClass, GoDuration};
@@ -139,11 +140,11 @@ fn one_that_fails_among_fifty_is_told_once_a_day_and_keeps_nobody() {
     let gaps: Vec<i32> = told.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gaps.iter().all(|gap| (24..=25).contains(gap)), "{told:?}");
     assert!(FORTNIGHT - told.last().unwrap() <= 25, "{told:?}");
-    // The hook: a new failure, and the first runs with less than a third and a tenth of the life
-    // left.
-    let of_bad = |hour: i32, stage: u8| (hour, "bad".to_owned(), stage);
-    let [third, tenth] = [LIFE * 24 / 3, LIFE * 24 / 10].map(|left| RENEW_BEFORE * 24 - left + 1);
-    assert_eq!(alerts, [of_bad(0, 1), of_bad(third, 2), of_bad(tenth, 3)]);
+    // The hook: a new failure, and the first runs after a tenth and half of the time to renew it.
+    let of_bad = |hour: i32, stage: Stage| (hour, "bad".to_owned(), stage);
+    let [tenth, half] = [10, 2].map(|part| RENEW_BEFORE * 24 / part + 1);
+    let stages = [(0, Stage::Failed), (tenth, Stage::Overdue), (half, Stage::Half)];
+    assert_eq!(alerts, stages.map(|(hour, stage)| of_bad(hour, stage)));
 
     // Once the name is believed again, the next attempt ends it all; what fails after that is new.
     scene.ca.borrow_mut().refused.clear();
@@ -153,5 +154,5 @@ fn one_that_fails_among_fifty_is_told_once_a_day_and_keeps_nobody() {
     scene.clock.set(scene.clock.now() + DAY * (LIFE - RENEW_BEFORE) + HOUR);
     let again = run(&scene, &tasks[..1]);
     assert!(matches!(again[0].ending, Ending::Failed { .. }) && again[0].is_new, "{again:?}");
-    assert_eq!(scene.alerts.as_ref().unwrap().borrow()[0].stage, 1);
+    assert_eq!(scene.alerts.as_ref().unwrap().borrow()[0].stage, Stage::Failed);
 }

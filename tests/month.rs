@@ -194,16 +194,9 @@ fn page(scene: &Scene) -> String {
         issuer: Some(scene.task.issuer.clone()),
         account: None,
         record: scene.record(),
-        leaf: None,
-        requests: Vec::new(),
         orders: scene.orders(),
-        strays: Vec::new(),
-        events: Vec::new(),
         secret_path: "/etc/certctl/live/default/web-tls".into(),
-        next_attempt: None,
-        renewal_time: None,
-        links: None,
-        mistake: None,
+        ..CertificateView::unknown(scene.task.certificate.metadata.key())
     };
     let look = status::Scene {
         now: scene.clock.now(),

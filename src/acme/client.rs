@@ -16,6 +16,7 @@ use super::key::SigningKey;
 use super::limit::Limits;
 use super::nonce::{Held, NoncePool};
 use super::tls::Trust;
+use super::transport::RequestCounts;
 use super::transport::{Expect, Transport};
 
 /// The CA and its TLS settings.
@@ -81,6 +82,11 @@ impl Client {
     /// How many HTTP requests were sent.
     pub fn requests(&self) -> u64 {
         self.transport.requests()
+    }
+
+    /// The same, by host, method and status.
+    pub fn request_counts(&self) -> RequestCounts {
+        self.transport.counts()
     }
 
     /// The time in the CA's last answer (in seconds); only displayed, never used for decisions.

@@ -51,3 +51,4 @@ pub use limit::Limits;
 pub use order::{NewOrder, OrderView};
 pub use session::Session;
 pub use tls::system_tls;
+pub use transport::{RequestCounts, RequestKind};

@@ -3,6 +3,7 @@
 //! No redirects, no decompression, https only, proxies from the environment except for a CA on
 //! this machine (as Go, and so cert-manager, does it).
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -30,8 +31,24 @@ pub(super) struct Transport {
     client: OnceCell<reqwest::Client>,
     slots: Semaphore,
     requests: AtomicU64,
+    counts: Mutex<RequestCounts>,
     date: Mutex<Option<Timestamp>>,
 }
+
+/// How many requests were sent of each kind.
+pub type RequestCounts = BTreeMap<RequestKind, u64>;
+
+/// What the requests are counted by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestKind {
+    /// Of the URL, without the port.
+    pub host: String,
+    pub method: String,
+    /// The HTTP status; 999, as cert-manager has it, when there was no answer.
+    pub status: u16,
+}
+
+const UNANSWERED: u16 = 999;
 
 /// The expected content: it determines the size limit and the Accept header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +76,7 @@ impl Transport {
             slots: Semaphore::new(limits.requests_at_once.max(1)),
             limits,
             requests: AtomicU64::new(0),
+            counts: Mutex::default(),
             date: Mutex::default(),
         }
     }
@@ -66,6 +84,20 @@ impl Transport {
     /// How many requests were sent.
     pub(super) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The same, by host, method and status.
+    pub(super) fn counts(&self) -> RequestCounts {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn count(&self, method: &Method, url: &str, status: u16) {
+        let host = reqwest::Url::parse(url).ok();
+        let host = host.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
+        let kind = RequestKind { host: host.to_owned(), method: method.to_string(), status };
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(kind).or_default();
+        *count = count.saturating_add(1);
     }
 
     /// The `Date` of the last answer that had one.
@@ -100,6 +132,8 @@ impl Transport {
             .await
             .unwrap_or_else(|_| Err(AcmeError::Timeout { url: url.to_owned() }));
         drop(slot);
+        let status = answer.as_ref().map_or(UNANSWERED, |answer| answer.status);
+        self.count(&method, url, status);
         let ms = started.elapsed().as_millis();
         match &answer {
             Ok(answer) => {

@@ -257,6 +257,8 @@ mod tests {
             vec!["--timeout", "0s"],
             vec!["--self-check-interval", "-1s"],
             vec!["--parallel", "0"],
+            vec!["--ping", "hc-ping.com/uuid"],
+            vec!["--ping", "ftp://hc-ping.com/uuid"],
             vec!["--output", "table"],
             vec!["--namespace", "Not_A_Label"],
             vec!["-l", "a b"],

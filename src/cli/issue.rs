@@ -9,6 +9,7 @@ use super::exit::{self, ExitCode};
 use super::message::Level;
 use super::orphans;
 use super::output;
+use super::ping::{Moment, ping};
 use super::revocations;
 use super::run::{conclude, endings_of, on_one_thread, run};
 use super::shell::Shell;
@@ -79,18 +80,36 @@ fn begin(
 ) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook(verb)?;
     on_one_thread(async {
-        // Manifests are read before anything is written: an error in them changes nothing.
-        let mut workspace = open(shell).await?;
-        workspace.ignore_limits(ignore_limits);
-        let targets = match targets(shell, &mut workspace, request) {
-            Ok(targets) => targets,
-            Err(error) => {
-                orphans::warn(shell, &workspace).await?;
-                return Err(error);
-            }
-        };
-        Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await
+        let is_pinged = matches!(verb, "issue" | "renew");
+        if is_pinged {
+            ping(shell, Moment::Start).await;
+        }
+        let result = Box::pin(read_and_work(shell, request, verb, ignore_limits, adapt)).await;
+        if is_pinged {
+            ping(shell, Moment::of(&result)).await;
+        }
+        result
     })
+}
+
+async fn read_and_work(
+    shell: &mut Shell,
+    request: &Request,
+    verb: &'static str,
+    ignore_limits: bool,
+    adapt: impl Fn(&mut Task),
+) -> Result<ExitCode, CliError> {
+    // Manifests are read before anything is written: an error in them changes nothing.
+    let mut workspace = open(shell).await?;
+    workspace.ignore_limits(ignore_limits);
+    let targets = match targets(shell, &mut workspace, request) {
+        Ok(targets) => targets,
+        Err(error) => {
+            orphans::warn(shell, &workspace).await?;
+            return Err(error);
+        }
+    };
+    Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await
 }
 
 /// Runs a verb on its targets, then the pending clean-up of earlier runs.
@@ -113,7 +132,16 @@ pub(crate) async fn work_on(
         return Ok(ExitCode::Done);
     }
     tasks.iter_mut().for_each(adapt);
-    workspace.make_writable()?;
+    if let Err(error) = workspace.make_writable() {
+        // Certificates that run out of time are reported all the same.
+        if let Err(unreported) =
+            Box::pin(workspace.alert(&tasks, Job::new(verb, secrets), &error)).await
+        {
+            tracing::warn!(error = %unreported, "the on-failure hook did not run");
+        }
+        Box::pin(write_metrics(shell, workspace, ExitCode::State)).await?;
+        return Err(error.into());
+    }
     tell_strays(workspace, &tasks)?;
     tell_moves(&tasks, workspace.records());
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
@@ -131,7 +159,7 @@ pub(crate) async fn work_on(
         let endings = endings_of(&ended).chain(revoked);
         code = exit::of_run(endings, shell.global.exit_code);
     }
-    match Box::pin(write_metrics(shell, workspace)).await {
+    match Box::pin(write_metrics(shell, workspace, code)).await {
         Err(error) if code == ExitCode::Done => Err(error),
         Err(error) => {
             // The exit code of the certificates takes precedence.

@@ -17,6 +17,7 @@ pub mod message;
 pub mod output;
 pub mod panic;
 pub mod parse;
+mod ping;
 pub mod schema;
 pub mod shell;
 pub mod status;

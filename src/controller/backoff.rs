@@ -1,7 +1,9 @@
 //! When a failed attempt is retried.
 //!
 //! Attempt n fails at t: the next one is not before t + 1h·2^(n−1), at most 32h later, and not
-//! before the CA's Retry-After. Success clears everything; an edit of what goes to the
+//! before the CA's Retry-After. While the live certificate is valid, it is at most 7/8 of the time
+//! from t to its end later, and at least 5 minutes: so a certificate of a few days is renewed by a
+//! CA that recovers shortly before the end, and the formula is exact until 36h before it. Success clears everything; an edit of what goes to the
 //! CA lets one attempt through for each distinct input, and clears nothing.
 
 use jiff::{SignedDuration, Timestamp};
@@ -16,6 +18,8 @@ use crate::resource::{
 pub const MINIMUM: SignedDuration = SignedDuration::from_hours(1);
 /// The longest delay.
 pub const MAXIMUM: SignedDuration = SignedDuration::from_hours(32);
+/// The shortest delay, when the live certificate is about to expire.
+pub const SHORTEST: SignedDuration = SignedDuration::from_mins(5);
 /// How long a server error must come back before it counts.
 const LASTING: SignedDuration = SignedDuration::from_hours(24);
 /// The longest Retry-After that the ACME client returns.
@@ -32,10 +36,19 @@ pub fn delay(attempts: Option<u32>) -> SignedDuration {
         .map_or(MAXIMUM, |delay| delay.min(MAXIMUM))
 }
 
+/// The longest delay with this much life left.
+fn within(life: SignedDuration) -> SignedDuration {
+    (life / 8 * 7).max(SHORTEST)
+}
+
 /// The time of the next attempt, as decided by failures and the CA's Retry-After.
 pub fn next_attempt(record: &CertificateRecord) -> Option<Timestamp> {
-    let after_failure = record.status.last_failure_time.map(|time| {
-        time.checked_add(delay(record.status.failed_issuance_attempts)).unwrap_or(Timestamp::MAX)
+    let status = &record.status;
+    let after_failure = status.last_failure_time.map(|failed| {
+        let delay = delay(status.failed_issuance_attempts);
+        let life = status.not_after.map(|end| failed.duration_until(end));
+        let within = life.filter(SignedDuration::is_positive).map_or(delay, within);
+        failed.checked_add(delay.min(within)).unwrap_or(Timestamp::MAX)
     });
     match (after_failure, record.retry_after) {
         (Some(a), Some(b)) => Some(a.max(b)),

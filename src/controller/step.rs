@@ -1,5 +1,7 @@
 //! The interface between the controllers and the engine: steps and outcomes.
 
+use std::fmt;
+
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
@@ -57,6 +59,19 @@ pub enum Deferral {
     Limit(Box<Spent>),
     /// Something in progress: the run continues.
     Progress(String),
+}
+
+impl fmt::Display for Deferral {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Backoff { .. } => {
+                f.write_str("Backing off from issuance due to previously failed issuance(s)")
+            }
+            Self::RetryAfter => f.write_str("the CA requested a delay (Retry-After)"),
+            Self::Limit(usage) => write!(f, "the CA would refuse an order: {usage}"),
+            Self::Progress(what) => f.write_str(what),
+        }
+    }
 }
 
 /// Changes that belong together, and their events. They are written in this order, and each prefix

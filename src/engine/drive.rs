@@ -29,7 +29,8 @@ pub(super) use alert::alert;
 pub(super) use reload::reload;
 pub(super) use shared::Shared;
 use state::Drive;
-use stop::{deferred, nothing_to_do, state_failure, unchanged};
+pub(super) use stop::state_failure;
+use stop::{deferred, nothing_to_do, unchanged};
 use wait::Woken;
 
 use crate::controller::{

@@ -71,6 +71,15 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         ended
     }
 
+    /// Runs the operator's hook for tasks that cannot be worked on, because the state cannot be
+    /// written.
+    pub async fn alert(&self, tasks: &[Task], error: &ports::StoreError) {
+        let failed =
+            |task: &Task| Ended::new(task.certificate.metadata.key(), drive::state_failure(error));
+        let ended: Vec<Ended> = tasks.iter().map(failed).collect();
+        Box::pin(drive::alert(self, tasks, &ended)).await;
+    }
+
     /// Works on one task alone: its ending and its final snapshot. Neither reloads nor the
     /// operator's hook for failures follow.
     pub async fn reach(&self, task: &Task) -> Result<(Ending, Snapshot), ports::StoreError> {

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ended;
 use super::task::Task;
+use crate::controller::alert::Stage;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{Event, NamespacedName, PublishedPair};
 
@@ -94,8 +95,7 @@ pub struct Alert {
     pub next_attempt: Option<Timestamp>,
     /// When the live certificate expires, if there is one.
     pub not_after: Option<Timestamp>,
-    /// 1: the failure is new; 2: less than a third of the lifetime is left; 3: less than a tenth.
-    pub stage: u8,
+    pub stage: Stage,
 }
 
 /// Receives events, to show them. It never influences a run.

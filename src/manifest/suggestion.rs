@@ -20,7 +20,7 @@ pub fn nearest_by<T>(
     }
     let text = text.to_lowercase();
     items
-        .map(|item| (strsim::jaro_winkler(&text, &word(&item).to_lowercase()), item))
+        .map(|item| (likeness(&text, &word(&item).to_lowercase()), item))
         .filter(|(likeness, _)| *likeness > ALIKE)
         .fold(None, |best: Option<(f64, T)>, next| match best {
             Some(best) if best.0 >= next.0 => Some(best),
@@ -29,17 +29,25 @@ pub fn nearest_by<T>(
         .map(|(_, item)| item)
 }
 
+/// Two exchanged letters of a short word, as in `wbe`, are not alike to Jaro and Winkler.
+fn likeness(text: &str, word: &str) -> f64 {
+    let is_exchanged = text.len() == word.len() && strsim::osa_distance(text, word) == 1;
+    let likeness = strsim::jaro_winkler(text, word);
+    if text.len() > 2 && is_exchanged { likeness.max(0.9) } else { likeness }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_most_alike_word_is_meant() {
-        let words = ["dnsNames", "dnsZones", "duration", "commonName"];
+        let words = ["dnsNames", "dnsZones", "duration", "commonName", "type"];
         for (text, suggested) in [
             ("dnsName", Some("`dnsNames`")),
             ("dnsnames", Some("`dnsNames`")),
             ("comonName", Some("`commonName`")),
+            ("tyep", Some("`type`")),
             ("zzz", None),
             ("", None),
         ] {

@@ -285,21 +285,12 @@ impl Report {
 
 /// Why an issuance waits; with the time unless a separate field has it.
 fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
-    let until = until.map(rfc3339);
-    match why {
-        Deferral::Backoff { .. } => {
-            let next = until.map(|at| format!(". Issuance will next be attempted at {at}"));
-            "Backing off from issuance due to previously failed issuance(s)".to_owned()
-                + &next.unwrap_or_default()
+    let until = match (why, until.map(rfc3339)) {
+        (Deferral::Backoff { .. }, Some(at)) => {
+            format!(". Issuance will next be attempted at {at}")
         }
-        Deferral::RetryAfter => {
-            let until = until.map(|at| format!(" until {at}"));
-            "the CA requested a delay (Retry-After)".to_owned() + &until.unwrap_or_default()
-        }
-        Deferral::Limit(usage) => {
-            let until = until.map(|at| format!(" until {at}")).unwrap_or_default();
-            format!("the CA would refuse an order: {usage}{until}")
-        }
-        Deferral::Progress(what) => what.clone(),
-    }
+        (Deferral::RetryAfter | Deferral::Limit(_), Some(at)) => format!(" until {at}"),
+        (Deferral::Progress(_), Some(_)) | (_, None) => String::new(),
+    };
+    format!("{why}{until}")
 }

@@ -164,6 +164,20 @@ impl Challenge {
         }
     }
 
+    /// The state to show: a challenge that its order's end left undecided is abandoned.
+    pub fn final_state(&self) -> &AuthorizationState {
+        match self.authorization() {
+            AuthorizationState::Unknown
+            | AuthorizationState::Pending
+            | AuthorizationState::Processing
+                if self.pending().is_none() =>
+            {
+                &AuthorizationState::Errored
+            }
+            state => state,
+        }
+    }
+
     /// The CA's problem document, if it sent one.
     pub fn problem(&self) -> Option<&Problem> {
         match &self.state {

@@ -199,6 +199,20 @@ impl Order {
         self.challenges.iter().any(Challenge::owes_clean_up)
     }
 
+    /// The state to show: an order that ended undecided is abandoned.
+    pub fn final_state(&self) -> &OrderState {
+        match (&self.state, &self.phase) {
+            (
+                OrderState::Unknown
+                | OrderState::Pending
+                | OrderState::Ready
+                | OrderState::Processing,
+                OrderPhase::Replaced { .. } | OrderPhase::Failed(_),
+            ) => &OrderState::Errored,
+            (state, _) => state,
+        }
+    }
+
     /// Its URL at the CA.
     pub fn url(&self) -> Option<&str> {
         self.phase.urls().map(|urls| urls.url.as_str())

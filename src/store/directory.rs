@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::SignedDuration;
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::folder::{Folder, Guard, io_error, text};
@@ -70,6 +71,13 @@ impl StateDirectory {
     /// The folder of an issued secret, for messages, hooks and servers.
     pub fn secret_path(&self, secret: &NamespacedName) -> Result<PathBuf, StoreError> {
         Ok(self.path.join(layout::secret(secret)?.iter().collect::<PathBuf>()))
+    }
+
+    /// The process that holds a lock now, for messages.
+    pub fn holder(&self, of: &Lock) -> Result<Option<String>, StoreError> {
+        let place = layout::lock(of)?;
+        let folder = self.find(&place.folders)?;
+        folder.map_or(Ok(None), |folder| lock::current_holder(&folder, &place.file))
     }
 
     /// The folder of presented HTTP-01 tokens.
@@ -301,6 +309,29 @@ impl Store for StateDirectory {
         let lease = lock::take(&folder, &place.file, layout::lock_title(lock), wait).await?;
         self.sweep(lock)?;
         Ok(lease)
+    }
+
+    fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
+        let folder = layout::certificate(certificate).and_then(|names| self.find(&names));
+        let found = folder.map(|folder| folder?.stat(&layout::alerted(mark)).ok().flatten());
+        found.is_ok_and(|found| found.is_some())
+    }
+
+    /// An empty file needs no block. Those of earlier stages and certificates go.
+    fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError> {
+        let Some(folder) = self.find(&layout::certificate(certificate)?)? else { return Ok(()) };
+        let name = layout::alerted(mark);
+        let file = folder.open_file(&name, OFlags::RDWR | OFlags::CREATE)?;
+        if let Some(file) = file {
+            atomic::give_mode(&file, 0o600)
+                .map_err(|error| io_error(&folder.join(&name), "change the mode of", error))?;
+        }
+        for other in folder.entries()? {
+            if other != name && other.starts_with(layout::ALERTED) {
+                folder.remove(&other)?;
+            }
+        }
+        Ok(())
     }
 
     async fn journal(

@@ -19,6 +19,9 @@ pub(super) const STATUS_FILE: &str = "status.json";
 pub(super) const ACCOUNT_FILE: &str = "account.json";
 pub(super) const ISSUANCE_LOG: &str = "issuance.log";
 
+/// How the names of files begin that note a run of the operator's hook.
+pub(super) const ALERTED: &str = "alerted-";
+
 const BANNED_KEYS_FILE: &str = "banned-keys.json";
 pub(super) const SCHEDULER_FILE: &str = "scheduler.json";
 
@@ -95,6 +98,11 @@ pub(super) fn lock_title(lock: &Lock) -> String {
 pub(super) fn certificate(name: &NamespacedName) -> Result<Vec<String>, StoreError> {
     let [namespace, name] = parts(name)?;
     Ok(vec![CERTIFICATES.to_owned(), namespace, name])
+}
+
+/// The file in it that notes a run of the operator's hook for what `mark` names.
+pub(super) fn alerted(mark: &str) -> String {
+    format!("{ALERTED}{mark}")
 }
 
 /// The folder of a certificate's requests.

@@ -92,6 +92,16 @@ fn attempt(folder: &Folder, name: &str, file: File) -> Result<Option<Lease>, Sto
     Ok(Some(Lease { _file: file, fence }))
 }
 
+/// Who holds the lock on a file now; `None` when no process does. For readers: the probe is a
+/// shared lock of a moment, for which a process that takes the lock waits.
+pub(super) fn current_holder(folder: &Folder, name: &str) -> Result<Option<String>, StoreError> {
+    let Some(file) = folder.open_file(name, OFlags::RDONLY)? else { return Ok(None) };
+    Ok(match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(holder(folder, name)),
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    })
+}
+
 fn holder(folder: &Folder, name: &str) -> String {
     let line = folder.open_file(name, OFlags::RDONLY).ok().flatten().and_then(|f| read_line(&f));
     line.map_or_else(|| "another process".to_owned(), |(_, process)| format!("process {process}"))
@@ -127,7 +137,11 @@ mod tests {
             error.to_string(),
             format!("certificate default/web is locked by process {}", std::process::id())
         );
+        let process = format!("process {}", std::process::id());
+        assert_eq!(current_holder(&folder, "web").unwrap(), Some(process));
         drop(lease);
+        assert_eq!(current_holder(&folder, "web").unwrap(), None);
+        assert_eq!(current_holder(&folder, "other").unwrap(), None);
         assert_eq!(now(&folder).await.unwrap().fence(), 2);
     }
 

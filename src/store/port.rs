@@ -132,6 +132,16 @@ pub trait Store {
         wait: SignedDuration,
     ) -> impl Future<Output = Result<Self::Lease, StoreError>>;
 
+    /// Whether the operator's hook ran for what `mark` names, which its record does not say.
+    fn is_alerted(&self, _certificate: &NamespacedName, _mark: &str) -> bool {
+        false
+    }
+
+    /// Notes that. Needs neither the certificate's lock nor space on the disk.
+    fn note_alert(&self, _certificate: &NamespacedName, _mark: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Appends to a certificate's journal. For users; best effort in durability.
     fn journal(
         &self,

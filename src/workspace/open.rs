@@ -1,6 +1,9 @@
 //! An open workspace.
 
+use std::cell::RefCell;
+
 use super::settings::Settings;
+use crate::acme::RequestCounts;
 use crate::engine::ports::StoreError;
 use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, NamespacedName};
@@ -13,6 +16,10 @@ pub struct Workspace {
     pub(super) manifests: Manifests,
     pub(super) state: StateDirectory,
     pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
+    /// The certificates whose record cannot be read, and why.
+    pub(super) damaged: Vec<(NamespacedName, String)>,
+    /// What the last run sent to CAs.
+    pub(super) requests: RefCell<RequestCounts>,
 }
 
 impl Workspace {
@@ -21,7 +28,9 @@ impl Workspace {
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
         let options = Options { check_trust: settings.is_root, ..Options::default() };
         let manifests = Manifests::new(options);
-        let mut workspace = Self { settings, manifests, state, records: Vec::new() };
+        let (records, damaged) = (Vec::new(), Vec::new());
+        let requests = RefCell::default();
+        let mut workspace = Self { settings, manifests, state, records, damaged, requests };
         workspace.read_records().await?;
         Ok(workspace)
     }
@@ -35,8 +44,13 @@ impl Workspace {
     /// Reads the records again after a run changed them.
     pub async fn read_records(&mut self) -> Result<(), StoreError> {
         let all = Records::new(&self.state).certificates().await?;
-        let readable = |(name, record): (_, Result<_, _>)| Some((name, record.ok()?));
-        self.records = all.into_iter().filter_map(readable).collect();
+        (self.records, self.damaged) = (Vec::new(), Vec::new());
+        for (name, record) in all {
+            match record {
+                Ok(record) => self.records.push((name, record)),
+                Err(error) => self.damaged.push((name, error.to_string())),
+            }
+        }
         Ok(())
     }
 
@@ -48,6 +62,11 @@ impl Workspace {
     /// The settings of the request, beside its objects.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What the last run sent to CAs.
+    pub fn sent_requests(&self) -> RequestCounts {
+        self.requests.borrow().clone()
     }
 
     /// The state.

@@ -105,7 +105,30 @@ impl Workspace {
         let ended = Box::pin(engine.run(tasks)).await;
         world.stop_listening(engine.shutdown.borrow().is_some()).await;
         tracing::debug!(requests = world.requests(), "run ended");
+        self.requests.replace(world.request_counts());
         Ok(ended)
+    }
+
+    /// Runs the operator's hook for tasks that cannot be worked on, because the state cannot be
+    /// written.
+    pub async fn alert(
+        &self,
+        tasks: &[Task],
+        job: Job,
+        error: &StoreError,
+    ) -> Result<(), RunError> {
+        let world = self.world(&SystemClock, job).await?;
+        let (_, shutdown) = watch::channel(None);
+        let engine = Engine {
+            clock: &SystemClock,
+            store: &self.state,
+            performer: &world,
+            observer: &Silent,
+            options: self.settings.options,
+            shutdown,
+        };
+        Box::pin(engine.alert(tasks, error)).await;
+        Ok(())
     }
 
     /// Performs work outside any certificate's run, with the same connections.

@@ -7,21 +7,27 @@ use jiff::{SignedDuration, Timestamp};
 use super::open::Workspace;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
-use crate::controller::{Intervals, backoff, readiness};
+use crate::controller::{Intervals, Snapshot, alert, backoff, limit, readiness, revocation};
 use crate::engine::inputs::account_id;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Task, live_files, look, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{
-    Account, AccountIdentity, CertificateRecord, CertificateRequest, Issuer, NamespacedName,
+    Account, AccountIdentity, AccountLimits, CertificateRecord, CertificateRequest, Issuer, Ledger,
+    NamespacedName, Spending, Spent,
 };
 use crate::store::Records;
 
 /// The number of events in a view.
 const EVENTS: usize = 50;
 
+/// What is known of the limits of the accounts, by the digest of their identity.
+type Ledgers = BTreeMap<String, (AccountLimits, Option<Ledger>)>;
+
 impl Workspace {
-    /// One view per certificate in the manifests or the state, by namespace and name.
+    /// One view per certificate in the manifests or the state, by namespace and name. A mistake in
+    /// a manifest without an identity has a view without a name; what is wrong with one certificate
+    /// is in its view.
     pub async fn certificate_views(
         &self,
         targets: &Targets,
@@ -30,19 +36,82 @@ impl Workspace {
         let keys = targets.tasks.iter().map(|task| task.certificate.metadata.key());
         let (mut views, with_manifest) = (BTreeMap::new(), keys.collect::<BTreeSet<_>>());
         for (key, record) in &self.records {
-            let wanted = self.settings.namespace.as_ref();
-            let is_here = wanted.is_none_or(|namespace| key.namespace == *namespace);
-            if is_here && !with_manifest.contains(key) && self.settings.selector.is_none() {
+            if self.is_here(key) && !with_manifest.contains(key) && self.settings.selector.is_none()
+            {
                 let mistake = mistake(targets, key, record);
-                let view = self.without_manifest(key.clone(), record.clone(), mistake);
-                views.insert(key.clone(), view.await?);
+                let view = self.without_manifest(key.clone(), record.clone(), mistake, now).await;
+                views.insert(key.clone(), view.unwrap_or_else(|error| damaged(key, &error)));
             }
         }
+        let mut ledgers = Ledgers::new();
         for task in &targets.tasks {
-            let view = Box::pin(self.with_manifest(task, now)).await?;
-            views.insert(view.key.clone(), view);
+            let key = task.certificate.metadata.key();
+            let view = Box::pin(self.with_manifest(task, &mut ledgers, now)).await;
+            views.insert(key.clone(), view.unwrap_or_else(|error| damaged(&key, &error)));
         }
-        Ok(views.into_values().collect())
+        for (key, why) in &self.damaged {
+            if self.is_here(key) && self.settings.selector.is_none() {
+                let view = views.entry(key.clone());
+                let view = view.or_insert_with(|| CertificateView::unknown(key.clone()));
+                view.damage = Some(why.clone());
+            }
+        }
+        let mut views: Vec<CertificateView> = views.into_values().collect();
+        if self.settings.selector.is_none() {
+            views.extend(self.invalid(targets, &views));
+        }
+        Ok(views)
+    }
+
+    /// Whether it is in the namespace of `-n`.
+    fn is_here(&self, key: &NamespacedName) -> bool {
+        self.settings.namespace.as_ref().is_none_or(|namespace| key.namespace == *namespace)
+    }
+
+    /// The mistakes that no view has: of Certificates that were never issued, and of documents
+    /// that are none.
+    fn invalid(&self, targets: &Targets, views: &[CertificateView]) -> Vec<CertificateView> {
+        let loaded = &targets.loaded;
+        let is_shown = |found: &Diagnostic| {
+            let shown = views.iter().filter_map(|view| view.mistake.as_ref());
+            shown
+                .into_iter()
+                .any(|mistake| mistake.path == found.path && mistake.line == found.line)
+        };
+        let is_known = |key: &NamespacedName| views.iter().any(|view| view.key == *key);
+        let mut invalid: BTreeMap<NamespacedName, CertificateView> = BTreeMap::new();
+        let mut nameless = Vec::new();
+        for found in loaded.diagnostics.iter().filter(|found| found.is_error() && !is_shown(found))
+        {
+            let with = |key| {
+                let mistake = Some(Mistake::of(found));
+                CertificateView { mistake, ..CertificateView::unknown(key) }
+            };
+            match &found.blocks {
+                Blocks::Object(id) if id.kind != "Certificate" => {}
+                Blocks::Object(id) if is_known(&id.key) || !self.is_here(&id.key) => {}
+                Blocks::Object(id) => {
+                    invalid.entry(id.key.clone()).or_insert_with(|| with(id.key.clone()));
+                }
+                Blocks::File | Blocks::Document if self.settings.namespace.is_none() => {
+                    nameless.push(with(NamespacedName::new("", "")));
+                }
+                Blocks::File | Blocks::Document | Blocks::Nothing => {}
+            }
+        }
+        // Certificates without a mistake of their own, that refer to what has one.
+        for certificate in &loaded.certificates {
+            let key = certificate.metadata.key();
+            let id = ObjectId { kind: "Certificate".to_owned(), key: key.clone() };
+            if !is_known(&key) && self.is_here(&key) && loaded.blocked.contains(&id) {
+                let reason = loaded.diagnostics.iter().find(|found| found.is_error());
+                let mistake = reason.map(Mistake::of);
+                let view = CertificateView { mistake, ..CertificateView::unknown(key.clone()) };
+                invalid.entry(key).or_insert(view);
+            }
+        }
+        nameless.extend(invalid.into_values());
+        nameless
     }
 
     async fn without_manifest(
@@ -50,25 +119,27 @@ impl Workspace {
         key: NamespacedName,
         record: CertificateRecord,
         mistake: Option<Mistake>,
+        now: Timestamp,
     ) -> Result<CertificateView, StoreError> {
         let secret = NamespacedName::new(&key.namespace, &record.secret_name);
         let live = live_files(&self.state, &secret, Some(&record)).await?;
+        let leaf = live.files.and_then(|files| published_pair(&files).certificate);
+        let not_after =
+            leaf.as_ref().and_then(|leaf| leaf.as_ref().ok()).map(|leaf| leaf.not_after);
+        // Without a manifest nothing is due; with a broken one, it still is.
+        let due = record.status.renewal_time.filter(|_| mistake.is_some());
         Ok(CertificateView {
-            certificate: None,
-            issuer: None,
-            account: None,
-            leaf: live.files.and_then(|files| published_pair(&files).certificate),
+            leaf,
             links: live.repair,
             requests: self.requests(&key).await?,
             orders: self.orders(&key).await?,
             events: self.state.events(&key, EVENTS)?,
             strays: self.state.strays(&key)?,
             secret_path: self.state.secret_path(&secret)?,
-            next_attempt: None,
-            renewal_time: None,
+            overdue: alert::overdue(due, not_after, now),
             mistake,
             record: Some(record),
-            key,
+            ..CertificateView::unknown(key)
         })
     }
 
@@ -76,6 +147,7 @@ impl Workspace {
     async fn with_manifest(
         &self,
         task: &Task,
+        ledgers: &mut Ledgers,
         now: Timestamp,
     ) -> Result<CertificateView, StoreError> {
         let intervals = Intervals { self_check: SignedDuration::ZERO };
@@ -85,9 +157,15 @@ impl Workspace {
         let record = readiness::refreshed(&snapshot, now);
         let secret = task.certificate.secret_key();
         let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
+        let (held_until, limit) = self.held(&snapshot, ledgers, now).await?;
+        let next_attempt = backoff::next_attempt(&record).filter(|time| *time > now);
+        let due = record.status.renewal_time.filter(|_| !revocation::ends_here(&snapshot));
         Ok(CertificateView {
-            next_attempt: backoff::next_attempt(&record).filter(|time| *time > now),
+            next_attempt: next_attempt.max(held_until),
             renewal_time: record.status.renewal_time,
+            limit,
+            overdue: alert::overdue(due, record.status.not_after, now),
+            worker: self.state.holder(&Lock::Certificate(key.clone()))?,
             record: (is_known || leaf.is_some()).then_some(record),
             leaf,
             links: snapshot.repair,
@@ -99,8 +177,40 @@ impl Workspace {
             account: snapshot.account,
             certificate: Some(task.certificate.clone()),
             issuer: Some(task.issuer.clone()),
-            mistake: None,
-            key,
+            ..CertificateView::unknown(key)
+        })
+    }
+
+    /// Until when the CA would refuse the order that an issuance in progress asks for, and which of
+    /// its published limits that is.
+    async fn held(
+        &self,
+        snapshot: &Snapshot,
+        ledgers: &mut Ledgers,
+        now: Timestamp,
+    ) -> Result<(Option<Timestamp>, Option<Box<Spent>>), StoreError> {
+        if !limit::asks(snapshot, now) {
+            return Ok((None, None));
+        }
+        let account = AccountIdentity::of(&snapshot.issuer);
+        let id = account_id(&account);
+        if !ledgers.contains_key(&id) {
+            let limits = self.settings.options.limits;
+            let known = Records::new(&self.state).ledger(&id, &account, limits, now).await?;
+            ledgers.insert(id.clone(), known);
+        }
+        let Some((known, ledger)) = ledgers.get_mut(&id) else { return Ok((None, None)) };
+        let names = limit::names(snapshot);
+        let renews = limit::renews(snapshot, &names);
+        if let Some(refusal) = known.refusal(&names, renews, now) {
+            return Ok((Some(refusal.until), None));
+        }
+        let registers = snapshot.account.as_ref().is_none_or(|account| account.url.is_none());
+        let spending = Spending { names: &names, renews, registers };
+        let reserved = ledger.as_mut().map(|ledger| ledger.reserve(spending, now));
+        Ok(match reserved {
+            Some((at, Some(spent))) if at > now => (Some(at), Some(Box::new(spent))),
+            Some(_) | None => (None, None),
         })
     }
 
@@ -145,5 +255,11 @@ fn mistake(targets: &Targets, key: &NamespacedName, record: &CertificateRecord) 
     let is_blocked = targets.loaded.blocked.contains(&id);
     let found = errors().find(is_own).or_else(|| errors().find(is_in_it));
     let found = found.or_else(|| errors().next().filter(|_| is_blocked))?;
-    Some(Mistake { message: found.headline(), path: found.path.clone(), line: found.line })
+    Some(Mistake::of(found))
+}
+
+/// A certificate whose state cannot be read.
+fn damaged(key: &NamespacedName, error: &StoreError) -> CertificateView {
+    let damage = Some(error.to_string());
+    CertificateView { damage, ..CertificateView::unknown(key.clone()) }
 }

@@ -7,11 +7,13 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::controller::alert::Overdue;
 use crate::controller::{revocation, rollback};
+use crate::manifest::Diagnostic;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
     Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy, Repair, Revocation,
-    Rollback,
+    Rollback, Spent,
 };
 
 /// Everything known of one certificate.
@@ -45,8 +47,16 @@ pub struct CertificateView {
     pub next_attempt: Option<Timestamp>,
     /// When renewal is due.
     pub renewal_time: Option<Timestamp>,
+    /// The published limit of the CA that an issuance waits for, until `next_attempt`.
+    pub limit: Option<Box<Spent>>,
+    /// The renewal, when it is overdue.
+    pub overdue: Option<Overdue>,
+    /// The process that works on it.
+    pub worker: Option<String>,
     /// Why its existing manifest is invalid.
     pub mistake: Option<Mistake>,
+    /// Why its state cannot be read.
+    pub damage: Option<String>,
 }
 
 /// The first error of a manifest.
@@ -59,7 +69,44 @@ pub struct Mistake {
     pub line: usize,
 }
 
+impl Mistake {
+    /// The mistake that a diagnostic reports.
+    pub fn of(found: &Diagnostic) -> Self {
+        Self { message: found.headline(), path: found.path.clone(), line: found.line }
+    }
+}
+
 impl CertificateView {
+    /// One of which nothing is known.
+    pub fn unknown(key: NamespacedName) -> Self {
+        Self {
+            key,
+            certificate: None,
+            issuer: None,
+            account: None,
+            record: None,
+            leaf: None,
+            links: None,
+            requests: Vec::new(),
+            orders: Vec::new(),
+            events: Vec::new(),
+            strays: Vec::new(),
+            secret_path: PathBuf::new(),
+            next_attempt: None,
+            renewal_time: None,
+            limit: None,
+            overdue: None,
+            worker: None,
+            mistake: None,
+            damage: None,
+        }
+    }
+
+    /// Whether it has an identity: a document that cannot be parsed has none.
+    pub fn has_name(&self) -> bool {
+        !self.key.name.is_empty()
+    }
+
     /// The spec, from the manifest or else from the newest request.
     pub fn spec(&self) -> Option<&CertificateSpec> {
         let own = self.certificate.as_ref().map(|certificate| &certificate.spec);
@@ -96,6 +143,13 @@ impl CertificateView {
         wanted
             .and_then(|name| self.orders.iter().find(|order| order.name == *name))
             .or_else(|| self.orders.last())
+    }
+
+    /// When the order in progress last moved: it was made, or a challenge of it was presented.
+    pub fn order_moved_at(&self) -> Option<Timestamp> {
+        let order = self.order().filter(|order| self.is_issuing() && order.phase.is_open())?;
+        let presented = order.challenges.iter().filter_map(|challenge| challenge.presented.at);
+        presented.chain([order.creation_timestamp]).max()
     }
 
     /// Failures in a row; 0 when the last attempt succeeded.

@@ -21,8 +21,12 @@ pub(crate) struct Memory {
     sets: Vec<(u32, SecretFiles)>,
     pub(crate) issuances: Vec<String>,
     pub(crate) events: Vec<(NamespacedName, Event)>,
+    /// The runs of the operator's hook that no record notes.
+    alerted: BTreeSet<(NamespacedName, String)>,
     writes: u64,
-    locks: BTreeSet<String>,
+    pub(crate) locks: BTreeSet<String>,
+    /// Whether no document can be written.
+    pub(crate) is_full: bool,
 }
 
 /// The state, as one run uses it: each write is a moment before and a moment after it.
@@ -84,6 +88,10 @@ impl Store for Disk {
 
     async fn put_if(&self, key: &Key, bytes: &[u8], expected: &Etag) -> Result<Etag, StoreError> {
         self.fuse.pass(format!("before put {}", self.place(key))).await;
+        if self.memory.borrow().is_full {
+            let source = std::io::ErrorKind::StorageFull.into();
+            return Err(StoreError::Io { path: self.place(key), action: "write", source });
+        }
         if self.number(key).map(|number| number.to_string()).as_ref() != Some(&expected.0) {
             return Err(self.conflict(key));
         }
@@ -127,6 +135,15 @@ impl Store for Disk {
             return Err(StoreError::Locked { what: name, holder: "another task".to_owned() });
         }
         Ok(Lease { memory: Rc::clone(&self.memory), name })
+    }
+
+    fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
+        self.memory.borrow().alerted.contains(&(certificate.clone(), mark.to_owned()))
+    }
+
+    fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError> {
+        self.memory.borrow_mut().alerted.insert((certificate.clone(), mark.to_owned()));
+        Ok(())
     }
 
     async fn journal(&self, name: &NamespacedName, events: &[Event]) -> Result<(), StoreError> {

@@ -46,6 +46,8 @@ pub(crate) struct Error {
     pub(crate) unreachable: bool,
     /// The listener is unreachable under names with this prefix.
     pub(crate) unreachable_names: Option<&'static str>,
+    /// A secret that the manifests name cannot be read.
+    pub(crate) secret_is_missing: bool,
     /// The effect of this number, counted from 0, never comes back, and a signal comes instead.
     pub(crate) stuck: Option<usize>,
 }
@@ -83,6 +85,10 @@ impl World {
     async fn do_it(&self, task: &Task, effect: &Effect) -> Result<Outcome, EffectError> {
         let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
         match effect {
+            Effect::Prepare { .. } if self.error.secret_is_missing => {
+                let message = "Secret default/eab is missing".to_owned();
+                Err(EffectError::new(Cause::Precondition { message }))
+            }
             Effect::Prepare { solving, .. } => {
                 self.listens.set(*solving || self.listens.get());
                 Ok(Outcome::Prepared)

@@ -130,6 +130,17 @@ pub struct GlobalArgs {
         hide_short_help = true
     )]
     pub metrics_file: Option<PathBuf>,
+    /// URL that `issue` and `renew` request when they are done; URL/start before, URL/fail on failure
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "CERTCTL_PING",
+        hide_env_values = true,
+        global = true,
+        hide_short_help = true,
+        value_parser = values::web_url
+    )]
+    pub ping: Option<reqwest::Url>,
     /// Exit with 10 if anything changed (`plan`: would change), 8 if `status` or `inspect` needs attention
     #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true,
           hide_short_help = true, value_parser = clap::builder::FalseyValueParser::new())]

@@ -65,6 +65,12 @@ pub(super) fn listen_address(text: &str) -> Result<SocketAddr, ValueError> {
     }
 }
 
+/// An http or https URL.
+pub(super) fn web_url(text: &str) -> Result<reqwest::Url, ValueError> {
+    let url: reqwest::Url = text.parse().map_err(|_| ValueError::Url)?;
+    if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(ValueError::Url) }
+}
+
 /// A duration in Go syntax that is not negative.
 pub(super) fn duration(text: &str) -> Result<GoDuration, ValueError> {
     let duration: GoDuration = text.parse()?;
@@ -112,6 +118,8 @@ pub enum ValueError {
     Resolve,
     #[error("what follows `=` must be an IP address")]
     Address,
+    #[error("write an http or https URL, such as https://hc-ping.com/UUID")]
+    Url,
     #[error("not a host name: {0}")]
     Name(#[from] NameError),
 }

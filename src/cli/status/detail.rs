@@ -51,6 +51,11 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
         several => page.list("Waiting for", several),
     }
     page.line(0, "Next attempt", next_attempt(view, verdict, scene));
+    if let Some(overdue) = view.overdue {
+        let since = scene.time(overdue.since);
+        let stage = overdue.stage.name();
+        page.line(0, "Overdue", format!("since {since}, stage {stage}"));
+    }
     if let Some(found) = findings(view, scene) {
         page.cause(&found, view);
     }

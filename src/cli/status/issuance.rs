@@ -129,7 +129,7 @@ pub(super) fn challenges(page: &mut Page, view: &CertificateView, wide: bool) {
                 identifier(challenge),
                 type_word(challenge),
                 escape(&challenge.spec.token),
-                or_none(&escape(challenge.authorization().as_str())),
+                or_none(&escape(challenge.final_state().as_str())),
                 or_none(&reason(challenge)),
                 challenge.is_processing(),
                 challenge.is_presented(),
@@ -145,7 +145,7 @@ pub(super) fn challenge_name(order: &Order, index: usize) -> String {
 
 /// The state of an order; `new` before the CA has given one.
 pub(super) fn state(order: &Order) -> String {
-    match order.state.as_str() {
+    match order.final_state().as_str() {
         "" => "new".to_owned(),
         word => escape(word).into_owned(),
     }

@@ -196,7 +196,7 @@ fn order_cells(order: &Order, wide: bool, scene: &Scene) -> Vec<Cell> {
 
 fn challenge_cells(challenge: &Challenge, wide: bool) -> Vec<Cell> {
     let mut cells = vec![
-        Cell::from(challenge.authorization().as_str()),
+        Cell::from(challenge.final_state().as_str()),
         Cell::from(identifier(challenge)),
         Cell::from(type_word(challenge)),
         Cell::from(challenge.is_processing().to_string()),

@@ -26,9 +26,11 @@ use super::args::Format;
 use super::document::{self, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
+use crate::manifest::nearest_by;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};
 pub use noun::Noun;
+pub(crate) use prometheus::LastRun;
 pub use scene::Scene;
 pub use table::Width;
 pub use verdict::Verdict;
@@ -48,14 +50,26 @@ pub fn certificates(
         }
         Format::Text | Format::Wide => Ok(overview::overview(views, wide, scene)),
         Format::Json | Format::Yaml => {
-            let objects = views.iter().map(|view| objects::certificate(view, scene.now));
+            let named = views.iter().filter(|view| view.has_name());
+            let objects = named.map(|view| objects::certificate(view, scene.now));
             document::list(&objects.map(Object).collect::<Vec<_>>(), names, scene.format)
         }
         Format::Name => {
-            Ok(lines(views.iter().map(|view| format!("certificate/{}", view.key.name))))
+            let named = views.iter().filter(|view| view.has_name());
+            Ok(lines(named.map(|view| format!("certificate/{}", view.key.name))))
         }
-        Format::Prometheus => Ok(prometheus::exposition(views, scene.now)),
+        Format::Prometheus => Ok(metrics(views, &[], None, scene.now)),
     }
+}
+
+/// The certificates and issuers, and the run that has just ended, in the Prometheus text format.
+pub(crate) fn metrics(
+    views: &[CertificateView],
+    issuers: &[IssuerView],
+    run: Option<&LastRun>,
+    now: Timestamp,
+) -> String {
+    prometheus::exposition(views, issuers, run, now)
 }
 
 /// Whether `--exit-code` ends in 8: one of them is not as it should be.
@@ -145,7 +159,10 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Resu
     };
     match names.iter().find(is_missing) {
         Some(missing) => {
-            let message = format!("{} `{}` not found", noun.kind(), missing.name);
+            let similar = nearest_by(&missing.name, found.iter(), |(_, name)| name);
+            let similar = similar.map(|(_, name)| format!(", did you mean `{name}`?"));
+            let similar = similar.unwrap_or_default();
+            let message = format!("{} `{}` not found{similar}", noun.kind(), missing.name);
             let hint = format!("certctl status {}", noun.kind().to_lowercase());
             Err(CliError::new(ExitCode::Manifest, message).hinted(hint))
         }

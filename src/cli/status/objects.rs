@@ -32,6 +32,15 @@ struct Notes {
     verdict: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_attempt: Option<Rfc3339>,
+    /// Since when the renewal is overdue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overdue_since: Option<Rfc3339>,
+    /// How far: overdue, half, nine-tenths or expired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overdue_stage: Option<&'static str>,
+    /// The first error of the manifest, or why the state cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     /// The folder that servers read.
     secret_path: String,
     /// The error in the links that servers read.
@@ -121,9 +130,13 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
     let leaf = view.readable_leaf();
     let record = view.record.as_ref();
     let failure = record.and_then(|record| record.last_failure.as_ref());
+    let mistake = view.mistake.as_ref();
     let notes = Notes {
         verdict: Verdict::of(view, now).word().to_owned(),
         next_attempt: view.next_attempt.map(Rfc3339),
+        overdue_since: view.overdue.map(|overdue| Rfc3339(overdue.since)),
+        overdue_stage: view.overdue.map(|overdue| overdue.stage.name()),
+        error: view.damage.clone().or(mistake.map(|mistake| mistake.message.clone())),
         secret_path: view.secret_path.to_string_lossy().into_owned(),
         links: view.links.as_ref().map(|repair| repair.what.clone()),
         temporary: view.is_temporary().then_some("true"),
@@ -408,7 +421,7 @@ pub(super) fn order(order: &Order) -> OrderObject {
             challenges: offered.collect(),
         }
     });
-    let (state, foreign) = State::of(order.state.as_str());
+    let (state, foreign) = State::of(order.final_state().as_str());
     let checks = order.challenges.iter().filter(|challenge| challenge.check().is_some());
     let checks: Vec<Value> = checks.map(checked).collect();
     let mut metadata =
@@ -489,7 +502,7 @@ struct ChallengeStatus {
 pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> ChallengeObject {
     let spec = &challenge.spec;
     let name = challenge_name(order, index);
-    let (state, foreign) = State::of(challenge.authorization().as_str());
+    let (state, foreign) = State::of(challenge.final_state().as_str());
     let mut metadata =
         owned(&name, &order.spec.certificate, order.spec.revision, order.creation_timestamp);
     metadata.annotations.check = challenge.check().map(|check| plain(check).to_string());

@@ -7,8 +7,10 @@ use super::table::{Cell, render_in};
 use super::verdict::{Verdict, problem_kind};
 use crate::cli::exit::ExitCode;
 use crate::cli::time;
-use crate::resource::{ConditionStatus, Reason};
-use crate::workspace::view::CertificateView;
+use crate::resource::{
+    CertificateRecord, ConditionStatus, Deployment, Failure, FailureClass, Reason,
+};
+use crate::workspace::view::{CertificateView, Mistake};
 
 /// The table of all certificates; `wide` adds columns.
 pub(super) fn overview(views: &[CertificateView], wide: bool, scene: &Scene) -> String {
@@ -69,12 +71,15 @@ fn expires(view: &CertificateView, scene: &Scene) -> String {
 }
 
 fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
-    if matches!(verdict, Verdict::NoManifest | Verdict::BrokenManifest) {
+    if matches!(verdict, Verdict::NoManifest | Verdict::Invalid | Verdict::Damaged) {
         return "never".to_owned();
     }
     match (view.next_attempt, view.renewal_time) {
         (Some(at), _) if at > scene.now => format!("retry {}", time::relative(at, scene.now)),
         (_, _) if verdict == Verdict::Failed => "retry due".to_owned(),
+        (_, Some(at)) if verdict == Verdict::Overdue => {
+            format!("due {}", time::relative(at, scene.now))
+        }
         (_, _) if view.never_renews() => "never".to_owned(),
         (_, Some(at)) if at > scene.now => date_and_distance(at, scene),
         (_, Some(_)) => "due".to_owned(),
@@ -89,17 +94,31 @@ fn date_and_distance(at: Timestamp, scene: &Scene) -> String {
     format!("{} {distance}", time::local_date(at, &scene.zone))
 }
 
-/// How the last attempt ended: `issued 2m ago`, or the exit code, its word and how often.
+/// The newest of what happened: `issued 2m ago`, or the exit code of a failure, its word and how
+/// often.
 fn last(view: &CertificateView, now: Timestamp) -> String {
+    if view.damage.is_some() {
+        return format!("{}: state", ExitCode::State.number());
+    }
+    if let Some(Mistake { path, line, .. }) = &view.mistake {
+        let path = path.to_string_lossy();
+        return if *line == 0 { path.into_owned() } else { format!("{path}:{line}") };
+    }
     let record = view.record.as_ref();
-    if let Some(failure) = record.and_then(|record| record.last_failure.as_ref()) {
+    let failure = record.and_then(|record| record.last_failure.as_ref());
+    let undeployed = record.and_then(newest_undeployed);
+    let failed_at = record.and_then(|record| record.status.last_failure_time);
+    let is_newest = |failure: &&Failure| {
+        undeployed.is_none_or(|step| step.last_failure_time <= failure.at.or(failed_at))
+    };
+    if let Some(failure) = failure.filter(is_newest) {
         let code = ExitCode::from(failure.class).number();
         let word = problem_kind(view).unwrap_or(failure.class.word());
-        return match view.failures() {
-            0 => format!("{code}: {word}"),
-            1 => format!("{code}: {word}, 1 failure"),
-            failures => format!("{code}: {word}, {failures} failures"),
-        };
+        return format!("{code}: {word}{}", times(view.failures()));
+    }
+    if let Some(step) = undeployed {
+        let (code, word) = (ExitCode::Output.number(), FailureClass::Output.word());
+        return format!("{code}: {word}{}", times(step.failed_attempts));
     }
     let issued = view
         .requests
@@ -110,6 +129,21 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
     issued
         .map(|found| format!("issued {}", time::relative(found.last_transition_time, now)))
         .unwrap_or_default()
+}
+
+/// How often in a row.
+fn times(failures: u32) -> String {
+    match failures {
+        0 => String::new(),
+        1 => ", 1 failure".to_owned(),
+        failures => format!(", {failures} failures"),
+    }
+}
+
+/// The step of deployment that failed last.
+fn newest_undeployed(record: &CertificateRecord) -> Option<&Deployment> {
+    let failed = record.deployments.iter().filter(|step| step.failed_attempts > 0);
+    failed.max_by_key(|step| step.last_failure_time)
 }
 
 fn wide_cells(view: &CertificateView) -> [Cell; 6] {

@@ -9,11 +9,27 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::issuance::challenge_name;
-use crate::resource::{Challenge, ConditionStatus, ConditionType, Order};
-use crate::workspace::view::CertificateView;
+use crate::acme::{RequestCounts, RequestKind};
+use crate::cli::exit::ExitCode;
+use crate::resource::{Challenge, ConditionStatus, ConditionType, Failure, IssuerKind, Order};
+use crate::workspace::view::{CertificateView, IssuerView};
 
-/// All families.
-pub(super) fn exposition(views: &[CertificateView], now: Timestamp) -> String {
+/// A run that has ended.
+pub(crate) struct LastRun {
+    pub(crate) code: ExitCode,
+    /// What it sent to CAs.
+    pub(crate) requests: RequestCounts,
+}
+
+/// All families; those of a run only after one.
+pub(super) fn exposition(
+    views: &[CertificateView],
+    issuers: &[IssuerView],
+    run: Option<&LastRun>,
+    now: Timestamp,
+) -> String {
+    let views: Vec<&CertificateView> = views.iter().filter(|view| view.has_name()).collect();
+    let views = views.as_slice();
     let mut text = String::new();
     text.push_str(&ready(views));
     for (name, help, time) in TIMES {
@@ -23,7 +39,18 @@ pub(super) fn exposition(views: &[CertificateView], now: Timestamp) -> String {
         }
         text.push_str(&family.text);
     }
+    for (name, help, value) in NUMBERS {
+        let mut family = Family::new(name, help);
+        for view in views {
+            family.sample(&certificate_labels(view), value(view, now));
+        }
+        text.push_str(&family.text);
+    }
     text.push_str(&challenges(views));
+    text.push_str(&ready_issuers(issuers));
+    if let Some(run) = run {
+        text.push_str(&last_run(run, now));
+    }
     let mut clock = Family::new(
         "certmanager_clock_time_seconds_gauge",
         "When these metrics were written, in seconds since the epoch",
@@ -33,7 +60,7 @@ pub(super) fn exposition(views: &[CertificateView], now: Timestamp) -> String {
 }
 
 /// Three samples for each certificate, of which one is 1.
-fn ready(views: &[CertificateView]) -> String {
+fn ready(views: &[&CertificateView]) -> String {
     let mut family = Family::new(
         "certmanager_certificate_ready_status",
         "The Ready condition of each certificate: 1 on the line that holds",
@@ -51,8 +78,59 @@ fn ready(views: &[CertificateView]) -> String {
     family.text
 }
 
+/// Three samples for each Issuer and ClusterIssuer, of which one is 1: an issuer without an
+/// account is neither ready nor not.
+fn ready_issuers(views: &[IssuerView]) -> String {
+    let mut text = String::new();
+    for kind in [IssuerKind::Issuer, IssuerKind::ClusterIssuer] {
+        let name = format!("certmanager_{}_ready_status", kind.to_string().to_lowercase());
+        let help = format!("The Ready condition of each {kind}: 1 on the line that holds");
+        let mut family = Family::new(&name, &help);
+        for IssuerView { issuer, account } in views.iter().filter(|view| view.issuer.kind == kind) {
+            let is_registered = account.as_ref().is_some_and(|account| account.url.is_some());
+            let found =
+                if is_registered { ConditionStatus::True } else { ConditionStatus::Unknown };
+            for (condition, word) in CONDITIONS {
+                let mut labels =
+                    vec![("condition", word.to_owned()), ("name", issuer.metadata.name.clone())];
+                if kind == IssuerKind::Issuer {
+                    labels.push(("namespace", issuer.metadata.namespace.clone()));
+                }
+                family.sample(&labels, i64::from(found == condition));
+            }
+        }
+        text.push_str(&family.text);
+    }
+    text
+}
+
+/// When the run ended, how, and what it sent to CAs.
+fn last_run(run: &LastRun, now: Timestamp) -> String {
+    let mut time = Family::new(
+        "certctl_last_run_timestamp_seconds",
+        "When the last run ended, in seconds since the epoch",
+    );
+    time.sample(&[], now.as_second());
+    let mut code = Family::new("certctl_last_run_exit_code", "The exit code of the last run");
+    code.sample(&[], run.code.number().into());
+    let mut requests = Family::counter(
+        "certmanager_http_acme_client_request_count",
+        "The requests of the last run to ACME servers; status 999: no answer",
+    );
+    for (RequestKind { host, method, status }, count) in &run.requests {
+        let labels = [
+            ("host", host.clone()),
+            ("method", method.clone()),
+            ("scheme", "https".to_owned()),
+            ("status", status.to_string()),
+        ];
+        requests.sample(&labels, i64::try_from(*count).unwrap_or(i64::MAX));
+    }
+    time.text + &code.text + &requests.text
+}
+
 /// For each challenge of a current order one sample per state, of which one is 1.
-fn challenges(views: &[CertificateView]) -> String {
+fn challenges(views: &[&CertificateView]) -> String {
     let mut family = Family::new(
         "certmanager_certificate_challenge_status",
         "The state of each challenge of a current order: 1 on the line that holds",
@@ -60,7 +138,7 @@ fn challenges(views: &[CertificateView]) -> String {
     let current = views.iter().filter_map(|view| Some((view, view.order()?)));
     for (view, order) in current {
         for (index, challenge) in order.challenges.iter().enumerate() {
-            let state = challenge.authorization().as_str();
+            let state = challenge.final_state().as_str();
             // A word of the CA that is not among the known ones has a line of its own.
             let unknown = (!STATES.contains(&state)).then_some(state);
             for word in STATES.iter().copied().chain(unknown) {
@@ -107,15 +185,25 @@ fn seconds(time: Option<Timestamp>) -> i64 {
     time.map_or(0, Timestamp::as_second)
 }
 
-/// The text of one family of gauges.
+/// The text of one family.
 struct Family {
-    name: &'static str,
+    name: String,
     text: String,
 }
 
 impl Family {
-    fn new(name: &'static str, help: &str) -> Self {
-        Self { name, text: format!("# HELP {name} {help}\n# TYPE {name} gauge\n") }
+    /// Of gauges.
+    fn new(name: &str, help: &str) -> Self {
+        Self::of("gauge", name, help)
+    }
+
+    fn counter(name: &str, help: &str) -> Self {
+        Self::of("counter", name, help)
+    }
+
+    fn of(kind: &str, name: &str, help: &str) -> Self {
+        let text = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        Self { name: name.to_owned(), text }
     }
 
     fn sample(&mut self, labels: &[(&'static str, String)], value: i64) {
@@ -158,6 +246,54 @@ const TIMES: [(&str, &str, Time); 4] = [
     ),
 ];
 
+type Number = fn(&CertificateView, Timestamp) -> i64;
+
+/// Not from cert-manager.
+const NUMBERS: [(&str, &str, Number); 6] = [
+    (
+        "certctl_certificate_renewal_overdue",
+        "1 when more than a tenth of the time from renewal to expiry has gone without a renewal",
+        |view, _| i64::from(view.overdue.is_some()),
+    ),
+    (
+        "certctl_certificate_failed_attempts",
+        "How many issuances have failed in a row",
+        |view, _| i64::from(view.failures()),
+    ),
+    (
+        "certctl_certificate_failed",
+        "1 while the last attempt is one that failed, whether or not it counts",
+        |view, _| i64::from(last_failure(view).is_some()),
+    ),
+    (
+        "certctl_certificate_last_failure_timestamp_seconds",
+        "When the last attempt failed, in seconds since the epoch; 0 when it did not",
+        |view, _| seconds(last_failure(view).and_then(|failure| failure.at)),
+    ),
+    (
+        "certctl_certificate_pending_deploy",
+        "1 while an output or a hook of the certificate in place has failed",
+        |view, _| i64::from(is_undeployed(view)),
+    ),
+    (
+        "certctl_certificate_days_left",
+        "Full days until the certificate expires; negative after that, 0 when there is none",
+        |view, now| {
+            let leaf = view.readable_leaf();
+            leaf.map_or(0, |leaf| now.duration_until(leaf.not_after).as_hours().div_euclid(24))
+        },
+    ),
+];
+
+fn last_failure(view: &CertificateView) -> Option<&Failure> {
+    view.record.as_ref()?.last_failure.as_ref()
+}
+
+fn is_undeployed(view: &CertificateView) -> bool {
+    let steps = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
+    steps.iter().any(|step| step.failed_attempts > 0)
+}
+
 const CONDITIONS: [(ConditionStatus, &str); 3] = [
     (ConditionStatus::True, "True"),
     (ConditionStatus::False, "False"),
@@ -190,7 +326,8 @@ mod tests {
                 assert!(families.insert(name.to_owned()), "{name} twice");
                 (family, typed) = (name.to_owned(), false);
             } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-                assert_eq!(kind, format!("{family} gauge"));
+                let (name, kind) = kind.split_once(' ').unwrap();
+                assert!(name == family && ["gauge", "counter"].contains(&kind), "{line}");
                 assert!(!typed);
                 typed = true;
             } else {
@@ -255,6 +392,31 @@ mod tests {
                 labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
             assert_eq!(parse(&family.text), [("name".to_owned(), labels, -7.0)], "{value:?}");
         }
+    }
+
+    #[test]
+    fn after_a_run_its_end_and_its_requests_are_told() {
+        let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();
+        let kind = |method: &str, status| RequestKind {
+            host: "acme.example".to_owned(),
+            method: method.to_owned(),
+            status,
+        };
+        let requests = [(kind("GET", 200), 2), (kind("POST", 429), 1), (kind("POST", 999), 3)];
+        let run = LastRun { code: ExitCode::Ca, requests: requests.into() };
+        let samples = parse(&last_run(&run, now));
+        let of = |family: &str| -> Vec<(String, f64)> {
+            let those = samples.iter().filter(|(name, _, _)| name == family);
+            let words = |labels: &Labels| labels.values().cloned().collect::<Vec<_>>().join(" ");
+            those.map(|(_, labels, value)| (words(labels), *value)).collect()
+        };
+        assert_eq!(of("certctl_last_run_exit_code"), [(String::new(), 5.0)]);
+        assert_eq!(of("certctl_last_run_timestamp_seconds"), [(String::new(), 1_795_230_729.0)]);
+        let expected = [("GET", 200, 2.0), ("POST", 429, 1.0), ("POST", 999, 3.0)].map(
+            |(method, status, count)| (format!("acme.example {method} https {status}"), count),
+        );
+        assert_eq!(of("certmanager_http_acme_client_request_count"), expected);
+        assert!(exposition(&[], &[], None, now).lines().all(|line| !line.contains("last_run")));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::controller::alert;
+use crate::resource::NamespacedName;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeState, Doing, EndedChallenge, FailedOrder, Failure,
     FailureClass, OrderPhase, Problem, Revocation, RevocationReason,
@@ -75,7 +77,37 @@ fn refused() -> CertificateView {
 
 /// An issuance that the CA deferred with Retry-After.
 fn deferred() -> CertificateView {
-    CertificateView { next_attempt: Some(at("2026-11-21T04:00:00Z")), ..issuing() }
+    CertificateView { next_attempt: Some(at("2026-11-21T04:00:00Z")), ..waiting() }
+}
+
+/// An order that no process works on.
+fn waiting() -> CertificateView {
+    CertificateView { worker: None, ..issuing() }
+}
+
+/// A renewal that has failed for three weeks.
+fn overdue() -> CertificateView {
+    let view = failed();
+    let end = view.readable_leaf().unwrap().not_after;
+    let overdue = alert::overdue(view.renewal_time, Some(end), at(NOW));
+    CertificateView { overdue, ..view }
+}
+
+/// Its record cannot be read.
+fn damaged() -> CertificateView {
+    let damage = "/var/lib/certctl/certificates/default/web/status.json: cannot be read (EOF)";
+    CertificateView {
+        damage: Some(damage.into()),
+        ..CertificateView::unknown(NamespacedName::new("default", "web"))
+    }
+}
+
+/// A document that cannot be parsed.
+fn nameless() -> CertificateView {
+    CertificateView {
+        mistake: broken().mistake,
+        ..CertificateView::unknown(NamespacedName::new("", ""))
+    }
 }
 
 fn no_manifest() -> CertificateView {
@@ -89,7 +121,8 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn the_table_has_one_line_per_certificate() {
-    let views = vec![ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
+    let mut views = vec![ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
+    views.extend([waiting(), overdue(), damaged(), nameless()]);
     golden("overview.txt", &certificates(&views, false, &scene(Format::Text)).unwrap());
     golden("overview-wide.txt", &certificates(&views, false, &scene(Format::Wide)).unwrap());
     let width = Some(Width { columns: 100, utf8: true });
@@ -117,7 +150,7 @@ type Sample = (&'static str, fn() -> CertificateView);
 
 #[test]
 fn a_page_tells_the_verdict_first_and_then_all_there_is() {
-    let pages: [Sample; 8] = [
+    let pages: [Sample; 11] = [
         ("ready.txt", ready),
         ("issuing.txt", issuing),
         ("failed.txt", failed),
@@ -126,6 +159,9 @@ fn a_page_tells_the_verdict_first_and_then_all_there_is() {
         ("revoked.txt", revoked),
         ("refused.txt", refused),
         ("deferred.txt", deferred),
+        ("waiting.txt", waiting),
+        ("overdue.txt", overdue),
+        ("damaged.txt", damaged),
     ];
     for (name, view) in pages {
         golden(name, &certificates(&[view()], true, &scene(Format::Text)).unwrap());
@@ -187,6 +223,24 @@ fn each_situation_has_its_word() {
     let now = at(NOW);
     let expired = at("2027-03-01T00:00:00Z");
     let renewing = CertificateView { leaf: ready().leaf, ..issuing() };
+    let renewal_waits = CertificateView { leaf: ready().leaf, ..waiting() };
+    let failing = |at_time: &str| {
+        let mut view = renewal_waits.clone();
+        let cause = Cause::Local { message: "no secret".into() };
+        let failure = Failure::new(FailureClass::Precondition, Doing::Nothing, cause);
+        let failure = Failure { at: Some(at(at_time)), ..failure };
+        view.record.as_mut().unwrap().last_failure = Some(failure);
+        view
+    };
+    // The challenge was presented at 03:10:00.
+    let renewal_fails = failing("2026-11-21T03:10:01Z");
+    let order_after_failure = failing("2026-11-21T03:09:59Z");
+    let begun = CertificateView { orders: Vec::new(), ..renewal_waits.clone() };
+    let hanging = CertificateView {
+        worker: Some("process 1".into()),
+        overdue: overdue().overdue,
+        ..renewing.clone()
+    };
     let never_tried = CertificateView { record: None, leaf: None, ..ready() };
     let unreadable = CertificateView { leaf: Some(Err("no PEM".into())), ..ready() };
     let mut unreachable = ready();
@@ -205,7 +259,17 @@ fn each_situation_has_its_word() {
         ("never tried", never_tried, now, "PENDING", true),
         ("unreadable", unreadable, now, "PENDING", true),
         ("no manifest", no_manifest(), expired, "NO MANIFEST", true),
-        ("broken manifest", broken(), expired, "BROKEN MANIFEST", true),
+        ("broken manifest", broken(), expired, "INVALID", true),
+        ("a document that is none", nameless(), now, "INVALID", true),
+        ("damaged", damaged(), now, "STATE DAMAGED", true),
+        ("waiting", waiting(), now, "WAITING", true),
+        ("waiting, with a certificate that works", renewal_waits, now, "WAITING", true),
+        ("failing since its order was made", renewal_fails, now, "FAILED", true),
+        ("working on an order after a failure", order_after_failure, now, "WAITING", true),
+        ("begun, without an order", begun, now, "PENDING", true),
+        ("overdue", overdue(), now, "OVERDUE", true),
+        ("overdue, while a process hangs", hanging, now, "OVERDUE", true),
+        ("overdue, and expired", overdue(), expired, "EXPIRED", true),
         ("revoked", revoked(), now, "REVOKED", true),
         ("revoked, and expired", revoked(), expired, "EXPIRED", true),
         ("deferred", deferred(), now, "DEFERRED", true),
@@ -232,6 +296,37 @@ fn a_leading_kind_is_taken_from_the_words() {
         let (found, rest) = Noun::split(&words);
         assert_eq!((found, rest.len()), (noun, names), "{words:?}");
     }
+}
+
+/// Replaced while its challenges were pending.
+fn retired() -> CertificateView {
+    let mut view = issuing();
+    let order = &mut view.orders[0];
+    order.phase = OrderPhase::Replaced { urls: order.phase.urls().cloned() };
+    order.reason = "replaced by a newer request".into();
+    order.challenges.iter_mut().for_each(crate::resource::Challenge::end);
+    view
+}
+
+#[test]
+fn a_retired_order_and_its_challenges_are_final_wherever_they_are_shown() {
+    let views = [retired()];
+    for noun in [Noun::Order, Noun::Challenge] {
+        for format in [Format::Text, Format::Json] {
+            let text = objects_of(noun, &views, &[], &scene(format)).unwrap();
+            assert!(text.contains("errored") && !text.contains("pending "), "{text}");
+            assert!(!text.contains("\"state\": \"pending\""), "{text}");
+        }
+    }
+    let page = certificates(&views, true, &scene(Format::Text)).unwrap();
+    assert!(page.contains("State: errored, Reason: replaced by a newer request"), "{page}");
+    assert!(page.contains("State: errored, Reason: ns1.example.com"), "{page}");
+    assert!(!page.contains(", State: pending"), "{page}");
+    let metrics = certificates(&views, false, &scene(Format::Prometheus)).unwrap();
+    let holding =
+        metrics.lines().filter(|line| line.contains("challenge_status{") && line.ends_with(" 1"));
+    let states: Vec<bool> = holding.map(|line| line.contains("status=\"pending\"")).collect();
+    assert_eq!(states, [false, false], "{metrics}");
 }
 
 #[test]

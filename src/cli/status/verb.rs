@@ -1,11 +1,16 @@
 //! The verb `status`, and the metrics that a run writes.
 
+use std::path::Path;
+
 use super::scene::Scene;
 use super::table::Width;
-use super::{Noun, certificates, issuers, needs_attention, objects_of};
+use super::{LastRun, Noun, certificates, issuers, metrics, needs_attention, objects_of};
 use crate::cli::args::{Format, StatusArgs};
+use crate::cli::count::count;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::message::Level;
+use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::targets::{open, targets};
@@ -13,6 +18,7 @@ use crate::cli::time;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
 use crate::store;
+use crate::workspace::settings::Settings;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::CertificateView;
 use crate::workspace::{Request, Workspace};
@@ -42,8 +48,20 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
         let text = match noun {
             Noun::Certificate => {
                 let chosen = chosen(&views, &names, shell.global.namespace())?;
-                let text = certificates(&chosen, !names.is_empty(), &scene)?;
+                let text = if scene.format == Format::Prometheus {
+                    let issuers = workspace.issuer_views(&targets).await?;
+                    metrics(&chosen, &issuers, None, scene.now)
+                } else {
+                    certificates(&chosen, !names.is_empty(), &scene)?
+                };
                 shell.output.data(&text)?;
+                if chosen.is_empty() && matches!(scene.format, Format::Text | Format::Wide) {
+                    let message = nothing(workspace.settings());
+                    shell.output.talk(Level::Info, &message);
+                }
+                if let Some(error) = unreadable(&chosen) {
+                    return Err(error);
+                }
                 let attention = needs_attention(&chosen, scene.now);
                 return Ok(if shell.global.exit_code && attention {
                     ExitCode::Attention
@@ -61,23 +79,60 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
     })
 }
 
-/// Writes the metrics of the certificates, as they are now, to the file of `--metrics-file`.
+/// What was read of a table without rows, and what was not.
+fn nothing(settings: &Settings) -> String {
+    let place = |path: &Path| {
+        let absent = if path.exists() { "" } else { " (not there)" };
+        format!("{}{absent}", escape(&path.to_string_lossy()))
+    };
+    let config = settings.config_dir.as_deref();
+    let files = settings.files.len();
+    let mut read: Vec<String> =
+        config.iter().map(|path| format!("manifests in {}", place(path))).collect();
+    if files > 0 {
+        read.push(count(files, "named file"));
+    }
+    read.push(format!("the state in {}", place(&settings.state_dir)));
+    let filter = match (&settings.namespace, &settings.selector) {
+        (None, None) => "",
+        (Some(_), None) => " in this namespace",
+        (None, Some(_)) => " that the selector matches",
+        (Some(_), Some(_)) => " in this namespace that the selector matches",
+    };
+    let of_root = [Path::new("/etc/certctl"), Path::new("/var/lib/certctl")];
+    let is_read = |path: &Path| config == Some(path) || settings.state_dir == path;
+    let unread =
+        of_root.into_iter().find(|path| !settings.is_root && path.exists() && !is_read(path));
+    let hint = unread
+        .map(|path| format!("\n  {} exists and was not read: sudo certctl status", path.display()));
+    format!("no Certificate{filter}; read: {}{}", read.join(", "), hint.unwrap_or_default())
+}
+
+/// The error of a status with certificates whose state cannot be read.
+fn unreadable(views: &[CertificateView]) -> Option<CliError> {
+    let damaged: Vec<_> = views.iter().filter(|view| view.damage.is_some()).collect();
+    let why = damaged.first()?.damage.clone().unwrap_or_default();
+    let message = match damaged.len() {
+        1 => why,
+        several => format!("the state of {several} certificates cannot be read, the first: {why}"),
+    };
+    Some(CliError::new(ExitCode::State, escape(&message)))
+}
+
+/// Writes the metrics of the certificates, as they are after a run that ends in `code`, to the file
+/// of `--metrics-file`.
 pub(crate) async fn write_metrics(
     shell: &Shell,
     workspace: &mut Workspace,
+    code: ExitCode,
 ) -> Result<(), CliError> {
     let Some(path) = shell.global.metrics_file.clone() else { return Ok(()) };
     workspace.read_records().await?;
     let targets = workspace.everything();
-    let scene = Scene {
-        now: SystemClock.now(),
-        zone: jiff::tz::TimeZone::UTC,
-        color: false,
-        format: Format::Prometheus,
-        width: None,
-    };
-    let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
-    let text = certificates(&views, false, &scene)?;
+    let now = SystemClock.now();
+    let views = Box::pin(workspace.certificate_views(&targets, now)).await?;
+    let run = LastRun { code, requests: workspace.sent_requests() };
+    let text = metrics(&views, &workspace.issuer_views(&targets).await?, Some(&run), now);
     store::atomic::write(&path, text.as_bytes(), METRICS_MODE).map_err(|error| {
         CliError::new(ExitCode::Output, format_args!("--metrics-file: {error}"))
             .hinted("the run itself is done; its folder must exist and be writable")

@@ -4,14 +4,17 @@
 //!
 //! | word | when |
 //! | --- | --- |
-//! | BROKEN MANIFEST | its manifest is there and has a mistake |
+//! | STATE DAMAGED | a document of its state cannot be read |
+//! | INVALID | its manifest is there and has a mistake |
 //! | NO MANIFEST | the state knows it, no manifest does |
 //! | EXPIRED | the certificate in place is past its end |
 //! | REVOKED | the CA has revoked the certificate in place |
 //! | LINKS MISSING | the files are in place, and the links by which servers reach them are not |
-//! | DEFERRED | an issuance is under way, and waits as the CA's Retry-After says |
-//! | ISSUING, RENEWING | an issuance is under way, without or with a certificate that works |
+//! | OVERDUE | more than a tenth of the time from its renewal to its end has gone, whatever the reason |
+//! | ISSUING, RENEWING | a process issues it, without or with a certificate that works |
+//! | DEFERRED | an issuance has begun, and waits as the CA's Retry-After or a limit of the CA says |
 //! | FAILED | the last attempt failed |
+//! | WAITING | its order waits for validation or the CA, and no process works on it |
 //! | PENDING DEPLOY | it is issued, and an output or a hook failed |
 //! | READY | the Ready condition holds |
 //! | PENDING | something must be issued, and nothing has been tried |
@@ -19,6 +22,7 @@
 use jiff::Timestamp;
 
 use super::scene::Scene;
+use super::waiting::order_waits_for;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
 use crate::engine::Evidence;
@@ -29,15 +33,18 @@ use crate::workspace::view::{CertificateView, Mistake};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 // The table above says when each applies.
 pub enum Verdict {
-    BrokenManifest,
+    Damaged,
+    Invalid,
     NoManifest,
     Expired,
     Revoked,
     LinksMissing,
-    Deferred,
+    Overdue,
     Issuing,
     Renewing,
+    Deferred,
     Failed,
+    Waiting,
     PendingDeploy,
     Ready,
     Pending,
@@ -47,8 +54,10 @@ impl Verdict {
     /// The verdict on one certificate.
     pub fn of(view: &CertificateView, now: Timestamp) -> Self {
         let leaf = view.readable_leaf();
-        if view.mistake.is_some() {
-            Self::BrokenManifest
+        if view.damage.is_some() {
+            Self::Damaged
+        } else if view.mistake.is_some() {
+            Self::Invalid
         } else if view.certificate.is_none() {
             Self::NoManifest
         } else if leaf.is_some_and(|leaf| leaf.not_after <= now) {
@@ -57,12 +66,18 @@ impl Verdict {
             Self::Revoked
         } else if view.links.is_some() {
             Self::LinksMissing
+        } else if view.overdue.is_some() {
+            Self::Overdue
+        } else if view.is_issuing() && view.worker.is_some() {
+            if leaf.is_some() { Self::Renewing } else { Self::Issuing }
         } else if view.is_issuing() && view.next_attempt.is_some_and(|at| at > now) {
             Self::Deferred
-        } else if view.is_issuing() {
-            if leaf.is_some() { Self::Renewing } else { Self::Issuing }
-        } else if has_failed(view) {
+        } else if has_failed(view) && !has_moved_on(view) {
             Self::Failed
+        } else if view.order_moved_at().is_some() {
+            Self::Waiting
+        } else if view.is_issuing() {
+            Self::Pending
         } else if undeployed(view).is_some() {
             Self::PendingDeploy
         } else if view.is_ready() && leaf.is_some() {
@@ -75,12 +90,15 @@ impl Verdict {
     /// The printed word, and its colour.
     fn parts(self) -> (&'static str, Paint) {
         match self {
-            Self::BrokenManifest => ("BROKEN MANIFEST", Paint::Bad),
+            Self::Damaged => ("STATE DAMAGED", Paint::Bad),
+            Self::Invalid => ("INVALID", Paint::Bad),
             Self::NoManifest => ("NO MANIFEST", Paint::Warn),
             Self::Expired => ("EXPIRED", Paint::Bad),
             Self::Revoked => ("REVOKED", Paint::Bad),
             Self::LinksMissing => ("LINKS MISSING", Paint::Bad),
+            Self::Overdue => ("OVERDUE", Paint::Bad),
             Self::Deferred => ("DEFERRED", Paint::Warn),
+            Self::Waiting => ("WAITING", Paint::Warn),
             Self::Issuing => ("ISSUING", Paint::Warn),
             Self::Renewing => ("RENEWING", Paint::Good),
             Self::Failed => ("FAILED", Paint::Bad),
@@ -110,7 +128,21 @@ impl Verdict {
         let leaf = view.readable_leaf();
         let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
         match self {
-            Self::BrokenManifest => view.mistake.as_ref().map(fix_for).unwrap_or_default(),
+            Self::Damaged => {
+                format!("{}; nothing is renewed until it is repaired", damage(view))
+            }
+            Self::Invalid => view.mistake.as_ref().map(fix_for).unwrap_or_default(),
+            Self::Overdue => {
+                let why = overdue(view, scene);
+                format!("{why}; the certificate in place is valid until {expiry}")
+            }
+            Self::Waiting => {
+                let live = match leaf {
+                    Some(_) => format!("; the certificate in place is valid until {expiry}"),
+                    None => stand_in(view).to_owned(),
+                };
+                format!("the order waits for {}{live}", order_waits(view))
+            }
             Self::Revoked => revoked(view, scene),
             Self::LinksMissing => {
                 let what = view.links.as_ref().map_or("", |repair| repair.what.as_str());
@@ -131,9 +163,9 @@ impl Verdict {
                 None => format!("expired {expiry}"),
             },
             Self::Issuing => {
-                format!("no certificate yet, an issuance is under way{}", stand_in(view))
+                format!("no certificate yet, {}{}", at_work(view), stand_in(view))
             }
-            Self::Renewing => format!("valid until {expiry}, an issuance is under way"),
+            Self::Renewing => format!("valid until {expiry}, {}", at_work(view)),
             Self::Failed => {
                 let failure =
                     last_failure(view, scene).unwrap_or_else(|| "the last attempt failed".into());
@@ -152,6 +184,9 @@ impl Verdict {
             Self::Pending => {
                 let status = view.record.as_ref().map(|record| &record.status);
                 match status.and_then(|status| status.condition(ConditionType::Ready)) {
+                    Some(_) if view.is_ready() && view.is_issuing() => {
+                        format!("an issuance has begun and made no order yet; valid until {expiry}")
+                    }
                     Some(ready) if !view.is_ready() => {
                         escape(&ready.message).into_owned() + stand_in(view) + &went_back(view)
                     }
@@ -184,7 +219,10 @@ fn revoked(view: &CertificateView, scene: &Scene) -> String {
 
 fn deferred(view: &CertificateView, scene: &Scene) -> String {
     let until = view.next_attempt.map(|at| scene.time(at)).unwrap_or_default();
-    let why = last_failure(view, scene).map(|why| format!(": {why}")).unwrap_or_default();
+    let of_limit =
+        view.limit.as_ref().map(|limit| format!(": the CA would refuse an order: {limit}"));
+    let of_failure = || last_failure(view, scene).map(|why| format!(": {why}"));
+    let why = of_limit.or_else(of_failure).unwrap_or_default();
     let live = match view.readable_leaf() {
         Some(leaf) => {
             format!("; the certificate in place is valid until {}", scene.time(leaf.not_after))
@@ -192,6 +230,52 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
         None => stand_in(view).to_owned(),
     };
     format!("an issuance waits until {until}{why}{live}")
+}
+
+/// Why its state cannot be read.
+pub(super) fn damage(view: &CertificateView) -> String {
+    view.damage.as_deref().map(|why| escape(why).into_owned()).unwrap_or_default()
+}
+
+/// Since when a renewal is overdue, and why.
+pub(super) fn overdue(view: &CertificateView, scene: &Scene) -> String {
+    let Some(overdue) = view.overdue else { return String::new() };
+    let due = scene.time(overdue.due);
+    let has_failed = has_failed(view) && !has_moved_on(view);
+    let why = if let Some(worker) = &view.worker {
+        format!("locked by {worker}")
+    } else if let Some(failure) = last_failure(view, scene).filter(|_| has_failed) {
+        failure
+    } else if let Some(mistake) = &view.mistake {
+        escape(&mistake.message).into_owned()
+    } else if view.order_moved_at().is_some() {
+        format!("the order waits for {}", order_waits(view))
+    } else if let Some(limit) = &view.limit {
+        format!("the CA would refuse an order: {limit}")
+    } else {
+        "no attempt is recorded since then: check that a timer runs certctl issue, and that the \
+         state can be written"
+            .to_owned()
+    };
+    format!("the renewal was due {due}: {why}")
+}
+
+/// What the order in progress waits for, in one line.
+fn order_waits(view: &CertificateView) -> String {
+    view.order().map(order_waits_for).unwrap_or_default().join("; ")
+}
+
+/// The process that issues it.
+fn at_work(view: &CertificateView) -> String {
+    let worker = view.worker.as_deref().map(|worker| format!(" by {worker}")).unwrap_or_default();
+    format!("an issuance is under way{worker}")
+}
+
+/// Whether the order in progress is newer than the last failure.
+fn has_moved_on(view: &CertificateView) -> bool {
+    let failure = view.record.as_ref().and_then(|record| record.last_failure.as_ref());
+    let failed_at = failure.and_then(|failure| failure.at);
+    view.order_moved_at().is_some_and(|moved| failed_at.is_none_or(|failed| moved > failed))
 }
 
 /// Notes a temporary certificate: servers can start, clients do not trust it.

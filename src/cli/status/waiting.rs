@@ -16,7 +16,10 @@ use crate::workspace::view::CertificateView;
 
 /// What this certificate waits for, one line each; never empty.
 pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Vec<String> {
-    if verdict == Verdict::BrokenManifest {
+    if verdict == Verdict::Damaged {
+        return vec!["a state that can be read".to_owned()];
+    }
+    if verdict == Verdict::Invalid {
         return vec!["a valid manifest".to_owned()];
     }
     if verdict == Verdict::NoManifest {
@@ -28,8 +31,11 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     if view.next_attempt.is_some_and(|at| at > now) {
         return vec!["the next attempt".to_owned()];
     }
-    if view.is_issuing() {
-        return view.order().map_or_else(|| vec![NEXT_RUN.to_owned()], order_waits_for);
+    if let Some(order) = view.order().filter(|_| view.is_issuing()) {
+        return order_waits_for(order);
+    }
+    if let Some(worker) = &view.worker {
+        return vec![worker.clone()];
     }
     if view.ends_here() {
         return vec![format!("certctl renew {}; it was revoked without a replacement", view.key)];
@@ -52,7 +58,7 @@ pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Sce
     let is_due = verdict == Verdict::Ready || view.went_back().is_some();
     let idle = is_due && !view.is_issuing();
     let at = view.next_attempt.or(view.renewal_time.filter(|_| idle && !view.never_renews()));
-    let lost = matches!(verdict, Verdict::NoManifest | Verdict::BrokenManifest);
+    let lost = matches!(verdict, Verdict::NoManifest | Verdict::Invalid | Verdict::Damaged);
     let never = lost || (idle && view.never_renews());
     let when = match at {
         Some(_) | None if never => return "never".to_owned(),
@@ -66,7 +72,7 @@ pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Sce
 }
 
 /// What an order waits for.
-fn order_waits_for(order: &Order) -> Vec<String> {
+pub(super) fn order_waits_for(order: &Order) -> Vec<String> {
     let at_ca = match order.phase {
         OrderPhase::Solving(_) | OrderPhase::Refused { .. } => {
             let open: Vec<String> =

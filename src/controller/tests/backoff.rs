@@ -1,5 +1,7 @@
 //! Delays, and what a failure leaves behind.
 
+use jiff::SignedDuration;
+
 use super::fixture::{
     Phase, after, error, hours, live, now, phase_of, solving, written_order, written_record,
 };
@@ -49,6 +51,67 @@ fn the_next_attempt_is_the_later_of_backoff_and_retry_after() {
     assert_eq!(next_attempt(&record), Some(after(hours(4))));
     record.retry_after = Some(after(hours(5)));
     assert_eq!(next_attempt(&record), Some(after(hours(5))));
+}
+
+/// The delays, in seconds, of a certificate whose renewal is due with `left` to live, and fails at
+/// once whenever it is attempted.
+fn delays(left: SignedDuration) -> Vec<i64> {
+    let (mut record, end) = (live().record, after(left));
+    record.status.not_after = Some(end);
+    let (mut at, mut delays) = (now(), Vec::new());
+    for attempts in 1.. {
+        record.status.last_failure_time = Some(at);
+        record.status.failed_issuance_attempts = Some(attempts);
+        let next = next_attempt(&record).unwrap();
+        delays.push(at.duration_until(next).as_secs());
+        if at >= end {
+            break;
+        }
+        at = next;
+    }
+    delays
+}
+
+#[test]
+fn the_delays_of_a_certificate_of_90_days_are_exact_to_the_second_until_the_last_36_hours() {
+    let hour = 3600;
+    let exact = [1, 2, 4, 8, 16].map(|hours| hours * hour);
+    // 30 days: 31h for the first five, 21 times 32h, and 17h are left.
+    let plain = [&exact[..], &[32 * hour; 21]].concat();
+    let delays = delays(hours(30 * 24));
+    assert_eq!(delays[..plain.len()], plain);
+    // 7/8 of 17h, and of what is left each time; then 5 minutes; then the plain backoff.
+    let last = [53_550, 6_693, 836, 300, 32 * hour];
+    assert_eq!(delays[plain.len()..], last);
+}
+
+#[test]
+fn the_delays_of_a_certificate_of_6_days_shrink_with_what_is_left_of_it() {
+    let hour = 3600;
+    let first = [1, 2, 4, 8, 16].map(|hours| hours * hour);
+    // 48h, of which 17h are left after the first five.
+    let expected = [&first[..], &[53_550, 6_693, 836, 300, 32 * hour]].concat();
+    assert_eq!(delays(hours(48)), expected);
+}
+
+#[test]
+fn an_expired_certificate_has_the_plain_backoff_and_the_cas_wish_is_kept() {
+    let mut record = live().record;
+    record.status.last_failure_time = Some(now());
+    record.status.failed_issuance_attempts = Some(7);
+    for (end, expected) in [
+        (None, hours(32)),
+        (Some(after(-hours(1))), hours(32)),
+        (Some(now()), hours(32)),
+        (Some(after(hours(8))), hours(7)),
+        (Some(after(SignedDuration::from_secs(1))), SignedDuration::from_mins(5)),
+    ] {
+        record.status.not_after = end;
+        assert_eq!(next_attempt(&record), Some(after(expected)), "{end:?}");
+    }
+    record.status.not_after = Some(after(hours(8)));
+    record.retry_after = Some(after(hours(9)));
+    assert_eq!(next_attempt(&record), Some(after(hours(9))));
 }
 
 #[test]

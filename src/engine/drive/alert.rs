@@ -1,11 +1,14 @@
 //! Runs the operator's `on-failure` hook at the end of a run.
 
-use crate::controller::{Change, Record, alert, backoff};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::controller::{Change, Record, alert, backoff, readiness};
 use crate::engine::ending::{Ended, Ending};
 use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::Task;
+use crate::resource::CertificateRecord;
 
 /// Runs the hook for each certificate that failed, unless an earlier run did for this stage.
 pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(
@@ -20,24 +23,22 @@ pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observ
     for end in ended.iter().filter(|end| may_be_reported(end)) {
         let of_it = |task: &&Task| task.certificate.metadata.key() == end.certificate;
         let Some(task) = tasks.iter().find(of_it) else { continue };
-        // If this cannot be recorded, the next run reports it.
         if let Err(error) = tell(engine, task, end).await {
             tracing::warn!(certificate = %end.certificate, %error, "on-failure not noted");
         }
     }
 }
 
-/// Whether this ending may hide a failure.
+/// Whether this ending may hide a failure, or a renewal that is overdue.
 fn may_be_reported(end: &Ended) -> bool {
     match end.ending {
-        Ending::Failed { .. } | Ending::Pending { overdue: true, .. } | Ending::Deferred { .. } => {
-            true
+        Ending::Failed { .. }
+        | Ending::Pending { .. }
+        | Ending::Deferred { .. }
+        | Ending::Locked { .. } => true,
+        Ending::Unchanged { .. } | Ending::Issued(_) | Ending::Interrupted { .. } => {
+            end.undeployed.is_some()
         }
-        Ending::Pending { .. }
-        | Ending::Unchanged { .. }
-        | Ending::Issued(_)
-        | Ending::Locked { .. }
-        | Ending::Interrupted { .. } => end.undeployed.is_some(),
     }
 }
 
@@ -49,34 +50,36 @@ async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
     let now = engine.clock.now();
     let intervals = engine.options.intervals;
     let mut session = Session::load(engine.store, task, intervals, now).await?;
-    let record = &session.snapshot.record;
-    let message = match &end.ending {
-        Ending::Failed { failure, .. } => failure.to_string(),
-        Ending::Pending { overdue: true, why, .. } => why.clone(),
-        Ending::Deferred { .. } if record.last_failure.is_some() => {
-            let failure = record.last_failure.as_ref();
-            failure.map(ToString::to_string).unwrap_or_default()
-        }
-        Ending::Deferred { .. }
-        | Ending::Pending { .. }
-        | Ending::Unchanged { .. }
-        | Ending::Issued(_)
-        | Ending::Locked { .. }
-        | Ending::Interrupted { .. } => match &end.undeployed {
-            Some(undeployed) => undeployed.failure.to_string(),
-            None => return Ok(()),
-        },
-    };
-    let Some(stage) = alert::due(record, now) else { return Ok(()) };
+    let record = readiness::refreshed(&session.snapshot, now);
+    let (message, has_failed) = reason(end, &record);
+    let Some(stage) = alert::due(&record, has_failed, now) else { return Ok(()) };
+    // A stage that could not be recorded: another process held the lock, or the disk was full.
+    let end_of_life = record.status.not_after.map_or(0, Timestamp::as_second);
+    let mark = format!("{}-{end_of_life}", stage.name());
+    if engine.store.is_alerted(&end.certificate, &mark) {
+        return Ok(());
+    }
     let lock = Lock::Certificate(end.certificate.clone());
-    let _lease = engine.store.lock(&lock, engine.options.lock_timeout).await?;
-    session = Session::load(engine.store, task, intervals, now).await?;
-    let record = &session.snapshot.record;
+    let wait = match end.ending {
+        // The run has waited for this lock.
+        Ending::Locked { .. } => SignedDuration::ZERO,
+        Ending::Unchanged { .. }
+        | Ending::Issued(_)
+        | Ending::Deferred { .. }
+        | Ending::Pending { .. }
+        | Ending::Failed { .. }
+        | Ending::Interrupted { .. } => engine.options.lock_timeout,
+    };
+    let lease = engine.store.lock(&lock, wait).await;
+    if lease.is_ok() {
+        session = Session::load(engine.store, task, intervals, now).await?;
+    }
+    let record = readiness::refreshed(&session.snapshot, now);
     let alert = Alert {
         certificate: end.certificate.clone(),
         message,
         attempts: record.status.failed_issuance_attempts.unwrap_or_default(),
-        next_attempt: backoff::next_attempt(record),
+        next_attempt: backoff::next_attempt(&record),
         not_after: record.status.not_after,
         stage,
     };
@@ -85,8 +88,39 @@ async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
         tracing::warn!(certificate = %end.certificate, %error, "the on-failure hook failed");
         return Ok(());
     }
-    let mut record = record.clone();
-    record.alerted = stage;
-    session.apply(Record::of(Change::Certificate(Box::new(record))));
-    session.flush().await.map(drop)
+    let noted = match lease {
+        Ok(_lease) => {
+            let alerted = stage.number();
+            let record = CertificateRecord { alerted, ..session.snapshot.record.clone() };
+            session.apply(Record::of(Change::Certificate(Box::new(record))));
+            session.flush().await.map(drop)
+        }
+        Err(error) => Err(error),
+    };
+    if noted.is_err() {
+        engine.store.note_alert(&end.certificate, &mark)?;
+    }
+    Ok(())
+}
+
+/// Why a renewal has not succeeded, in one sentence, and whether that is a failure.
+fn reason(end: &Ended, record: &CertificateRecord) -> (String, bool) {
+    let of_record = || record.last_failure.as_ref().map(ToString::to_string);
+    match (&end.ending, &end.undeployed) {
+        (Ending::Failed { failure, .. }, _) => (failure.to_string(), true),
+        (Ending::Pending { why, overdue, .. }, _) => (why.clone(), *overdue),
+        (Ending::Deferred { why, .. }, _) => {
+            let failure = of_record();
+            let has_failed = failure.is_some();
+            (failure.unwrap_or_else(|| why.to_string()), has_failed)
+        }
+        (Ending::Locked { holder }, _) => (format!("locked by {holder}"), false),
+        (
+            Ending::Unchanged { .. } | Ending::Issued(_) | Ending::Interrupted { .. },
+            Some(undeployed),
+        ) => (undeployed.failure.to_string(), true),
+        (Ending::Unchanged { .. } | Ending::Issued(_) | Ending::Interrupted { .. }, None) => {
+            (String::new(), false)
+        }
+    }
 }

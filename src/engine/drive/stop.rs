@@ -176,7 +176,7 @@ fn is_past_accept(challenge: &Challenge) -> bool {
     matches!(challenge.phase(), Some(Phase::Accepted) | None)
 }
 
-pub(super) fn state_failure(error: &StoreError) -> Ending {
+pub(in crate::engine) fn state_failure(error: &StoreError) -> Ending {
     let cause = Cause::State { message: error.to_string() };
     let failure = Failure::of(Doing::Nothing, cause);
     Ending::Failed { failure, attempts: None, next_attempt: None }

@@ -122,7 +122,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             "failedIssuanceAttempts": attempts,
             "nextAttempt": next_attempt.map(|at| at.to_string()),
             "notAfter": not_after.map(|at| at.to_string()),
-            "stage": stage,
+            "stage": stage.number(),
+            "stageName": stage.name(),
         });
         let mut environment = self.inherited(ON_FAILURE);
         environment.extend([
@@ -132,7 +133,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             ("CERTCTL_ATTEMPTS", attempts.to_string()),
             ("CERTCTL_NEXT_ATTEMPT", time(next_attempt)),
             ("CERTCTL_NOT_AFTER", time(not_after)),
-            ("CERTCTL_STAGE", stage.to_string()),
+            ("CERTCTL_STAGE", stage.number().to_string()),
+            ("CERTCTL_STAGE_NAME", stage.name().to_owned()),
         ]);
         self.run_hook(ON_FAILURE, ON_FAILURE, environment, &input).await
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, Semaphore};
 
-use crate::acme::{self, AccountKey, Client, Limits};
+use crate::acme::{self, AccountKey, Client, Limits, RequestCounts};
 use crate::controller::EffectError;
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
@@ -127,6 +127,18 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
     /// The number of requests sent to all CAs so far.
     pub fn requests(&self) -> u64 {
         self.clients.borrow().values().map(|client| client.requests()).sum()
+    }
+
+    /// The same, by host, method and status.
+    pub fn request_counts(&self) -> RequestCounts {
+        let mut all = RequestCounts::new();
+        for client in self.clients.borrow().values() {
+            for (kind, count) in client.request_counts() {
+                let total = all.entry(kind).or_default();
+                *total = total.saturating_add(count);
+            }
+        }
+        all
     }
 
     /// Ends the listeners, once the other runs that share their ports have their answers. A run that

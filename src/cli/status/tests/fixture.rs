@@ -186,21 +186,11 @@ fn challenge(kind: &str, identifier: &Value, phase: &str, state: &str, reason: &
 fn view(name: &str, names: &[&str]) -> CertificateView {
     let IssuerView { issuer, account } = issuer();
     CertificateView {
-        key: NamespacedName::new("default", name),
         certificate: Some(certificate(name, names)),
         issuer: Some(issuer),
         account,
-        record: None,
-        leaf: None,
-        requests: Vec::new(),
-        orders: Vec::new(),
-        strays: Vec::new(),
-        events: Vec::new(),
         secret_path: format!("/var/lib/certctl/secrets/default/{name}-tls").into(),
-        next_attempt: None,
-        renewal_time: None,
-        links: None,
-        mistake: None,
+        ..CertificateView::unknown(NamespacedName::new("default", name))
     }
 }
 
@@ -266,6 +256,7 @@ pub(super) fn issuing() -> CertificateView {
         record: Some(record("api", &status, None)),
         requests: vec![request("api", 1, &names, &pending)],
         orders: vec![order("api", "pending", "solving", &challenges)],
+        worker: Some("process 4711".into()),
         ..view("api", &names)
     }
 }

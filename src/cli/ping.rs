@@ -1,0 +1,133 @@
+//! `--ping URL`: tells a monitor in healthchecks.io's style when a run begins and how it ended.
+//!
+//! Contract: GET URL/start, then URL, or URL/fail. A ping that fails is a warning, takes at most a
+//! few seconds and changes no exit code. A run that is deferred is no failure.
+
+use std::time::Duration;
+
+use reqwest::Url;
+
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::message::Level;
+use super::output::escape;
+use super::shell::Shell;
+use crate::acme;
+use crate::resource::causes;
+
+/// How long one ping takes at most.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The moments of which a monitor learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Start,
+    Success,
+    Failure,
+}
+
+impl Moment {
+    /// That of the end of a run.
+    pub(crate) fn of(result: &Result<ExitCode, CliError>) -> Self {
+        match result {
+            Ok(ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) => Self::Success,
+            Ok(
+                ExitCode::Failed
+                | ExitCode::Usage
+                | ExitCode::Manifest
+                | ExitCode::Validation
+                | ExitCode::Ca
+                | ExitCode::Output
+                | ExitCode::State
+                | ExitCode::Attention
+                | ExitCode::Signal(_),
+            )
+            | Err(_) => Self::Failure,
+        }
+    }
+
+    /// The URL of the moment; a query stays behind the path.
+    fn url(self, base: &Url) -> Url {
+        let mut url = base.clone();
+        let word = match self {
+            Self::Start => "start",
+            Self::Success => return url,
+            Self::Failure => "fail",
+        };
+        // An http URL always has a path.
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().push(word);
+        }
+        url
+    }
+}
+
+/// Sends the ping of a moment, when the user wants pings.
+pub(crate) async fn ping(shell: &mut Shell, moment: Moment) {
+    let Some(base) = shell.global.ping.clone() else { return };
+    if let Err(why) = send(moment.url(&base)).await {
+        shell.output.talk(Level::Warn, &format!("warning: --ping: {}", escape(&why)));
+    }
+}
+
+async fn send(url: Url) -> Result<(), String> {
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("certctl/", env!("CARGO_PKG_VERSION")))
+        .timeout(TIMEOUT);
+    // reqwest has no default TLS here: without this it would refuse to build.
+    builder = builder.tls_backend_preconfigured(acme::system_tls().map_err(|e| e.to_string())?);
+    let client = builder.build().map_err(|error| causes(&error))?;
+    // The URL is a secret of the monitor's: errors name the host alone.
+    let answer = client.get(url).send().await;
+    let answer = answer.map_err(|error| format!("{host}: {}", causes(&error.without_url())))?;
+    if answer.status().is_success() {
+        Ok(())
+    } else {
+        Err(format!("{host} answered {}", answer.status()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_moment_has_its_path_below_the_url() {
+        for (base, start, failure) in [
+            (
+                "https://hc.example/uuid",
+                "https://hc.example/uuid/start",
+                "https://hc.example/uuid/fail",
+            ),
+            (
+                "https://hc.example/uuid/",
+                "https://hc.example/uuid/start",
+                "https://hc.example/uuid/fail",
+            ),
+            ("http://hc.example", "http://hc.example/start", "http://hc.example/fail"),
+            (
+                "http://hc.example/a?rid=1",
+                "http://hc.example/a/start?rid=1",
+                "http://hc.example/a/fail?rid=1",
+            ),
+        ] {
+            let url: Url = base.parse().unwrap();
+            let found = [Moment::Start, Moment::Failure].map(|moment| moment.url(&url).to_string());
+            assert_eq!(found, [start, failure]);
+            assert_eq!(Moment::Success.url(&url), url);
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_deferred_is_no_failure() {
+        for code in [ExitCode::Done, ExitCode::Changed, ExitCode::Deferred] {
+            assert_eq!(Moment::of(&Ok(code)), Moment::Success, "{code:?}");
+        }
+        for code in [ExitCode::Manifest, ExitCode::Ca, ExitCode::State, ExitCode::Signal(15)] {
+            assert_eq!(Moment::of(&Ok(code)), Moment::Failure, "{code:?}");
+        }
+        let error = CliError::new(ExitCode::Manifest, "no Certificate");
+        assert_eq!(Moment::of(&Err(error)), Moment::Failure);
+    }
+}
