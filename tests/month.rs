@@ -203,6 +203,7 @@ fn page(scene: &Scene) -> String {
         next_attempt: None,
         renewal_time: None,
         links: None,
+        lost_output: None,
         mistake: None,
     };
     let look = status::Scene {

@@ -79,6 +79,9 @@ pub async fn dry_run<S: Store>(
                 }
                 [Effect::Deploy { target, .. }] => {
                     deploys.push(target.step());
+                    if target.step() == DeployStep::Output && then.lost_output.take().is_some() {
+                        deploy::owe_later_steps(&mut then.record);
+                    }
                     then.run.deployed.insert(target.step());
                 }
                 _ => break step,

@@ -7,13 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use super::open::Workspace;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
-use crate::controller::{Intervals, backoff, readiness};
+use crate::controller::{Intervals, backoff, deploy, readiness};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::StoreError;
 use crate::engine::{Task, live_files, look, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{
-    Account, AccountIdentity, CertificateRecord, CertificateRequest, Issuer, NamespacedName,
+    Account, AccountIdentity, CertificateRecord, CertificateRequest, DeployStep, Issuer,
+    NamespacedName,
 };
 use crate::store::Records;
 
@@ -52,14 +53,17 @@ impl Workspace {
         mistake: Option<Mistake>,
     ) -> Result<CertificateView, StoreError> {
         let secret = NamespacedName::new(&key.namespace, &record.secret_name);
-        let live = live_files(&self.state, &secret, Some(&record)).await?;
+        let requests = self.requests(&key).await?;
+        let current = requests.iter().find(|one| Some(one.revision) == record.status.revision);
+        let live = live_files(&self.state, &secret, Some(&record), current).await?;
         Ok(CertificateView {
             certificate: None,
             issuer: None,
             account: None,
             leaf: live.files.and_then(|files| published_pair(&files).certificate),
             links: live.repair,
-            requests: self.requests(&key).await?,
+            lost_output: None,
+            requests,
             orders: self.orders(&key).await?,
             events: self.state.events(&key, EVENTS)?,
             strays: self.state.strays(&key)?,
@@ -84,6 +88,8 @@ impl Workspace {
         let snapshot = look(&self.state, task, intervals, now).await?;
         let record = readiness::refreshed(&snapshot, now);
         let secret = task.certificate.secret_key();
+        let output = deploy::target(&snapshot.settings, DeployStep::Output);
+        let lost = output.zip(snapshot.lost_output.as_ref());
         let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
         Ok(CertificateView {
             next_attempt: backoff::next_attempt(&record).filter(|time| *time > now),
@@ -91,6 +97,7 @@ impl Workspace {
             record: (is_known || leaf.is_some()).then_some(record),
             leaf,
             links: snapshot.repair,
+            lost_output: lost.map(|(target, what)| format!("{target}: {what}")),
             requests: self.requests(&key).await?,
             orders: self.orders(&key).await?,
             events: self.state.events(&key, EVENTS)?,

@@ -200,6 +200,7 @@ fn view(name: &str, names: &[&str]) -> CertificateView {
         next_attempt: None,
         renewal_time: None,
         links: None,
+        lost_output: None,
         mistake: None,
     }
 }
