@@ -8,7 +8,8 @@
 //! | Reload | the engine, once per program and run | the same |
 //!
 //! A step waits for the steps before it, and is done again after an output that servers had lost. A failed step is not retried in the same run, but by the
-//! next; then after 5 minutes, doubling up to an hour.
+//! next; then after 5 minutes, doubling up to an hour. A run for a named certificate waits for
+//! nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -108,6 +109,17 @@ pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
     let target = owed(snapshot)?;
     let cause = known(snapshot, &target).and_then(|known| known.cause.clone()).map(Box::new);
     Some(Failure::of(Doing::Deploy, Cause::Deployment { target, cause }))
+}
+
+/// When the owed step was tried before, unless this run has tried it; and when it is retried, if
+/// that is not by the next run.
+pub fn tries(snapshot: &Snapshot) -> (Option<Timestamp>, Option<Timestamp>) {
+    let Some(target) = owed(snapshot) else { return (None, None) };
+    let known = known(snapshot, &target);
+    let is_tried = snapshot.run.not_deployed.contains(&target.step());
+    let last = known.and_then(|known| known.last_failure_time);
+    let next = known.filter(|known| known.failed_attempts > 1).and_then(next_try);
+    (last.filter(|_| !is_tried), next)
 }
 
 /// The step of these settings.

@@ -307,3 +307,22 @@ fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
     }
     assert_eq!(world.ca.requests(), requests);
 }
+
+#[test]
+fn a_fixed_hook_is_run_at_once_for_a_named_certificate_and_what_was_not_tried_is_not_told_as_tried() {
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    hook(&world, "install", "echo tried >> $W/tries; exit 7");
+    let tries = || read(&world, "tries").lines().count();
+    world.issue().ends_in(6).says("the next run retries; now: certctl deploy web");
+    // A run on a terminal says what is wrong each time; `deploy` and a name are as explicit.
+    world.run(&["deploy", "web"]).ends_in(6).says("next try ");
+    assert_eq!(tries(), 2);
+    world.issue().ends_in(6);
+    assert_eq!(tries(), 2, "without a name it waits");
+    world.run(&["issue", "web"]).ends_in(6);
+    assert_eq!(tries(), 3, "with one it does not");
+    hook(&world, "install", "echo done > $W/done");
+    world.run(&["issue", "web"]).ends_in(0);
+    assert_eq!(read(&world, "done"), "done\n");
+}
