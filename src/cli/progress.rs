@@ -211,6 +211,7 @@ impl Observer for Progress {
                         | Reason::PresentError
                         | Reason::RollbackFailed
                         | Reason::LinksRestored
+                        | Reason::FilesRestored
                 ) =>
             {
                 tracing::warn!(%certificate, reason, "{message}");

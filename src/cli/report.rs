@@ -112,7 +112,7 @@ pub(crate) fn tell(
         if output.talks_json() {
             output.tell(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
-            output.tell(&undeployed(&name, fault).to_message(style.utf8));
+            output.tell(&undeployed(&name, fault, &report.details, style).to_message(style.utf8));
         }
     }
 }
@@ -239,14 +239,18 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
 }
 
 /// The block on a certificate that is issued but not deployed.
-fn undeployed(name: &NamespacedName, fault: &Fault) -> Block {
+fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &Style) -> Block {
     let name = short(name);
+    let last = details.deploy_last_try.map(|at| format!("last tried {}, ", style.time(at)));
+    let next = details.deploy_next_try.filter(|at| *at > style.now);
+    let next = next.map(|at| format!("next try {}", style.time(at)));
+    let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     Block {
         word: "error",
         title: fault.message.clone(),
         tags: vec![fault.class.word().to_owned()],
         commands: vec![format!("certctl status {name}")],
-        next: format!("the next run retries; now: certctl deploy {name}"),
+        next: format!("{}{next}; now: certctl deploy {name}", last.unwrap_or_default()),
         certificate: name,
         ..Block::default()
     }

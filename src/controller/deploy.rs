@@ -3,18 +3,20 @@
 //!
 //! | step | done by | owed while |
 //! | --- | --- | --- |
-//! | Output | `WriteOutput`: the files in `output-dir` | the files there differ from the live ones |
+//! | Output | `WriteOutput`: the files in `output-dir` | the live files were not written, or are missing or damaged there |
 //! | Hook | `RunHook`: the certificate's own program | it has not succeeded for the live files |
 //! | Reload | the engine, once per program and run | the same |
 //!
-//! A step waits for the steps before it. A failed step is not retried in the same run, but by the
-//! next; then after 5 minutes, doubling up to an hour.
+//! A step waits for the steps before it, and is done again after an output that servers had lost. A failed step is not retried in the same run, but by the
+//! next; then after 5 minutes, doubling up to an hour. A run for a named certificate waits for
+//! nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
-    Cause, DeployStep, DeployTarget, Deployment, Doing, Failure, Reason, Settings,
+    Cause, CertificateRecord, DeployStep, DeployTarget, Deployment, Doing, Failure, Reason,
+    Settings,
 };
 
 /// The wait after the second failure.
@@ -66,8 +68,18 @@ pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
             // Published in this run: no earlier step used these files.
             None => false,
         };
-        !is_done && !snapshot.run.deployed.contains(&target.step())
+        let is_lost = target.step() == DeployStep::Output && snapshot.lost_output.is_some();
+        (!is_done || is_lost) && !snapshot.run.deployed.contains(&target.step())
     })
+}
+
+/// Servers may have read what is in an output now: the steps after it are owed again.
+pub fn owe_later_steps(record: &mut CertificateRecord) {
+    for later in &mut record.deployments {
+        if later.target.step() > DeployStep::Output {
+            later.files = None;
+        }
+    }
 }
 
 fn known<'a>(snapshot: &'a Snapshot, target: &DeployTarget) -> Option<&'a Deployment> {
@@ -97,6 +109,17 @@ pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
     let target = owed(snapshot)?;
     let cause = known(snapshot, &target).and_then(|known| known.cause.clone()).map(Box::new);
     Some(Failure::of(Doing::Deploy, Cause::Deployment { target, cause }))
+}
+
+/// When the owed step was tried before, unless this run has tried it; and when it is retried, if
+/// that is not by the next run.
+pub fn tries(snapshot: &Snapshot) -> (Option<Timestamp>, Option<Timestamp>) {
+    let Some(target) = owed(snapshot) else { return (None, None) };
+    let known = known(snapshot, &target);
+    let is_tried = snapshot.run.not_deployed.contains(&target.step());
+    let last = known.and_then(|known| known.last_failure_time);
+    let next = known.filter(|known| known.failed_attempts > 1).and_then(next_try);
+    (last.filter(|_| !is_tried), next)
 }
 
 /// The step of these settings.
@@ -133,9 +156,14 @@ pub fn absorb(
             let stays = stays.map_or_else(String::new, |folder| {
                 format!("; what was written to {folder} before stays there")
             });
+            let lost = snapshot.lost_output.take_if(|_| step == DeployStep::Output);
+            if lost.is_some() {
+                owe_later_steps(&mut record);
+            }
+            let lost = lost.map_or_else(String::new, |what| format!("; it had lost files: {what}"));
             snapshot.run.deployed.insert(step);
             snapshot.run.deployments.push(target.to_string());
-            Record::default().normal(now, Reason::Deployed, format!("Done: {target}{stays}"))
+            Record::default().normal(now, Reason::Deployed, format!("Done: {target}{lost}{stays}"))
         }
         Outcome::Failed(error) => {
             snapshot.run.not_deployed.insert(step);

@@ -155,6 +155,10 @@ pub enum Effect {
         set: Option<String>,
         revision: u32,
     },
+    /// Publish what is left of the live files, and copies of key and chain, again.
+    RestoreFiles {
+        revision: u32,
+    },
     /// POST "deactivated" to the account.
     DeactivateAccount {
         account: String,
@@ -263,6 +267,7 @@ impl Effect {
             Self::Revoke { .. } => (Outside, "revoking", Doing::Nothing),
             Self::SwitchBack { .. } => (Here, "going back", Doing::Nothing),
             Self::RestoreLinks { .. } => (Here, "restoring links", Doing::Nothing),
+            Self::RestoreFiles { .. } => (Here, "restoring files", Doing::WriteSecret),
             Self::ObtainAccountKey | Self::DeactivateAccount { .. } => {
                 (Account, "account", Doing::Nothing)
             }

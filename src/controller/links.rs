@@ -1,4 +1,5 @@
-//! Which kept set is live, or should be: the links of a Secret's folder.
+//! Is what servers open what was published? The links of a Secret's folder, and the files of the
+//! live set.
 //!
 //! | `..data` | a complete set with the recorded certificate | step |
 //! | --- | --- | --- |
@@ -6,24 +7,34 @@
 //! | is missing | there is one | that set is linked again, the last one of several |
 //! | is a folder | there is one | likewise, and the folder stays as another set |
 //! | is a folder | the folder holds it | the folder becomes the set |
-//! | is missing, or is a folder | there is none | none: the trigger decides |
+//! | is missing, or is a folder | there is none | as for a damaged set |
 //!
+//! | files of the live set | key and chain of the recorded certificate | step |
+//! | --- | --- | --- |
+//! | all as published | – | settled |
+//! | some missing or damaged | there are copies | published as the same revision again |
+//! | some missing or damaged | there are none | none: the trigger decides |
+//!
+//! Formats that are derived from the pair are left out of a repair; `formats` writes them again.
 //! No repair needs an order, and nothing is removed.
 
 use jiff::Timestamp;
 
 use super::{Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
-    CertificateRecord, DataLink, KeptPair, PublishedPair, Reason, Repair, SecretLinks,
+    CertificateRecord, DataLink, KeptPair, PublishedPair, Reason, Remedy, Repair, SecretLinks,
 };
 
 /// The name of the one link that moves.
 const DATA: &str = "..data";
 
-/// Repairs the links if needed.
+/// Repairs the links or the files if needed.
 pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
-    let Some(Repair { set, revision, .. }) = &snapshot.repair else { return Step::Settled };
-    Step::Act(vec![Effect::RestoreLinks { set: set.clone(), revision: *revision }])
+    let Some(Repair { remedy, .. }) = &snapshot.repair else { return Step::Settled };
+    Step::Act(vec![match remedy.clone() {
+        Remedy::Link { set, revision } => Effect::RestoreLinks { set, revision },
+        Remedy::Publish { revision } => Effect::RestoreFiles { revision },
+    }])
 }
 
 /// The event after a repair.
@@ -34,7 +45,7 @@ pub fn absorb(
 ) -> Result<Record, IllegalOutcome> {
     match &snapshot.repair {
         Some(repair) if *outcome == Outcome::Done => Ok(restored(repair, now)),
-        Some(_) | None => Err(IllegalOutcome::new("restoring links", outcome)),
+        Some(_) | None => Err(IllegalOutcome::new("restoring what servers open", outcome)),
     }
 }
 
@@ -55,7 +66,10 @@ pub fn repair(
             } else {
                 format!("the links {names} are missing or point elsewhere")
             };
-            return Some(Repair { set: Some(set.clone()), revision: 0, what });
+            return Some(Repair {
+                what,
+                remedy: Remedy::Link { set: Some(set.clone()), revision: 0 },
+            });
         }
         DataLink::Missing => format!("the link {DATA} is missing"),
         DataLink::Folder => format!("{DATA} is a folder, not a link"),
@@ -65,20 +79,36 @@ pub fn repair(
     let is_meant = |pair: &PublishedPair| pair.is_good() && is_recorded(record, pair);
     if let Some(found) = sets.iter().rfind(|set| set.pair.as_ref().is_ok_and(is_meant)) {
         let set = Some(found.name.clone());
-        return Some(Repair { set, revision: found.revision, what });
+        return Some(Repair { what, remedy: Remedy::Link { set, revision: found.revision } });
     }
-    folder.filter(|pair| is_meant(pair)).map(|_| Repair { set: None, revision, what })
+    let remedy = Remedy::Link { set: None, revision };
+    folder.filter(|pair| is_meant(pair)).map(|_| Repair { what, remedy })
+}
+
+/// Describes files of a set that are missing or damaged.
+pub fn damage(missing: &[String], damaged: &[String]) -> String {
+    let say = |names: &[String], words: [&str; 2]| {
+        let words = if names.len() == 1 { words[0] } else { words[1] };
+        (!names.is_empty()).then(|| format!("{} {words}", names.join(", ")))
+    };
+    let parts =
+        [say(missing, ["is missing", "are missing"]), say(damaged, ["is damaged", "are damaged"])];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn restored(repair: &Repair, now: Timestamp) -> Record {
-    let live = repair.set.as_ref().map_or_else(String::new, |set| format!(", live set {set}"));
+    let (reason, live) = match &repair.remedy {
+        Remedy::Link { set: Some(set), .. } => (Reason::LinksRestored, format!(", live set {set}")),
+        Remedy::Link { set: None, .. } => (Reason::LinksRestored, String::new()),
+        Remedy::Publish { .. } => (Reason::FilesRestored, String::new()),
+    };
     let message = format!("{}; restored without an order{live}", repair.what);
-    Record::default().warning(now, Reason::LinksRestored, message)
+    Record::default().warning(now, reason, message)
 }
 
 /// Whether it is the certificate that the record calls live. For an adopted one the record has the
 /// dates only.
-fn is_recorded(record: &CertificateRecord, pair: &PublishedPair) -> bool {
+pub fn is_recorded(record: &CertificateRecord, pair: &PublishedPair) -> bool {
     let Some(Ok(leaf)) = &pair.certificate else { return false };
     match &record.issued_fingerprint {
         Some(issued) => *issued == leaf.fingerprint,

@@ -178,6 +178,8 @@ pub fn absorb(
         Effect::SwitchBack { from, to, .. } => {
             rollback::absorb(snapshot, (*from, *to), &outcome, now)
         }
-        Effect::RestoreLinks { .. } => links::absorb(snapshot, &outcome, now),
+        Effect::RestoreLinks { .. } | Effect::RestoreFiles { .. } => {
+            links::absorb(snapshot, &outcome, now)
+        }
     }
 }

@@ -10,7 +10,9 @@ use jiff::Timestamp;
 
 use super::renewal::{self, WindowError, go_time};
 use super::{Snapshot, revocation, rollback};
-use crate::resource::{CertificateSpec, DnsName, KeyFacts, LeafFacts, Reason, annotation};
+use crate::resource::{
+    CertificateSpec, DnsName, KeyFacts, LeafFacts, Reason, Remedy, Repair, annotation,
+};
 
 /// Why a certificate does not match its spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub const TRIGGER: &[Check] = &[
 /// When a certificate is not ready. The first violation wins.
 pub const READINESS: &[Check] = &[
     secret_does_not_exist,
-    links_are_missing,
+    files_are_not_as_published,
     secret_is_missing_data,
     key_and_certificate_do_not_match,
     key_is_banned,
@@ -96,11 +98,14 @@ fn secret_does_not_exist(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     })
 }
 
-/// Not from cert-manager: the files exist, but servers do not reach them.
-fn links_are_missing(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
-    let what = &s.repair.as_ref()?.what;
-    let message = format!("{what}; certctl issue restores this without an order");
-    Some(violation(Reason::MissingLinks, message))
+/// Not from cert-manager: servers do not find the files, or not as they were published.
+fn files_are_not_as_published(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let Repair { what, remedy } = s.repair.as_ref()?;
+    let reason = match remedy {
+        Remedy::Link { .. } => Reason::MissingLinks,
+        Remedy::Publish { .. } => Reason::DamagedFiles,
+    };
+    Some(violation(reason, format!("{what}; certctl issue restores this without an order")))
 }
 
 fn secret_is_missing_data(s: &Snapshot, _now: Timestamp) -> Option<Violation> {

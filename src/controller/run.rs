@@ -66,7 +66,7 @@ pub struct Run {
     pub refusal: Option<(Refusal, Failure)>,
     /// Why no order may be asked for yet.
     pub hold: Option<Hold>,
-    /// Deploy, ignoring the wait after earlier failures (`deploy`).
+    /// Deploy, ignoring the wait after earlier failures (`deploy`, and `issue NAME`).
     pub deploy_now: bool,
     /// What was deployed in this run.
     pub deployed: BTreeSet<DeployStep>,

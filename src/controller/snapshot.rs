@@ -19,12 +19,14 @@ pub struct Snapshot {
     pub record: CertificateRecord,
     /// What is live; `None` when nothing was ever published.
     pub secret: Option<PublishedPair>,
-    /// The repair of its links, when they are broken.
+    /// The repair of its links or files, when servers do not find what was published.
     pub repair: Option<Repair>,
     /// The kept sets, for a rollback.
     pub sets: Vec<KeptPair>,
     /// Digest of all live files; `None` when they were published in this run.
     pub files_digest: Option<String>,
+    /// What servers do not find in the output folder any more as it was written there.
+    pub lost_output: Option<String>,
     /// The request of the live revision.
     pub current_request: Option<CertificateRequest>,
     /// The request of the next revision.

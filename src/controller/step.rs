@@ -190,7 +190,7 @@ pub enum Outcome {
         /// Digest of the deployed files.
         files: String,
     },
-    /// `Revoke`, `SwitchBack`, `RestoreLinks`, `DeactivateAccount`: done.
+    /// `Revoke`, `SwitchBack`, `RestoreLinks`, `RestoreFiles`, `DeactivateAccount`: done.
     Done,
     /// Any effect: it failed.
     Failed(EffectError),

@@ -170,6 +170,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         match &self.task.goal {
             Goal::Issue => {
                 compare_passwords(self.engine, self.task, &mut self.session);
+                self.session.snapshot.run.deploy_now = self.task.is_named;
                 self.session.resume();
                 if self.engine.options.ignore_limits {
                     self.session.forget_retry_after();

@@ -60,6 +60,7 @@ pub async fn dry_run<S: Store>(
     if let Some(live) = &snapshot.secret {
         snapshot.run.changed_passwords = changed_passwords(secrets, &task.certificate, live);
     }
+    snapshot.run.deploy_now = task.is_named;
     let goes_back = snapshot.record.rollback.clone().filter(Rollback::is_owed);
     let clean_ups = challenge::clean_ups(&snapshot).len();
     session.snapshot = snapshot.clone();
@@ -79,6 +80,9 @@ pub async fn dry_run<S: Store>(
                 }
                 [Effect::Deploy { target, .. }] => {
                     deploys.push(target.step());
+                    if target.step() == DeployStep::Output && then.lost_output.take().is_some() {
+                        deploy::owe_later_steps(&mut then.record);
+                    }
                     then.run.deployed.insert(target.step());
                 }
                 _ => break step,

@@ -8,7 +8,7 @@ use super::inputs::digest_of;
 use crate::pki;
 use crate::resource::{
     KeyEncoding, KeyFacts, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles,
-    SecretMetadata,
+    SecretMetadata, envelope,
 };
 
 /// The facts of a private key, or why it cannot be read.
@@ -28,6 +28,19 @@ pub(crate) fn files_digest(files: &SecretFiles) -> String {
     let digests: Vec<(&String, String)> =
         read.map(|(name, bytes)| (name, digest_of(bytes))).collect();
     digest_of(format!("{digests:?}").as_bytes())
+}
+
+/// The files with their metadata, which keeps the digest of each.
+pub(crate) fn with_metadata(
+    mut files: SecretFiles,
+    mut metadata: SecretMetadata,
+) -> Result<SecretFiles, serde_json::Error> {
+    files.0.remove(SecretMetadata::FILE);
+    metadata.keystores.retain(|name, _| files.0.contains_key(name));
+    metadata.files = files.0.iter().map(|(name, bytes)| (name.clone(), digest_of(bytes))).collect();
+    let json = envelope::seal(&metadata)?;
+    files.0.insert(SecretMetadata::FILE.to_owned(), Zeroizing::new(json));
+    Ok(files)
 }
 
 /// The live leaf in PEM.
@@ -54,7 +67,7 @@ pub fn published_pair(files: &SecretFiles) -> PublishedPair {
     }
 }
 
-fn present<'a>(files: &'a SecretFiles, name: &str) -> Option<&'a Zeroizing<Vec<u8>>> {
+pub(super) fn present<'a>(files: &'a SecretFiles, name: &str) -> Option<&'a Zeroizing<Vec<u8>>> {
     files.0.get(name).filter(|bytes| !bytes.is_empty())
 }
 

@@ -23,6 +23,7 @@ use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, Token};
 
+pub(super) use deploy::lost_output;
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::changed_passwords;
 pub use world::{Dns01Options, Environment, StandIn, World, WorldOptions, dns_api};
@@ -67,6 +68,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
                 let done = self.store.restore_links(&secret, set.as_deref(), revision).await;
                 done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
             }
+            Effect::RestoreFiles { revision } => self.restore_files(task, revision).await,
             Effect::ObtainAccountKey => self.obtain_account_key(task).await,
             Effect::FindAccount => self.find_account(task).await,
             Effect::RegisterAccount { contacts } => self.register(task, contacts).await,

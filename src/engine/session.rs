@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::goal::Goal;
 use super::inputs::{account_id, id_of, spec_digest};
+use super::perform::lost_output;
 use super::ports::{Etag, Key, Lock, Store, StoreError};
 use super::task::{Force, Task};
 use super::{gather, links};
@@ -85,7 +86,9 @@ impl<'a, S: Store> Session<'a, S> {
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
         let banned = records.banned_keys().await?;
         let secret = task.certificate.secret_key();
-        let live = links::live_files(store, &secret, stored_record.as_ref()).await?;
+        let live =
+            links::live_files(store, &secret, stored_record.as_ref(), current_request.as_ref())
+                .await?;
         let links::LiveFiles { files, repair, is_lost } = live;
         let settings = task.settings();
         let goes_back = matches!(task.goal, Goal::RollBack(_))
@@ -97,6 +100,9 @@ impl<'a, S: Store> Session<'a, S> {
             snapshot: Snapshot {
                 certificate: task.certificate.clone(),
                 issuer: task.issuer.clone(),
+                lost_output: files
+                    .as_ref()
+                    .and_then(|files| lost_output(&settings, &record, files)),
                 settings,
                 record,
                 files_digest: files.as_ref().map(gather::files_digest),

@@ -14,6 +14,8 @@ pub struct Task {
     pub manifest: Option<PathBuf>,
     /// Absolute paths of the other files that it refers to.
     pub references: Vec<PathBuf>,
+    /// Whether the user named it, by name or by file: a failed deployment is tried at once.
+    pub is_named: bool,
     /// Issue now, overriding the trigger and the backoff (`renew`).
     pub force: Option<Force>,
     pub goal: Goal,

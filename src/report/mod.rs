@@ -124,6 +124,10 @@ pub struct Details {
     pub is_due: bool,
     /// The same for a failed deployment.
     pub deploy_is_due: bool,
+    /// When the step of deployment was tried before, unless this run has tried it.
+    pub deploy_last_try: Option<Timestamp>,
+    /// When it is retried, if not by the next run.
+    pub deploy_next_try: Option<Timestamp>,
     /// Why the live pair was rewritten, if it was.
     pub rewritten: Option<String>,
     /// The deployment steps that succeeded.
@@ -167,7 +171,9 @@ impl Report {
             deploy_error: undeployed.as_ref().map(|undeployed| Fault::of(&undeployed.failure)),
             details: Details {
                 is_due: is_new,
-                deploy_is_due: undeployed.is_some_and(|undeployed| undeployed.is_new),
+                deploy_is_due: undeployed.as_ref().is_some_and(|undeployed| undeployed.is_new),
+                deploy_last_try: undeployed.as_ref().and_then(|undeployed| undeployed.last_try),
+                deploy_next_try: undeployed.and_then(|undeployed| undeployed.next_try),
                 rewritten,
                 deployed,
                 issued: None,

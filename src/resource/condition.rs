@@ -73,6 +73,8 @@ pub enum Reason {
     RollbackFailed,
     MissingLinks,
     LinksRestored,
+    DamagedFiles,
+    FilesRestored,
     SecretTemplateMismatch,
     AdditionalOutputFormatsMismatch,
     ACMEAccountRegistered,

@@ -98,8 +98,8 @@ pub use response_code::response_code;
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;
 pub use secret::{
-    DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Repair, SecretFiles,
-    SecretLinks, SecretMetadata, annotation, annotations_of, csv, keystore,
+    DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Remedy, Repair,
+    SecretFiles, SecretLinks, SecretMetadata, annotation, annotations_of, csv, keystore,
 };
 pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;

@@ -94,6 +94,10 @@ pub struct SecretMetadata {
     /// The parameters of the keystores beside it, by file name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keystores: BTreeMap<String, PublishedKeystore>,
+    /// The SHA-256 of each file beside it as it was published, lower-case hexadecimal. None from
+    /// before certctl kept them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 impl SecretMetadata {
@@ -142,28 +146,47 @@ impl KeptPair {
     /// The set that must stay beside the live one when another pair is published: none when the
     /// live one is good, else the newest good one that is not of the certificate to be published.
     pub fn last_good<'a>(sets: &'a [Self], fingerprint: &str) -> Option<&'a str> {
-        let good = |set: &&Self| set.pair.as_ref().is_ok_and(PublishedPair::is_good);
-        if sets.iter().any(|set| set.is_live && good(&set)) {
-            return None;
-        }
-        // An interrupted publish left that one: it was never live.
-        let is_new = |set: &Self| {
+        let live_is_good = sets.iter().any(|set| set.is_live && set.is_good());
+        // An interrupted publish left a set of that certificate: it was never live.
+        if live_is_good { None } else { Self::newest_of_another(sets, fingerprint) }
+    }
+
+    /// The newest good set that is of another certificate.
+    pub fn newest_of_another<'a>(sets: &'a [Self], fingerprint: &str) -> Option<&'a str> {
+        let is_same = |set: &Self| {
             let leaf = set.pair.as_ref().ok().and_then(PublishedPair::leaf);
             leaf.is_some_and(|leaf| leaf.fingerprint == fingerprint)
         };
-        sets.iter().rfind(|set| good(set) && !is_new(set)).map(|set| set.name.as_str())
+        sets.iter().rfind(|set| set.is_good() && !is_same(set)).map(|set| set.name.as_str())
+    }
+
+    fn is_good(&self) -> bool {
+        self.pair.as_ref().is_ok_and(PublishedPair::is_good)
     }
 }
 
-/// Links to repair.
+/// What servers do not find as it was published, and how it is repaired without an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// The set that `..data` must point to; `None` when `..data` is that set itself, as a folder.
-    pub set: Option<String>,
-    /// The revision of the set.
-    pub revision: u32,
-    /// A description of what is missing or points elsewhere.
+    /// A description of what is missing, damaged, or points elsewhere.
     pub what: String,
+    pub remedy: Remedy,
+}
+
+/// How a Secret's folder is repaired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// The links are restored.
+    Link {
+        /// The set that `..data` must point to; `None` when `..data` is that set itself, as a
+        /// folder.
+        set: Option<String>,
+        /// The revision of the set.
+        revision: u32,
+    },
+    /// Files of the live set are missing or damaged: what is left of it, and the copies of key and
+    /// chain that exist, are published as this revision again.
+    Publish { revision: u32 },
 }
 
 /// The files of keystores.

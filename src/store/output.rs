@@ -7,14 +7,16 @@
 //! write is never replaced: a stable name that is not our link, or a `..data` that points
 //! elsewhere, is an error. The previous set stays until the next one.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 use super::acl::{self, Acl};
 use super::removal;
@@ -105,7 +107,7 @@ impl Output {
         }
         let live = self.live(&folder)?;
         if let Some(live) = &live
-            && let Some(there) = Self::read(&folder, live, "tls.crt")
+            && let Ok(Some(there)) = Self::bytes(&folder, live, "tls.crt")
         {
             may_replace(&there).map_err(|reason| OutputError::Newer {
                 path: self.folder.join("tls.crt"),
@@ -121,6 +123,70 @@ impl Output {
         // Files that others may read do not outlive the setting that allowed it.
         let before = live.filter(|before| Self::are_guarded_alike(&folder, before, &fresh));
         self.prune(&folder, &fresh, before.as_deref(), files)
+    }
+
+    /// The files that are live in the folder of an output, as far as they can be read.
+    pub fn files(folder: &Path) -> Option<SecretFiles> {
+        let folder = rustix::fs::open(folder, FOLDER, Mode::empty()).ok()?;
+        let set = rustix::fs::openat(&folder, DATA, FOLDER, Mode::empty()).ok()?;
+        let mut files = BTreeMap::new();
+        for entry in rustix::fs::Dir::read_from(&set).ok()? {
+            let name = entry.ok()?.file_name().to_str().ok()?.to_owned();
+            if !name.starts_with('.')
+                && let Ok(Some(bytes)) = Self::bytes(&folder, DATA, &name)
+            {
+                files.insert(name, bytes);
+            }
+        }
+        Some(SecretFiles(files))
+    }
+
+    /// Which of these files servers do not find in the folder of an output, and which differ there.
+    /// What cannot be looked at is not judged.
+    pub fn lost(folder: &Path, files: &SecretFiles) -> (Vec<String>, Vec<String>) {
+        let (mut missing, mut damaged) = (Vec::new(), Vec::new());
+        let folder = match rustix::fs::open(folder, FOLDER, Mode::empty()) {
+            Ok(folder) => Some(folder),
+            Err(Errno::NOENT) => None,
+            Err(_) => return (missing, damaged),
+        };
+        for (name, bytes) in &files.0 {
+            if name == SecretMetadata::FILE {
+                continue;
+            }
+            let is_linked = |folder: &OwnedFd| {
+                rustix::fs::readlinkat(folder, name, Vec::new())
+                    .is_ok_and(|target| target.to_bytes() == stable_target(name).as_bytes())
+            };
+            let there = folder.as_ref().filter(|folder| is_linked(folder));
+            match there.map(|folder| Self::bytes(folder, DATA, name)) {
+                None | Some(Ok(None)) => missing.push(name.clone()),
+                Some(Ok(Some(there))) if there != *bytes => damaged.push(name.clone()),
+                Some(Ok(Some(_)) | Err(_)) => {}
+            }
+        }
+        (missing, damaged)
+    }
+
+    /// A file of a set, or of the live one through its link; `None` when there is none.
+    fn bytes(folder: &OwnedFd, set: &str, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let open = || {
+            let set = rustix::fs::openat(folder, set, FOLDER, Mode::empty())?;
+            rustix::fs::openat(&set, name, flags, Mode::empty())
+        };
+        let file = match open() {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let size = usize::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or_default();
+        // Allocated at once: a vector that grows would leave copies of keys behind.
+        let capacity = size.saturating_add(1).min(MAX_FILE);
+        let mut bytes = Zeroizing::new(Vec::with_capacity(capacity));
+        let limit = u64::try_from(capacity).unwrap_or_default();
+        file.take(limit).read_to_end(&mut bytes).map_err(|_| Errno::IO)?;
+        Ok(Some(bytes))
     }
 
     /// A stable name is our link, or nothing.
@@ -149,16 +215,6 @@ impl Output {
             Err(Errno::INVAL) => Err(self.foreign(DATA, "a file or folder")),
             Err(error) => Err(self.failed("read", DATA, error)),
         }
-    }
-
-    fn read(folder: &OwnedFd, set: &str, name: &str) -> Option<Vec<u8>> {
-        use std::io::Read as _;
-        let set = rustix::fs::openat(folder, set, FOLDER | OFlags::NOFOLLOW, Mode::empty()).ok()?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = File::from(rustix::fs::openat(&set, name, flags, Mode::empty()).ok()?);
-        let mut bytes = Vec::new();
-        file.take(1 << 20).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
     }
 
     /// Whether the files of two sets have the same owner, group and mode, and no ACL.
@@ -307,6 +363,8 @@ impl Output {
     }
 }
 
+/// The largest file that is read of an output, in bytes.
+const MAX_FILE: usize = 1 << 20;
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 #[cfg(test)]

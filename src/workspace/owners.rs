@@ -78,7 +78,7 @@ impl Owners {
                     name.namespace == secret.namespace && record.secret_name == secret.name
                 });
                 let record = record.map(|(_, record)| record);
-                Ok(live_files(workspace.state(), secret, record).await?.files)
+                Ok(live_files(workspace.state(), secret, record, None).await?.files)
             }
             None => Ok(None),
         }

@@ -19,7 +19,7 @@ use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
     AccountIdentity, AccountLimits, CertificateRecord, CertificateSpec, ConditionType, IssuerKind,
-    LeafFacts, Ledger, NamespacedName, Order, Reason, SolverKind, Spending, Spent,
+    LeafFacts, Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spending, Spent,
 };
 use crate::store::Records;
 
@@ -92,6 +92,8 @@ pub enum Action {
     Rollback,
     /// Repair the links to the live files.
     Relink,
+    /// Publish missing or damaged files again.
+    Restore,
     /// Rewrite the same pair in the formats of the spec.
     Rewrite,
     /// Write outputs and run hooks.
@@ -111,6 +113,7 @@ impl Action {
             Self::Adopt => "adopt",
             Self::Rollback => "rollback",
             Self::Relink => "relink",
+            Self::Restore => "restore",
             Self::Rewrite => "rewrite",
             Self::Deploy => "deploy",
             Self::Wait => "wait",
@@ -252,7 +255,8 @@ impl Course {
         let mut known = snapshot.record.deployments.iter();
         let failed = known.find(|known| known.target == target && known.failed_attempts > 0);
         let reason = failed.map(|_| Reason::DeployFailed);
-        let message = target.to_string();
+        let lost = snapshot.lost_output.as_ref().map(|what| format!(": {what}"));
+        let message = format!("{target}{}", lost.unwrap_or_default());
         if !dry_run.deploys.is_empty() {
             return Self::new(Action::Deploy, reason, message);
         }
@@ -270,7 +274,7 @@ impl Course {
                 !deploy::wanted(&dry_run.snapshot.settings).is_empty()
             }
             Action::Wait | Action::Adopt | Action::Rewrite => !dry_run.deploys.is_empty(),
-            Action::Relink | Action::Deploy | Action::Nothing => false,
+            Action::Relink | Action::Restore | Action::Deploy | Action::Nothing => false,
         };
         let rewrites = dry_run.rewrites && self.action == Action::Wait;
         let rewrite = rewrites.then_some(Action::Rewrite);
@@ -279,15 +283,18 @@ impl Course {
 }
 
 impl Course {
-    /// Links are repaired first; they are the main action only when nothing bigger is due.
-    fn with_links(self, mut also: Vec<Action>, dry_run: &DryRun) -> (Self, Vec<Action>) {
+    /// Links and files are repaired first; that is the main action only when nothing bigger is due.
+    fn with_repair(self, mut also: Vec<Action>, dry_run: &DryRun) -> (Self, Vec<Action>) {
         let Some(repair) = &dry_run.snapshot.repair else { return (self, also) };
+        let (action, reason) = match repair.remedy {
+            Remedy::Link { .. } => (Action::Relink, Reason::MissingLinks),
+            Remedy::Publish { .. } => (Action::Restore, Reason::DamagedFiles),
+        };
         if matches!(self.action, Action::Nothing | Action::Rewrite | Action::Deploy) {
             also.splice(..0, [self.action].into_iter().filter(|one| one.changes()));
-            let reason = Some(Reason::MissingLinks);
-            return (Self::new(Action::Relink, reason, repair.what.clone()), also);
+            return (Self::new(action, Some(reason), repair.what.clone()), also);
         }
-        also.push(Action::Relink);
+        also.push(action);
         (self, also)
     }
 }
@@ -300,7 +307,7 @@ impl Item {
         let (added, removed) = names_changed(spec, leaf);
         let course = Course::of(dry_run, now);
         let also = course.also(dry_run);
-        let (course, also) = course.with_links(also, dry_run);
+        let (course, also) = course.with_repair(also, dry_run);
         let issues = matches!(course.action, Action::Issue | Action::Renew);
         let order = continued(dry_run).filter(|_| issues);
         Self {

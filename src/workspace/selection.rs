@@ -107,10 +107,12 @@ impl Workspace {
         let names = request.names.iter().map(|name| name.find(&all, namespace));
         let names = names.collect::<Result<BTreeSet<_>, _>>()?;
         let everything = request.is_empty();
-        Ok(self.targets_where(of, |certificate, files| {
+        let mut targets = self.targets_where(of, |certificate, files| {
             let is_named = names.contains(&certificate.metadata.key());
             everything || is_named || files.contains(&certificate.origin.path)
-        }))
+        });
+        targets.tasks.iter_mut().for_each(|task| task.is_named = !everything);
+        Ok(targets)
     }
 
     /// The names of all Certificates in the manifests and in the state, and of their Secrets.
@@ -191,6 +193,7 @@ impl Workspace {
             issuer,
             manifest,
             references,
+            is_named: false,
             force: None,
             goal: Goal::Issue,
             secret: pair_to_adopt(certificate, loaded),
@@ -213,6 +216,7 @@ impl Workspace {
             issuer: issuer.clone(),
             manifest: None,
             references: Vec::new(),
+            is_named: false,
             force: None,
             goal: Goal::Issue,
             secret: None,

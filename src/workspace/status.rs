@@ -7,14 +7,16 @@ use jiff::{SignedDuration, Timestamp};
 use super::open::Workspace;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
-use crate::controller::{Intervals, Snapshot, alert, backoff, limit, readiness, revocation};
+use crate::controller::{
+    Intervals, Snapshot, alert, backoff, deploy, limit, readiness, revocation,
+};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Task, live_files, look, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{
-    Account, AccountIdentity, AccountLimits, CertificateRecord, CertificateRequest, Issuer, Ledger,
-    NamespacedName, Spending, Spent,
+    Account, AccountIdentity, AccountLimits, CertificateRecord, CertificateRequest, DeployStep,
+    Issuer, Ledger, NamespacedName, Spending, Spent,
 };
 use crate::store::Records;
 
@@ -122,7 +124,9 @@ impl Workspace {
         now: Timestamp,
     ) -> Result<CertificateView, StoreError> {
         let secret = NamespacedName::new(&key.namespace, &record.secret_name);
-        let live = live_files(&self.state, &secret, Some(&record)).await?;
+        let requests = self.requests(&key).await?;
+        let current = requests.iter().find(|one| Some(one.revision) == record.status.revision);
+        let live = live_files(&self.state, &secret, Some(&record), current).await?;
         let leaf = live.files.and_then(|files| published_pair(&files).certificate);
         let not_after =
             leaf.as_ref().and_then(|leaf| leaf.as_ref().ok()).map(|leaf| leaf.not_after);
@@ -131,7 +135,8 @@ impl Workspace {
         Ok(CertificateView {
             leaf,
             links: live.repair,
-            requests: self.requests(&key).await?,
+            lost_output: None,
+            requests,
             orders: self.orders(&key).await?,
             events: self.state.events(&key, EVENTS)?,
             strays: self.state.strays(&key)?,
@@ -156,6 +161,8 @@ impl Workspace {
         let snapshot = look(&self.state, task, intervals, now).await?;
         let record = readiness::refreshed(&snapshot, now);
         let secret = task.certificate.secret_key();
+        let output = deploy::target(&snapshot.settings, DeployStep::Output);
+        let lost = output.zip(snapshot.lost_output.as_ref());
         let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
         let (held_until, limit) = self.held(&snapshot, ledgers, now).await?;
         let next_attempt = backoff::next_attempt(&record).filter(|time| *time > now);
@@ -169,6 +176,7 @@ impl Workspace {
             record: (is_known || leaf.is_some()).then_some(record),
             leaf,
             links: snapshot.repair,
+            lost_output: lost.map(|(target, what)| format!("{target}: {what}")),
             requests: self.requests(&key).await?,
             orders: self.orders(&key).await?,
             events: self.state.events(&key, EVENTS)?,

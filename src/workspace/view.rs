@@ -31,7 +31,9 @@ pub struct CertificateView {
     pub record: Option<CertificateRecord>,
     /// The leaf of tls.crt; `None` when there is none, `Some(Err)` when it cannot be read.
     pub leaf: Option<Result<LeafFacts, String>>,
-    /// The broken links of the Secret's folder.
+    /// The output that servers do not find any more as it was written.
+    pub lost_output: Option<String>,
+    /// The repair of the Secret's folder: broken links, missing or damaged files.
     pub links: Option<Repair>,
     /// The kept requests, by revision.
     pub requests: Vec<CertificateRequest>,
@@ -87,6 +89,7 @@ impl CertificateView {
             record: None,
             leaf: None,
             links: None,
+            lost_output: None,
             requests: Vec::new(),
             orders: Vec::new(),
             events: Vec::new(),

@@ -159,6 +159,7 @@ pub(crate) fn idle() -> Snapshot {
         secret: None,
         repair: None,
         files_digest: None,
+        lost_output: None,
         current_request: None,
         next_request: None,
         next_key: None,

@@ -267,3 +267,63 @@ fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
     world.run(&["renew", "web"]).ends_in(6);
     assert_eq!(read(&world, "words").lines().count(), 2, "a new failure");
 }
+
+#[test]
+fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
+    let world = World::start();
+    world.prepare(&[web(&world)]);
+    hook(&world, "install", "echo installed >> $W/steps");
+    hook(&world, "reload", "echo reloaded >> $W/steps");
+    world.issue().ends_in(0);
+    let requests = world.ca.requests();
+    let out = world.path("out");
+    let live = || out.join(fs::read_link(out.join("..data")).unwrap());
+    let empty = |path: &Path| fs::File::create(path).map(drop);
+    let before = (fs::read(out.join("tls.crt")).unwrap(), fs::read(out.join("tls.key")).unwrap());
+    let damages: [(&str, &dyn Fn() -> std::io::Result<()>, &str); 7] = [
+        ("tls.key is missing", &|| fs::remove_file(out.join("tls.key")), "issue"),
+        ("tls.crt is missing", &|| fs::remove_file(out.join("tls.crt")), "deploy"),
+        ("tls.key is missing", &|| fs::remove_file(live().join("tls.key")), "issue"),
+        ("tls.key is damaged", &|| empty(&live().join("tls.key")), "issue"),
+        ("tls.crt is damaged", &|| empty(&live().join("tls.crt")), "deploy"),
+        ("tls.crt, tls.key are missing", &|| fs::remove_file(out.join("..data")), "issue"),
+        ("tls.crt, tls.key are missing", &|| fs::remove_dir_all(&out), "issue"),
+    ];
+    for (what, damage, verb) in damages {
+        fs::remove_file(world.path("steps")).unwrap();
+        damage().unwrap();
+        let said = format!("output to {} mode 0640: {what}", out.display());
+        let status = world.run(&["status", "web"]).ends_in(0).stdout;
+        assert!(status.contains("Status: PENDING DEPLOY"), "{what}: {status}");
+        assert!(status.contains(&said), "{what}: {status}");
+        let plan = world.run(&["plan", "--exit-code"]).ends_in(10).stdout;
+        assert!(plan.contains(&said), "{what}: {plan}");
+        world.run(&[verb]).ends_in(0);
+        let now = (fs::read(out.join("tls.crt")).unwrap(), fs::read(out.join("tls.key")).unwrap());
+        assert!(now == before, "{what}");
+        assert_eq!(read(&world, "steps"), "installed\nreloaded\n", "{what}");
+        world.issue().says_nothing();
+        assert!(world.run(&["status"]).stdout.contains("READY"), "{what}");
+    }
+    assert_eq!(world.ca.requests(), requests);
+}
+
+#[test]
+fn a_fixed_hook_is_run_at_once_for_a_named_certificate_and_what_was_not_tried_is_not_told_as_tried()
+{
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    hook(&world, "install", "echo tried >> $W/tries; exit 7");
+    let tries = || read(&world, "tries").lines().count();
+    world.issue().ends_in(6).says("the next run retries; now: certctl deploy web");
+    // A run on a terminal says what is wrong each time; `deploy` and a name are as explicit.
+    world.run(&["deploy", "web"]).ends_in(6).says("next try ");
+    assert_eq!(tries(), 2);
+    world.issue().ends_in(6);
+    assert_eq!(tries(), 2, "without a name it waits");
+    world.run(&["issue", "web"]).ends_in(6);
+    assert_eq!(tries(), 3, "with one it does not");
+    hook(&world, "install", "echo done > $W/done");
+    world.run(&["issue", "web"]).ends_in(0);
+    assert_eq!(read(&world, "done"), "done\n");
+}

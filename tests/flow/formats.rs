@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use certctl::engine::inputs::digest_of;
 use certctl::pki::PrivateKey;
 use certctl::rehearsal::{Fault, ProblemType, Rule};
 use certctl::resource::{KeyEncoding, Reason};
@@ -71,9 +72,13 @@ fn published(world: &World, name: &str) -> Option<Vec<u8>> {
 }
 
 fn metadata(world: &World) -> Value {
-    let stored: Value =
+    let mut stored: Value =
         serde_json::from_slice(&published(world, "metadata.json").unwrap()).unwrap();
-    stored["document"].clone()
+    let files = stored["document"].as_object_mut().unwrap().remove("files").unwrap();
+    for (name, digest) in files.as_object().unwrap() {
+        assert_eq!(digest, &digest_of(&published(world, name).unwrap()), "{name}");
+    }
+    stored["document"].take()
 }
 
 fn secret(world: &World, below: &str, text: &str) {

@@ -198,9 +198,8 @@ fn nothing_is_pruned_where_no_live_set_was_found() {
 
 #[test]
 fn a_damaged_live_set_never_displaces_the_last_good_one() {
-    let damages: [Damage; 3] = [
+    let damages: [Damage; 2] = [
         |set| damage(&set.join("tls.key"), ""),
-        |set| damage(&set.join("tls.crt"), "garbage"),
         |set| {
             let other = set.parent().unwrap().join("..revision-1-0/tls.key");
             fs::copy(other, set.join("tls.key")).unwrap();
@@ -315,5 +314,133 @@ fn a_state_without_links_is_not_planned_to_be_issued_anew() {
         assert!(page.contains("Status: NO MANIFEST - "), "{page}");
         assert!(page.contains(&format!("  Links: {what}\n")), "{page}");
         assert!(page.contains("  SHA-256 Fingerprint: "), "{page}");
+    }
+}
+
+/// Every format, with a copy of the pair in `out` when that is wanted.
+fn in_every_format(world: &World, output: bool) {
+    let stores = "keystores:\n    jks: {create: true, password: changeit}\n    \
+                  pkcs12: {create: true, password: changeit}";
+    let mut web = CertificateYaml::new("web")
+        .field("additionalOutputFormats: [{type: DER}, {type: CombinedPEM}]")
+        .field(stores);
+    if output {
+        web = web.annotation("certctl.io/output-dir", &world.path("out").display().to_string());
+    }
+    world.prepare(&[web]);
+    world.issue().ends_in(0);
+}
+
+/// Whether `status` says so.
+fn is_ready(world: &World) -> bool {
+    let status = world.run(&["status"]).stdout;
+    status.lines().any(|line| line.starts_with("web ") && line.contains(" READY "))
+}
+
+/// What was done, and to which file.
+type Case = (String, PathBuf, Damage);
+
+/// Each link and each file of the live set deleted, emptied and overwritten in turn.
+fn cases(folder: &Path) -> Vec<Case> {
+    let live = fs::read_link(folder.join("..data")).unwrap();
+    let delete: Damage = |path| fs::remove_file(path).unwrap();
+    let empty: Damage = |path| damage(path, "");
+    let garble: Damage = |path| {
+        let mut bytes = fs::read(path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        atomic::write(path, &bytes, 0o600).unwrap();
+    };
+    let astray: Damage = |path| {
+        fs::remove_file(path).unwrap();
+        symlink("/nowhere", path).unwrap();
+    };
+    let mut cases = Vec::new();
+    for name in names(folder) {
+        if folder.join(&name).is_symlink() && name != "..data" {
+            for (what, how) in [("delete", delete), ("replace", garble), ("lead astray", astray)] {
+                cases.push((format!("{what} the link {name}"), PathBuf::from(&name), how));
+            }
+        }
+    }
+    for name in names(&folder.join(&live)) {
+        // A letter of the metadata is no file that a server reads.
+        let count = if name == "metadata.json" { 2 } else { 3 };
+        let ways = [("delete", delete), ("empty", empty), ("garble", garble)];
+        for (what, how) in ways.into_iter().take(count) {
+            cases.push((format!("{what} {name}"), live.join(&name), how));
+        }
+    }
+    cases.push(("delete the link ..data".to_owned(), "..data".into(), delete));
+    cases
+}
+
+/// What servers open, by stable name.
+fn opened(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let all = names(folder).into_iter().filter(|name| !name.starts_with("..")).map(|name| {
+        let bytes = fs::read(folder.join(&name)).unwrap();
+        (name, bytes)
+    });
+    all.collect()
+}
+
+#[test]
+fn each_published_link_and_file_that_is_gone_or_damaged_is_seen_and_restored_without_an_order() {
+    let world = World::start();
+    in_every_format(&world, false);
+    let folder = folder(&world, "web");
+    let before = opened(&folder);
+    assert_eq!(before.len(), 6, "{:?}", before.keys());
+    let requests = world.ca.requests();
+    let mut number = 0;
+    loop {
+        // The live set may be another one by now.
+        let Some((what, path, damage)) = cases(&folder).into_iter().nth(number) else { break };
+        number += 1;
+        damage(&folder.join(path));
+        assert!(!is_ready(&world), "{what}");
+        if what == "empty metadata.json" {
+            // It is set aside first.
+            world.run(&["issue"]).ends_in(7);
+        } else {
+            world.run(&["plan", "--exit-code"]).ends_in(10);
+        }
+        world.issue().ends_in(0).says("; restored without an order");
+        let now = opened(&folder);
+        assert_eq!(now.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>(), "{what}");
+        // The bytes of a keystore differ each time it is written.
+        let differing: Vec<_> = before
+            .iter()
+            .filter(|(name, bytes)| !name.starts_with("keystore.") && now[*name] != **bytes)
+            .collect();
+        assert_eq!(differing, Vec::<(&String, &Vec<u8>)>::new(), "{what}");
+        world.issue().says_nothing();
+        assert!(is_ready(&world), "{what}");
+    }
+    assert_eq!(number, 6 * 3 + 7 * 3 - 1 + 1);
+    assert_eq!(world.ca.requests(), requests);
+}
+
+#[test]
+fn a_key_comes_back_from_an_output_and_without_a_copy_by_an_order() {
+    for (output, orders) in [(true, 1), (false, 2)] {
+        let world = World::start();
+        let mut web = CertificateYaml::new("web");
+        if output {
+            web = web.annotation("certctl.io/output-dir", &world.path("out").display().to_string());
+        }
+        world.prepare(&[web]);
+        world.issue().ends_in(0);
+        let live = world.state().published("web");
+        let set = fs::canonicalize(folder(&world, "web").join("..data")).unwrap();
+        fs::remove_file(set.join("tls.crt")).unwrap();
+        fs::remove_file(set.join("tls.key")).unwrap();
+        let status = world.run(&["status"]).stdout;
+        assert_eq!(status.contains("FILES DAMAGED"), output, "{status}");
+        assert!(!is_ready(&world));
+        world.issue().ends_in(0);
+        assert_eq!(world.sent(RequestKind::NewOrder), orders);
+        assert_eq!(world.state().published("web") == live, output);
+        assert!(is_ready(&world));
     }
 }

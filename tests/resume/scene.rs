@@ -388,6 +388,7 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),
         force: None,
+        is_named: false,
         goal: Goal::Issue,
         secret: None,
         input_digest: "1".to_owned(),

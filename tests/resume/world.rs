@@ -143,7 +143,7 @@ impl World {
                 self.disk.switch_back(&secret, set).await.unwrap();
                 Ok(Outcome::Done)
             }
-            Effect::Rewrite { .. } | Effect::RestoreLinks { .. } => {
+            Effect::Rewrite { .. } | Effect::RestoreLinks { .. } | Effect::RestoreFiles { .. } => {
                 unreachable!("nothing asks for it")
             }
             Effect::FindAccount

@@ -139,6 +139,7 @@ fn sum(items: &[Item]) -> String {
         (Action::Issue, "to issue"),
         (Action::Adopt, "to adopt"),
         (Action::Relink, "to relink"),
+        (Action::Restore, "to restore"),
         (Action::Rewrite, "to rewrite"),
         (Action::Deploy, "to deploy"),
         (Action::Wait, "waiting"),

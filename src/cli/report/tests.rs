@@ -363,9 +363,17 @@ fn undeployed() -> Ended {
     let failure = Failure::of(Doing::Deploy, cause);
     let unchanged = Ending::Unchanged { not_after: None, renewal_time: None };
     Ended {
-        undeployed: Some(Undeployed { failure, is_new: true }),
+        undeployed: Some(Undeployed { failure, is_new: true, last_try: None, next_try: None }),
         ..ended(unchanged, Evidence::default())
     }
+}
+
+fn not_tried() -> Ended {
+    let mut end = undeployed();
+    let undeployed = end.undeployed.as_mut().unwrap();
+    undeployed.last_try = Some(at("2026-11-21T03:10:09Z"));
+    undeployed.next_try = Some(at("2026-11-21T03:15:09Z"));
+    end
 }
 
 fn leaf() -> LeafFacts {
@@ -442,6 +450,7 @@ fn failures_and_waits_are_reported_with_place_cause_and_next_step() {
         ("backing off, expired", deferred(Some(FailureClass::Validation))),
         ("locked", ended(Ending::Locked { holder: "pid 7\u{7}".into() }, Evidence::default())),
         ("undeployed", undeployed()),
+        ("undeployed, not tried again", not_tried()),
         ("interrupted", ended(Ending::Interrupted { signal: 15 }, Evidence::default())),
         ("unchanged, no terminal", unchanged()),
     ];

@@ -9,7 +9,7 @@ use super::scene::Scene;
 use super::verdict::{Verdict, findings};
 use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::output::{Paint, escape};
-use crate::resource::{CertificateSpec, Revocation};
+use crate::resource::{CertificateSpec, Remedy, Revocation};
 use crate::workspace::view::CertificateView;
 
 /// The whole page; `wide` shows the keys of challenges and every event.
@@ -149,7 +149,11 @@ fn secret(page: &mut Page, view: &CertificateView) {
     page.line(1, "Name", name.unwrap_or(NONE));
     page.line(1, "Path", escape(&view.secret_path.to_string_lossy()));
     if let Some(repair) = &view.links {
-        page.line(1, "Links", escape(&repair.what));
+        let key = match repair.remedy {
+            Remedy::Link { .. } => "Links",
+            Remedy::Publish { .. } => "Files",
+        };
+        page.line(1, key, escape(&repair.what));
     }
     match &view.leaf {
         None => page.line(1, "Certificate", "not issued yet"),

@@ -10,12 +10,13 @@
 //! | EXPIRED | the certificate in place is past its end |
 //! | REVOKED | the CA has revoked the certificate in place |
 //! | LINKS MISSING | the files are in place, and the links by which servers reach them are not |
+//! | FILES DAMAGED | files that servers read are missing or not as they were published |
 //! | OVERDUE | more than a tenth of the time from its renewal to its end has gone, whatever the reason |
 //! | ISSUING, RENEWING | a process issues it, without or with a certificate that works |
 //! | DEFERRED | an issuance has begun, and waits as the CA's Retry-After or a limit of the CA says |
 //! | FAILED | the last attempt failed |
 //! | WAITING | its order waits for validation or the CA, and no process works on it |
-//! | PENDING DEPLOY | it is issued, and an output or a hook failed |
+//! | PENDING DEPLOY | it is issued, and an output or a hook failed, or the output is gone |
 //! | READY | the Ready condition holds |
 //! | PENDING | something must be issued, and nothing has been tried |
 
@@ -26,7 +27,7 @@ use super::waiting::order_waits_for;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
 use crate::engine::Evidence;
-use crate::resource::{Cause, ConditionType, Order, Revocation};
+use crate::resource::{Cause, ConditionType, Order, Remedy, Revocation};
 use crate::workspace::view::{CertificateView, Mistake};
 
 /// The word.
@@ -39,6 +40,7 @@ pub enum Verdict {
     Expired,
     Revoked,
     LinksMissing,
+    FilesDamaged,
     Overdue,
     Issuing,
     Renewing,
@@ -64,8 +66,11 @@ impl Verdict {
             Self::Expired
         } else if view.revoked().is_some() {
             Self::Revoked
-        } else if view.links.is_some() {
-            Self::LinksMissing
+        } else if let Some(repair) = &view.links {
+            match repair.remedy {
+                Remedy::Link { .. } => Self::LinksMissing,
+                Remedy::Publish { .. } => Self::FilesDamaged,
+            }
         } else if view.overdue.is_some() {
             Self::Overdue
         } else if view.is_issuing() && view.worker.is_some() {
@@ -96,6 +101,7 @@ impl Verdict {
             Self::Expired => ("EXPIRED", Paint::Bad),
             Self::Revoked => ("REVOKED", Paint::Bad),
             Self::LinksMissing => ("LINKS MISSING", Paint::Bad),
+            Self::FilesDamaged => ("FILES DAMAGED", Paint::Bad),
             Self::Overdue => ("OVERDUE", Paint::Bad),
             Self::Deferred => ("DEFERRED", Paint::Warn),
             Self::Waiting => ("WAITING", Paint::Warn),
@@ -144,7 +150,7 @@ impl Verdict {
                 format!("the order waits for {}{live}", order_waits(view))
             }
             Self::Revoked => revoked(view, scene),
-            Self::LinksMissing => {
+            Self::LinksMissing | Self::FilesDamaged => {
                 let what = view.links.as_ref().map_or("", |repair| repair.what.as_str());
                 format!("{}; certctl issue restores this without an order", escape(what))
             }
@@ -293,12 +299,16 @@ fn has_failed(view: &CertificateView) -> bool {
     view.failures() > 0 || view.record.as_ref().is_some_and(|record| record.last_failure.is_some())
 }
 
-/// The first step of deployment that failed.
+/// The first step of deployment that failed, else the output that is gone.
 fn undeployed(view: &CertificateView) -> Option<String> {
-    let deployments = &view.record.as_ref()?.deployments;
-    let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0)?;
-    let why = failed.cause.as_ref().map(ToString::to_string).unwrap_or_default();
-    Some(escape(&format!("{}: {why}", failed.target)).into_owned())
+    let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
+    let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0);
+    let failed = failed.map(|failed| {
+        let why = failed.cause.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{}: {why}", failed.target)
+    });
+    let what = failed.or_else(|| view.lost_output.clone())?;
+    Some(escape(&what).into_owned())
 }
 
 /// Why the last attempt failed, in one line.

@@ -101,3 +101,21 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
     assert_eq!(snapshot.record.deployments[0].failed_attempts, 0);
     assert!(matches!(deploy::decide(&snapshot, after(minutes(1))), Step::Act(_)), "the hook");
 }
+
+#[test]
+fn an_output_that_was_lost_is_written_again_and_what_comes_after_it_is_done_again() {
+    let mut snapshot = deployed_nowhere();
+    for step in [DeployStep::Output, DeployStep::Hook, DeployStep::Reload] {
+        done(&mut snapshot, step, "live");
+    }
+    assert_eq!(deploy::owed(&snapshot), None);
+    snapshot.lost_output = Some("tls.key is missing".to_owned());
+    assert_eq!(deploy::owed(&snapshot).map(|target| target.step()), Some(DeployStep::Output));
+    let outcome = Outcome::Deployed { files: "live".to_owned() };
+    let record = deploy::absorb(&mut snapshot, DeployStep::Output, outcome, now()).unwrap();
+    let said = "Done: output to /etc/tls mode 0640; it had lost files: tls.key is missing";
+    assert_eq!(record.events[0].message, said);
+    assert_eq!(snapshot.lost_output, None);
+    snapshot.record = written_record(&record).clone();
+    assert_eq!(deploy::owed(&snapshot).map(|target| target.step()), Some(DeployStep::Hook));
+}

@@ -70,6 +70,7 @@ pub(super) fn fresh() -> Snapshot {
         secret: None,
         repair: None,
         files_digest: None,
+        lost_output: None,
         current_request: None,
         next_request: None,
         next_key: None,

@@ -1,10 +1,11 @@
 //! Missing links: which set is linked again, and which one stays beside a damaged one.
 
 use super::fixture::{key, leaf, live, now};
-use crate::controller::links::{repair, restored};
+use crate::controller::links::{damage, decide, repair, restored};
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
+use crate::controller::{Effect, Step};
 use crate::resource::{
-    DataLink, EventType, KeptPair, LeafFacts, PublishedPair, Reason, Repair, SecretLinks,
+    DataLink, EventType, KeptPair, LeafFacts, PublishedPair, Reason, Remedy, Repair, SecretLinks,
 };
 
 /// A pair; its key is another's when the digests differ.
@@ -26,7 +27,8 @@ fn links(data: DataLink, misplaced: &[&str]) -> SecretLinks {
 }
 
 fn found(set: Option<&str>, revision: u32, what: &str) -> Repair {
-    Repair { set: set.map(str::to_owned), revision, what: what.to_owned() }
+    let remedy = Remedy::Link { set: set.map(str::to_owned), revision };
+    Repair { what: what.to_owned(), remedy }
 }
 
 #[test]
@@ -141,4 +143,30 @@ fn the_newest_good_set_stays_beside_a_damaged_live_one() {
         KeptPair { is_live: true, ..set("..revision-2-0", 2, Some(pair("2", "2"))) },
     ];
     assert_eq!(KeptPair::last_good(&sets, &leaf("3").fingerprint), None);
+}
+
+#[test]
+fn damaged_files_of_the_live_set_are_published_again_and_say_which() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let cases = [
+        (&["tls.key"][..], &[][..], "tls.key is missing"),
+        (&[], &["tls.crt", "tls.key"], "tls.crt, tls.key are damaged"),
+        (&["key.der"], &["tls.crt"], "key.der is missing; tls.crt is damaged"),
+        (&[], &[], ""),
+    ];
+    for (missing, damaged, said) in cases {
+        assert_eq!(damage(&names(missing), &names(damaged)), said);
+    }
+    let what = "tls.key is missing".to_owned();
+    let repair = Repair { what, remedy: Remedy::Publish { revision: 1 } };
+    let mut snapshot = live();
+    snapshot.repair = Some(repair.clone());
+    let step = Step::Act(vec![Effect::RestoreFiles { revision: 1 }]);
+    assert_eq!(decide(&snapshot, now()), step);
+    let violation = first_violation(READINESS, &snapshot, now()).unwrap();
+    assert_eq!(violation.reason, Reason::DamagedFiles);
+    assert_eq!(first_violation(TRIGGER, &snapshot, now()), None);
+    let event = restored(&repair, now()).events.remove(0);
+    let said = "tls.key is missing; restored without an order".to_owned();
+    assert_eq!((event.reason, event.message), (Reason::FilesRestored, said));
 }

@@ -81,12 +81,13 @@ fn deployment_failure<S: Store>(
     now: Timestamp,
 ) -> Option<Undeployed> {
     let failure = deploy::failure(&session.snapshot)?;
+    let (last_try, next_try) = deploy::tries(&session.snapshot);
     let mut record = session.snapshot.record.clone();
     let is_new = !limited || notice::note_failure(&mut record, &failure, now);
     if record != session.snapshot.record {
         session.apply(Record::of(Change::Certificate(Box::new(record))));
     }
-    Some(Undeployed { failure, is_new })
+    Some(Undeployed { failure, is_new, last_try, next_try })
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {

@@ -136,7 +136,12 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         match absorb(&mut self.session.snapshot, effect, outcome, now) {
             Ok(record) => {
                 self.is_outdated |= is_done
-                    && matches!(effect, Effect::SwitchBack { .. } | Effect::RestoreLinks { .. });
+                    && matches!(
+                        effect,
+                        Effect::SwitchBack { .. }
+                            | Effect::RestoreLinks { .. }
+                            | Effect::RestoreFiles { .. }
+                    );
                 self.session.apply(record);
             }
             Err(illegal) => {

@@ -8,16 +8,17 @@ use super::error;
 use super::password::password;
 use super::world::World;
 use crate::controller::{EffectError, Outcome, SecretContents};
-use crate::engine::gather::salted_digest;
+use crate::engine::gather::{published_pair, salted_digest, with_metadata};
 use crate::engine::inputs::{digest_of, names_of};
-use crate::engine::links::decoded;
+use crate::engine::links::{LiveFiles, decoded, live_files};
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
-    Issuance, KeptPair, LeafFacts, PublishedKeystore, SecretFiles, SecretMetadata, annotation,
-    annotations_of, csv, envelope, keystore,
+    Issuance, KeptPair, LeafFacts, PublishedKeystore, Remedy, SecretFiles, SecretMetadata,
+    annotation, annotations_of, csv, keystore,
 };
+use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Publishes key, chain and metadata in one step.
@@ -69,6 +70,35 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let files = self.secret_files(task, contents, &key, &chain)?;
         self.store.publish(&secret, revision, &files, None).await.map_err(|e| error::state(&e))?;
         Ok(Outcome::Rewritten)
+    }
+
+    /// Publishes what is left of the live files, with copies of the pair, again. Nothing is done
+    /// when they are whole by now.
+    pub(super) async fn restore_files(
+        &self,
+        task: &Task,
+        revision: u32,
+    ) -> Result<Outcome, EffectError> {
+        let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
+        let records = Records::new(self.store);
+        let record = records.certificate(&name).await.map_err(|e| error::state(&e))?;
+        let record = record.map(|kept| kept.value);
+        let requests = records.requests(&name).await.map_err(|e| error::state(&e))?;
+        let request = requests.into_iter().find(|(of, _)| *of == revision);
+        let request = request.and_then(|(_, kept)| kept.ok()).map(|kept| kept.value);
+        let live = live_files(self.store, &secret, record.as_ref(), request.as_ref()).await;
+        let LiveFiles { files, repair, .. } = live.map_err(|e| error::state(&e))?;
+        let remedy = repair.map(|repair| repair.remedy);
+        if let (Some(files), Some(Remedy::Publish { .. })) = (files, remedy) {
+            let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
+            let sets: Vec<KeptPair> = sets.iter().map(decoded).collect();
+            let live = published_pair(&files);
+            let fingerprint = live.leaf().map_or("", |leaf| leaf.fingerprint.as_str());
+            let kept = KeptPair::newest_of_another(&sets, fingerprint);
+            let done = self.store.publish(&secret, revision, &files, kept).await;
+            done.map_err(|e| error::state(&e))?;
+        }
+        Ok(Outcome::Done)
     }
 
     /// Publishes the next key with this chain, and keeps the last good set when the live one is damaged.
@@ -132,10 +162,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         for (name, values) in pki::subject_attributes(chain) {
             annotations.insert(format!("{}{name}", annotation::SUBJECT_PREFIX), csv(&values));
         }
-        let metadata = SecretMetadata { annotations, labels: of.labels.clone(), keystores };
-        let json = envelope::seal(&metadata).map_err(error::local)?;
-        files.0.insert(SecretMetadata::FILE.to_owned(), Zeroizing::new(json));
-        Ok(files)
+        let labels = of.labels.clone();
+        let metadata = SecretMetadata { annotations, labels, keystores, files: BTreeMap::new() };
+        with_metadata(files, metadata).map_err(error::local)
     }
 
     /// One line of `issuance.log`.

@@ -4,8 +4,6 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
-use zeroize::Zeroizing;
-
 use super::*;
 
 fn files(text: &str, names: &[&str]) -> SecretFiles {
