@@ -322,8 +322,9 @@ pub struct ProviderFailure {
 pub enum ProviderFault {
     /// The solver's settings or credentials are unusable.
     Settings,
-    /// The provider denied permission, has no such zone, or refused the change as a whole: nothing
-    /// was written.
+    /// The provider refused the credentials: nothing was written.
+    Unauthorized,
+    /// The provider has no such zone, or refused the change as a whole: nothing was written.
     Denied,
     /// No response, or one that requests a retry.
     Unreachable,
@@ -360,6 +361,8 @@ pub enum CauseKind {
     Precondition,
     /// The state directory.
     State,
+    /// The DNS provider refused the credentials, and nothing was written.
+    Unauthorized,
     /// The DNS provider denied the change, and nothing was written.
     Denied,
     /// An operator's program failed: what it did is unknown.
@@ -371,12 +374,12 @@ pub enum CauseKind {
 impl CauseKind {
     /// Whether a retry fails the same way until the user changes something.
     pub fn is_permanent(self) -> bool {
-        matches!(self, Self::Denied | Self::Program | Self::Precondition)
+        matches!(self, Self::Unauthorized | Self::Denied | Self::Program | Self::Precondition)
     }
 
     /// Whether a challenge with this error cannot be presented.
     pub fn has_done_nothing(self) -> bool {
-        matches!(self, Self::Denied | Self::Precondition)
+        matches!(self, Self::Unauthorized | Self::Denied | Self::Precondition)
     }
 }
 
@@ -420,6 +423,7 @@ impl Cause {
             Self::Challenge(_) | Self::Order(_) => CauseKind::Refused,
             Self::Provider(provider) => match provider.fault {
                 ProviderFault::Settings => CauseKind::Precondition,
+                ProviderFault::Unauthorized => CauseKind::Unauthorized,
                 ProviderFault::Denied => CauseKind::Denied,
                 ProviderFault::Unreachable => CauseKind::Transient,
                 ProviderFault::Failed => CauseKind::Local,
@@ -455,6 +459,7 @@ impl Cause {
             CauseKind::Refused | CauseKind::Gone | CauseKind::Unusable => FailureClass::Ca,
             CauseKind::Precondition => FailureClass::Precondition,
             CauseKind::State => FailureClass::State,
+            CauseKind::Unauthorized => FailureClass::Validation,
             CauseKind::Denied | CauseKind::Program | CauseKind::Local => FailureClass::Other,
         }
     }

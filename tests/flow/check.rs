@@ -145,7 +145,7 @@ fn the_issuers_of_a_name_are_judged_by_its_caa_records_and_their_providers_asked
     world.write("config/issuer.yaml", &world.issuer().solvers(solver));
     let both = CertificateYaml::new("web").for_names(&["web.example.test", "*.web.example.test"]);
     world.write("config/web.yaml", &both);
-    let missing = check(&world, &["dns", "web.example.test"]).ends_in(4);
+    let missing = check(&world, &["dns", "web.example.test"]).ends_in(3);
     assert_eq!(line(&missing, "issuer"), "Issuer ca: CAA allows its CA (ca.test)");
     assert!(missing.stdout.contains("provider webhook does not work: "), "{}", missing.stdout);
     let program = world.write("config/solvers.d/acme.example.org/my-dns", "#!/bin/sh\nexit 1\n");

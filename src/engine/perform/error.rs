@@ -53,9 +53,14 @@ pub(super) fn provider(error: &ProviderError) -> EffectError {
         | ProviderError::Unfinished { service, .. } => {
             (ProviderFault::Unreachable, service.clone())
         }
-        ProviderError::Unauthorized { service, .. } | ProviderError::NoZone { service, .. } => {
-            (ProviderFault::Denied, service.clone())
+        ProviderError::Unauthorized { service, .. } => {
+            (ProviderFault::Unauthorized, service.clone())
         }
+        // The signature is refused for its time.
+        ProviderError::Refused { service, status, .. } if status == "BADTIME" => {
+            (ProviderFault::Unauthorized, service.clone())
+        }
+        ProviderError::NoZone { service, .. } => (ProviderFault::Denied, service.clone()),
         ProviderError::Refused { service, .. } if error.is_for_good() => {
             (ProviderFault::Denied, service.clone())
         }
