@@ -247,6 +247,9 @@ pub struct CaFailure {
     /// A description, beside the problem document or instead of it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
+    /// How many seconds the CA's clock is ahead of this host's, when they differ much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_ahead: Option<i64>,
 }
 
 /// The kinds of CA errors.
@@ -255,6 +258,12 @@ pub struct CaFailure {
 pub enum CaFault {
     /// The network.
     Unreachable,
+    /// An unknown authority issued the TLS certificate of the CA's server.
+    UnknownIssuer,
+    /// That certificate is not valid at this host's time.
+    Untimely,
+    /// That certificate is not trusted for another reason.
+    Untrusted,
     /// The CA answered 5xx, which may be temporary.
     ServerError,
     /// The CA refused.
@@ -387,7 +396,7 @@ impl Cause {
     /// A CA's response without a problem document and a URL.
     pub fn ca(fault: CaFault, message: impl Into<String>) -> Self {
         let (url, message) = (String::new(), message.into());
-        Self::Ca(CaFailure { fault, url, problem: None, message })
+        Self::Ca(CaFailure { fault, url, problem: None, message, clock_ahead: None })
     }
 
     /// The CA's problem document.
@@ -406,6 +415,19 @@ impl Cause {
         }
     }
 
+    /// The failed request to the CA.
+    pub fn at_the_ca(&self) -> Option<&CaFailure> {
+        if let Self::Ca(ca) = self {
+            Some(ca)
+        } else if let Self::Order(order) = self {
+            order.failure.as_ref()?.cause.at_the_ca()
+        } else if let Self::Solver { cause, .. } | Self::LostAccount { cause, .. } = self {
+            cause.at_the_ca()
+        } else {
+            None
+        }
+    }
+
     /// Whether the CA does not know the requesting account (RFC 8555 section 6.7).
     pub fn is_unknown_account(&self) -> bool {
         self.problem().is_some_and(|problem| problem.short_kind() == "accountDoesNotExist")
@@ -415,7 +437,11 @@ impl Cause {
     pub fn kind(&self) -> CauseKind {
         match self {
             Self::Ca(ca) => match ca.fault {
-                CaFault::Unreachable | CaFault::ServerError => CauseKind::Transient,
+                CaFault::Unreachable
+                | CaFault::UnknownIssuer
+                | CaFault::Untimely
+                | CaFault::Untrusted
+                | CaFault::ServerError => CauseKind::Transient,
                 CaFault::Refused => CauseKind::Refused,
                 CaFault::Gone => CauseKind::Gone,
                 CaFault::Unusable => CauseKind::Unusable,
@@ -470,6 +496,7 @@ impl Cause {
         let mut like = self.clone();
         if let Self::Ca(ca) = &mut like {
             ca.url.clear();
+            ca.clock_ahead = None;
         } else if let Self::Challenge(challenge) = &mut like {
             challenge.url.clear();
             challenge.check = None;
