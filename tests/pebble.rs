@@ -14,6 +14,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as STANDARD;
+use certctl::engine::ports::{Clock as _, SystemClock};
+use jiff::SignedDuration;
 use openssl_fields::{agree, list};
 use serde_json::{Value, json};
 
@@ -428,4 +430,24 @@ fn common_name(pem: &str) -> String {
     let (_, pem) = x509_parser::pem::parse_x509_pem(pem.as_bytes()).unwrap();
     let certificate = pem.parse_x509().unwrap();
     certificate.subject().iter_common_name().next().unwrap().as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_wrong_clock_is_the_first_suspect() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    for (hours, said) in [(-3, "3h behind the CA's"), (24 * 100, "100d ahead of the CA's")] {
+        let work = Work::new(&ca, CERTCTL);
+        work.manifest("web.yaml", &Issuer::default(), &[one("web")]);
+        let time = SystemClock.now() + SignedDuration::from_hours(hours);
+        let run = work.run_at(time, &["issue", "./web.yaml"]);
+        let cause = format!("first of all the clock of this host: it is {said}");
+        assert_eq!(run.code, Some(5), "{}", run.stderr);
+        // Seconds pass before the CA answers.
+        let near = cause.replace("3h ", "2h59m ").replace("100d ", "99d ");
+        assert!(run.stderr.contains(&cause) || run.stderr.contains(&near), "{}", run.stderr);
+        let page = work.run_at(time, &["status", "web", "-f", "web.yaml"]);
+        assert!(page.stdout.contains("first of all the clock of this host"), "{page:?}");
+    }
 }

@@ -89,9 +89,9 @@ impl Client {
         self.transport.counts()
     }
 
-    /// The time in the CA's last answer (in seconds); only displayed, never used for decisions.
+    /// The CA's time, by its last answer (in seconds); only displayed, never used for decisions.
     pub fn server_time(&self) -> Option<Timestamp> {
-        self.transport.date()
+        self.transport.server_time()
     }
 
     /// POSTs `payload` to `url`.

@@ -1,6 +1,7 @@
 //! Errors of requests to the CA, with their URLs.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use rustls::pki_types::UnixTime;
 use thiserror::Error;
 
 use crate::resource::{Problem, escape};
@@ -37,12 +38,11 @@ pub enum AcmeError {
         message: String,
     },
     /// The CA's TLS certificate is not trusted: no request was sent.
-    #[error("{}: the server's certificate is not trusted: {}", escape(url), escape(message))]
+    #[error("{}: the server's certificate is not trusted: {}", escape(url), escape(&why.to_string()))]
     Untrusted {
         /// The URL of the request.
         url: String,
-        /// What is wrong with the certificate.
-        message: String,
+        why: Distrust,
     },
     /// No complete answer in time.
     #[error("{}: no answer in time", escape(url))]
@@ -112,6 +112,53 @@ pub enum AcmeError {
     /// The caBundle, the system's roots, or the TLS setup.
     #[error("cannot set up TLS: {why}")]
     Tls { why: String },
+}
+
+/// Why the TLS certificate of the CA's server is not trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Distrust {
+    /// None of the trusted certificates has issued it.
+    #[error("it is issued by an unknown authority")]
+    UnknownIssuer,
+    /// A trusted certificate has the issuer's name, and another key.
+    #[error("it is not signed by the trusted certificate that has its issuer's name")]
+    OtherKey,
+    #[error("it is valid from {not_before} on, and this host's clock says {now}")]
+    NotValidYet { not_before: Timestamp, now: Timestamp },
+    #[error("it expired at {not_after}, and this host's clock says {now}")]
+    Expired { not_after: Timestamp, now: Timestamp },
+    #[error("the server presents a CA certificate as its own")]
+    CaCertificate,
+    /// Another error, in the library's words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<&rustls::CertificateError> for Distrust {
+    fn from(error: &rustls::CertificateError) -> Self {
+        use rustls::CertificateError::{
+            BadSignature, ExpiredContext, NotValidYetContext, Other, UnknownIssuer,
+        };
+        let at = |time: &UnixTime| {
+            let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+            Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
+        };
+        if *error == UnknownIssuer {
+            Self::UnknownIssuer
+        } else if *error == BadSignature {
+            Self::OtherKey
+        } else if let NotValidYetContext { time, not_before } = error {
+            Self::NotValidYet { not_before: at(not_before), now: at(time) }
+        } else if let ExpiredContext { time, not_after } = error {
+            Self::Expired { not_after: at(not_after), now: at(time) }
+        } else if let Other(other) = error
+            && other.0.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)
+        {
+            Self::CaCertificate
+        } else {
+            Self::Other(error.to_string())
+        }
+    }
 }
 
 impl AcmeError {
@@ -194,8 +241,8 @@ impl AcmeError {
                 format!("HTTP status {status}{}", after_colon(snippet))
             }
             Self::Transport { message, .. } => message.clone(),
-            Self::Untrusted { message, .. } => {
-                format!("the server's certificate is not trusted: {message}")
+            Self::Untrusted { why, .. } => {
+                format!("the server's certificate is not trusted: {why}")
             }
             Self::Timeout { .. } => "no answer in time".to_owned(),
             Self::TooLarge { limit, .. } => format!("the answer is longer than {limit} bytes"),
@@ -213,6 +260,13 @@ impl AcmeError {
             | Self::AccountKey { .. }
             | Self::Tls { .. } => self.to_string(),
         }
+    }
+
+    /// Whether an answer came from the directory's URL and is no ACME directory: a web page.
+    pub fn is_no_directory(&self, directory_url: &str) -> bool {
+        let is_other = matches!(self, Self::Malformed { .. } | Self::TooLarge { .. })
+            || matches!(self.status(), Some(300..400 | 404 | 405 | 410));
+        is_other && self.url() == Some(directory_url)
     }
 
     /// Whether the URL seems to be gone: the directory may have a new one.

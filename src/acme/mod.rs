@@ -45,7 +45,7 @@ pub use chain::Downloaded;
 pub use client::{Client, Endpoint};
 pub use directory::Directory;
 pub use eab::Eab;
-pub use error::AcmeError;
+pub use error::{AcmeError, Distrust};
 pub use key::AccountKey;
 pub use limit::Limits;
 pub use order::{NewOrder, OrderView};

@@ -15,7 +15,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
-use super::error::AcmeError;
+use super::error::{AcmeError, Distrust};
 use super::limit::Limits;
 use super::tls::Trust;
 use super::{field, retry_after};
@@ -32,7 +32,8 @@ pub(super) struct Transport {
     slots: Semaphore,
     requests: AtomicU64,
     counts: Mutex<RequestCounts>,
-    date: Mutex<Option<Timestamp>>,
+    /// The `Date` of the last answer that had one, and when it came.
+    date: Mutex<Option<(Timestamp, Instant)>>,
 }
 
 /// How many requests were sent of each kind.
@@ -100,9 +101,10 @@ impl Transport {
         *count = count.saturating_add(1);
     }
 
-    /// The `Date` of the last answer that had one.
-    pub(super) fn date(&self) -> Option<Timestamp> {
-        *self.date.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The CA's time, by the `Date` of the last answer that had one.
+    pub(super) fn server_time(&self) -> Option<Timestamp> {
+        let (date, came) = (*self.date.lock().unwrap_or_else(PoisonError::into_inner))?;
+        date.checked_add(came.elapsed()).ok()
     }
 
     /// Sends one request, a JWS when there is a body, and reads its whole answer, whatever its
@@ -164,7 +166,8 @@ impl Transport {
         }
         let date = response.headers().get(header::DATE).and_then(|value| value.to_str().ok());
         if let Some(date) = date.and_then(retry_after::timestamp) {
-            *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date);
+            *self.date.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some((date, Instant::now()));
         }
         let status = response.status().as_u16();
         Ok(Answer::new(url, status, response.headers(), Bytes::from(body)))
@@ -198,18 +201,18 @@ fn failure(url: &str, error: reqwest::Error) -> AcmeError {
     }
     let error = error.without_url();
     match distrust(&error) {
-        Some(message) => AcmeError::Untrusted { url: url.to_owned(), message },
+        Some(why) => AcmeError::Untrusted { url: url.to_owned(), why },
         // The outermost message is generic.
         None => transport(url, error.source().map_or_else(|| error.to_string(), causes)),
     }
 }
 
 /// rustls's error about the server's certificate, if that was the cause.
-fn distrust(error: &reqwest::Error) -> Option<String> {
+fn distrust(error: &reqwest::Error) -> Option<Distrust> {
     let mut next = error.source();
     while let Some(cause) = next {
         if let Some(rustls::Error::InvalidCertificate(why)) = cause.downcast_ref() {
-            return Some(why.to_string());
+            return Some(why.into());
         }
         // The source of an io::Error is the source of what it wraps: check the wrapped error first.
         let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);

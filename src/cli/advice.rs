@@ -3,9 +3,9 @@
 //! Contract: pure, and the only place with such advice. A row is selected by the last part of the
 //! problem's type (RFC 8555 section 6.7) and, where it matters, by the challenge type.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::resource::{ChallengeType, FailureClass};
+use crate::resource::{CaFailure, CaFault, ChallengeType, FailureClass};
 
 /// What the CA refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +46,44 @@ pub(crate) fn of_class(class: FailureClass, subject: &Subject<'_>) -> Option<Adv
     let cause = "the state directory: a full disk, permissions, or a damaged file";
     let remedy = "fix the error above; certctl version -v shows the directory in use";
     (class == FailureClass::State).then(|| advice(cause, remedy, Check::None, subject))
+}
+
+/// Advice on a request to the CA that got no usable answer.
+pub(crate) fn of_request(failed: &CaFailure, subject: &Subject<'_>) -> Option<Advice> {
+    let (cause, remedy) = match failed.fault {
+        CaFault::UnknownIssuer => (
+            "the CA is a private one, whose root certificate this host does not know, or a proxy \
+             in between intercepts TLS",
+            "put that root certificate into spec.acme.caBundle of {issuer} (base64 of PEM), or \
+             among the roots of this system",
+        ),
+        CaFault::Untimely => (
+            "first of all the clock of this host; only if that is right, the certificate of the \
+             CA's server",
+            "compare date -u with the true time, and set the clock (timedatectl set-ntp true)",
+        ),
+        CaFault::Untrusted => (
+            "the certificate of the CA's server, not the network",
+            "check spec.acme.server of {issuer}; else the certificate must be replaced there",
+        ),
+        CaFault::Unreachable
+        | CaFault::ServerError
+        | CaFault::Refused
+        | CaFault::Gone
+        | CaFault::Unusable => return None,
+    };
+    Some(advice(cause, remedy, Check::Acme, subject))
+}
+
+/// The difference of clocks that a failed request showed.
+pub(crate) fn of_clocks(failed: &CaFailure) -> Option<Advice> {
+    let ahead = failed.clock_ahead?;
+    let length = super::time::length(SignedDuration::from_secs(ahead));
+    let word = if ahead > 0 { "behind" } else { "ahead of" };
+    let cause =
+        format!("first of all the clock of this host: it is {length} {word} the CA's (its Date)");
+    let remedy = "set the clock (timedatectl set-ntp true), then run this again".to_owned();
+    Some(Advice { cause, remedy, command: None })
 }
 
 /// The command that diagnoses a challenge of this type.

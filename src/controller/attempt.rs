@@ -73,8 +73,8 @@ pub struct Told {
 }
 
 /// How often one run presents a challenge that is refused permanently: two intervals of the
-/// self-check lie between two attempts.
-const DENIALS: u32 = 3;
+/// self-check lie between two attempts. Refused credentials end the run at once.
+pub(super) const DENIALS: u32 = 3;
 
 impl Attempt {
     /// Whether the CA received "accept".

@@ -254,6 +254,7 @@ fn is_final(error: &EffectError) -> bool {
         | CauseKind::Unusable
         | CauseKind::Precondition
         | CauseKind::State
+        | CauseKind::Unauthorized
         | CauseKind::Denied
         | CauseKind::Program
         | CauseKind::Local => false,

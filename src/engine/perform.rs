@@ -97,7 +97,14 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             }
             Effect::DeactivateAccount { account } => self.deactivate_account(task, &account).await,
         };
-        done.unwrap_or_else(Outcome::Failed)
+        done.unwrap_or_else(|failed| {
+            let theirs = self.client(task).ok().and_then(|client| client.server_time());
+            let ours = self.clock.now();
+            Outcome::Failed(match theirs {
+                Some(theirs) => error::with_clock(failed, theirs, ours),
+                None => failed,
+            })
+        })
     }
 
     async fn reload(

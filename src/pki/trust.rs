@@ -17,6 +17,8 @@ pub enum TrustError {
     /// No path ends at a root.
     #[error("issued by an unknown authority")]
     UnknownIssuer,
+    #[error("a CA certificate is presented as the server's own")]
+    CaCertificate,
     /// Another error, in the library's words.
     #[error("{0}")]
     Other(String),
@@ -60,6 +62,8 @@ pub fn verify_trust(
         .map_err(|error| {
             if error == webpki::Error::UnknownIssuer {
                 TrustError::UnknownIssuer
+            } else if error == webpki::Error::CaUsedAsEndEntity {
+                TrustError::CaCertificate
             } else {
                 TrustError::Other(error.to_string())
             }

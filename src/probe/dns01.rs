@@ -48,6 +48,9 @@ pub struct Dns01Request {
     pub is_recursive_only: bool,
     /// The name that the value was written to; the failure mentions CNAMEs that point elsewhere.
     pub written: Option<String>,
+    /// Whether the value is there already. If not, recursive servers are not asked for the record,
+    /// whose absence they would remember, but for the zones that it belongs to.
+    pub is_presented: bool,
     /// How long the whole pass may take.
     pub time_limit: Duration,
 }
@@ -61,6 +64,7 @@ impl Dns01Request {
             nameservers: Vec::new(),
             is_recursive_only: false,
             written: None,
+            is_presented: true,
             time_limit: Duration::from_mins(1),
         }
     }
@@ -86,6 +90,7 @@ pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Re
         recursive: &servers.recursive,
         name: report.name.clone(),
         value: &request.value,
+        is_presented: request.is_presented,
     };
     let asked = stream::iter(targets).map(async |target| {
         let mut answers = Vec::new();
@@ -168,10 +173,14 @@ async fn plan(
     let recursive = &servers.recursive;
     let authority = Authority::new(recursive);
     let is_recursive = request.is_recursive_only || !servers.own.is_empty();
-    let (name, aliases) = if is_recursive {
+    let (name, aliases) = if is_recursive && request.is_presented {
         follow_recursively(recursive, &report.domain).await?
     } else {
         match follow(&authority, &report.domain).await {
+            // Recursive servers may be the only ones that can be reached.
+            Err(LookupError::Failed { .. }) if is_recursive => {
+                (report.name.clone(), Aliases::default())
+            }
             // The table of the servers shows what each answered.
             Err(LookupError::Failed { name, .. }) if name == report.name => {
                 (name, Aliases::default())
@@ -179,6 +188,11 @@ async fn plan(
             followed => followed?,
         }
     };
+    if is_recursive && !request.is_presented {
+        for name in std::iter::once(&report.name).chain(&aliases.chain) {
+            recursive.lookup(above(name), RecordType::SOA).await?;
+        }
+    }
     if let Aliases { is_wildcard: true, chain } = &aliases {
         let target = chain.first().map_or("", String::as_str);
         report.notes.push(format!(
@@ -216,10 +230,16 @@ async fn plan(
     Ok(targets)
 }
 
+/// The name above, which exists before the record does.
+fn above(name: &str) -> &str {
+    name.split_once('.').map_or("", |(_, above)| above)
+}
+
 struct Question<'a> {
     recursive: &'a Recursive<'a>,
     name: String,
     value: &'a str,
+    is_presented: bool,
 }
 
 impl Question<'_> {
@@ -259,11 +279,22 @@ impl Question<'_> {
 
     async fn ask_address(&self, server: &DnsServer, is_authority: bool) -> ServerAnswer {
         let failed = |error: LookupError| ServerAnswer::LookupFailed { why: error.to_string() };
-        let name = match self.recursive.spend(1).and_then(|()| encode(&self.name)) {
+        let is_about_the_zone = !is_authority && !self.is_presented;
+        let (name, record) = if is_about_the_zone {
+            (above(&self.name), RecordType::SOA)
+        } else {
+            (self.name.as_str(), RecordType::TXT)
+        };
+        let name = match self.recursive.spend(1).and_then(|()| encode(name)) {
             Ok(name) => name,
             Err(error) => return failed(error),
         };
-        match query(self.recursive.resolver(), server, &name, RecordType::TXT).await {
+        match query(self.recursive.resolver(), server, &name, record).await {
+            Ok(answer)
+                if is_about_the_zone && !(answer.is_authoritative || answer.is_recursive) =>
+            {
+                ServerAnswer::Lame
+            }
             Ok(answer) => self.read(&answer, is_authority),
             Err(Fault::NoRoute(why)) => ServerAnswer::NoRoute { why },
             Err(Fault::Timeout) => ServerAnswer::Silent { why: "no answer in time".to_owned() },

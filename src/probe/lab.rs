@@ -205,6 +205,7 @@ impl Host {
         let mut answer = query.into_response();
         answer.metadata.authoritative = true;
         let is_recursive = self.manner == Manner::Recursive;
+        answer.metadata.recursion_available = is_recursive;
         match self.manner {
             Manner::Silent => return None,
             Manner::Forgetful if is_first => return None,

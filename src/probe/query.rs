@@ -26,6 +26,8 @@ pub(super) struct Answer {
     pub(super) code: ResponseCode,
     /// Whether the answer is authoritative (the AA bit).
     pub(super) is_authoritative: bool,
+    /// Whether the server resolves names recursively (the RA bit).
+    pub(super) is_recursive: bool,
     pub(super) answers: Vec<Record>,
     pub(super) authorities: Vec<Record>,
     pub(super) additionals: Vec<Record>,
@@ -164,6 +166,7 @@ fn read(bytes: &[u8], question: &Message) -> Result<Answer, Fault> {
     Ok(Answer {
         code: metadata.response_code,
         is_authoritative: metadata.authoritative,
+        is_recursive: metadata.recursion_available,
         answers: message.answers,
         authorities: message.authorities,
         additionals: message.additionals,

@@ -247,6 +247,9 @@ pub struct CaFailure {
     /// A description, beside the problem document or instead of it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
+    /// How many seconds the CA's clock is ahead of this host's, when they differ much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_ahead: Option<i64>,
 }
 
 /// The kinds of CA errors.
@@ -255,6 +258,12 @@ pub struct CaFailure {
 pub enum CaFault {
     /// The network.
     Unreachable,
+    /// An unknown authority issued the TLS certificate of the CA's server.
+    UnknownIssuer,
+    /// That certificate is not valid at this host's time.
+    Untimely,
+    /// That certificate is not trusted for another reason.
+    Untrusted,
     /// The CA answered 5xx, which may be temporary.
     ServerError,
     /// The CA refused.
@@ -322,8 +331,9 @@ pub struct ProviderFailure {
 pub enum ProviderFault {
     /// The solver's settings or credentials are unusable.
     Settings,
-    /// The provider denied permission, has no such zone, or refused the change as a whole: nothing
-    /// was written.
+    /// The provider refused the credentials: nothing was written.
+    Unauthorized,
+    /// The provider has no such zone, or refused the change as a whole: nothing was written.
     Denied,
     /// No response, or one that requests a retry.
     Unreachable,
@@ -360,6 +370,8 @@ pub enum CauseKind {
     Precondition,
     /// The state directory.
     State,
+    /// The DNS provider refused the credentials, and nothing was written.
+    Unauthorized,
     /// The DNS provider denied the change, and nothing was written.
     Denied,
     /// An operator's program failed: what it did is unknown.
@@ -371,12 +383,12 @@ pub enum CauseKind {
 impl CauseKind {
     /// Whether a retry fails the same way until the user changes something.
     pub fn is_permanent(self) -> bool {
-        matches!(self, Self::Denied | Self::Program | Self::Precondition)
+        matches!(self, Self::Unauthorized | Self::Denied | Self::Program | Self::Precondition)
     }
 
     /// Whether a challenge with this error cannot be presented.
     pub fn has_done_nothing(self) -> bool {
-        matches!(self, Self::Denied | Self::Precondition)
+        matches!(self, Self::Unauthorized | Self::Denied | Self::Precondition)
     }
 }
 
@@ -384,7 +396,7 @@ impl Cause {
     /// A CA's response without a problem document and a URL.
     pub fn ca(fault: CaFault, message: impl Into<String>) -> Self {
         let (url, message) = (String::new(), message.into());
-        Self::Ca(CaFailure { fault, url, problem: None, message })
+        Self::Ca(CaFailure { fault, url, problem: None, message, clock_ahead: None })
     }
 
     /// The CA's problem document.
@@ -403,6 +415,19 @@ impl Cause {
         }
     }
 
+    /// The failed request to the CA.
+    pub fn at_the_ca(&self) -> Option<&CaFailure> {
+        if let Self::Ca(ca) = self {
+            Some(ca)
+        } else if let Self::Order(order) = self {
+            order.failure.as_ref()?.cause.at_the_ca()
+        } else if let Self::Solver { cause, .. } | Self::LostAccount { cause, .. } = self {
+            cause.at_the_ca()
+        } else {
+            None
+        }
+    }
+
     /// Whether the CA does not know the requesting account (RFC 8555 section 6.7).
     pub fn is_unknown_account(&self) -> bool {
         self.problem().is_some_and(|problem| problem.short_kind() == "accountDoesNotExist")
@@ -412,7 +437,11 @@ impl Cause {
     pub fn kind(&self) -> CauseKind {
         match self {
             Self::Ca(ca) => match ca.fault {
-                CaFault::Unreachable | CaFault::ServerError => CauseKind::Transient,
+                CaFault::Unreachable
+                | CaFault::UnknownIssuer
+                | CaFault::Untimely
+                | CaFault::Untrusted
+                | CaFault::ServerError => CauseKind::Transient,
                 CaFault::Refused => CauseKind::Refused,
                 CaFault::Gone => CauseKind::Gone,
                 CaFault::Unusable => CauseKind::Unusable,
@@ -420,6 +449,7 @@ impl Cause {
             Self::Challenge(_) | Self::Order(_) => CauseKind::Refused,
             Self::Provider(provider) => match provider.fault {
                 ProviderFault::Settings => CauseKind::Precondition,
+                ProviderFault::Unauthorized => CauseKind::Unauthorized,
                 ProviderFault::Denied => CauseKind::Denied,
                 ProviderFault::Unreachable => CauseKind::Transient,
                 ProviderFault::Failed => CauseKind::Local,
@@ -455,6 +485,7 @@ impl Cause {
             CauseKind::Refused | CauseKind::Gone | CauseKind::Unusable => FailureClass::Ca,
             CauseKind::Precondition => FailureClass::Precondition,
             CauseKind::State => FailureClass::State,
+            CauseKind::Unauthorized => FailureClass::Validation,
             CauseKind::Denied | CauseKind::Program | CauseKind::Local => FailureClass::Other,
         }
     }
@@ -465,6 +496,7 @@ impl Cause {
         let mut like = self.clone();
         if let Self::Ca(ca) = &mut like {
             ca.url.clear();
+            ca.clock_ahead = None;
         } else if let Self::Challenge(challenge) = &mut like {
             challenge.url.clear();
             challenge.check = None;

@@ -54,6 +54,19 @@ impl std::fmt::Display for IssuerKind {
     }
 }
 
+impl Issuer {
+    /// Where the manifest names the ACME server.
+    pub fn place_of_server(&self) -> String {
+        format!(
+            "spec.acme.server of {} \"{}\" ({}:{})",
+            self.kind,
+            self.metadata.name,
+            self.origin.path.display(),
+            self.server_line
+        )
+    }
+}
+
 /// `spec.acme`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

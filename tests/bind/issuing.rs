@@ -11,19 +11,19 @@ use crate::bind_support::{Bind, SECRET, key_of};
 use crate::pebble_support::{Ca, Issuer, Options, Run, Work, block_on, installed};
 
 /// BIND, a Pebble that queries it, and a folder to run the binary in.
-struct World<'a> {
+pub(crate) struct World<'a> {
     bind: &'a Bind,
-    work: Work<'a>,
+    pub(crate) work: Work<'a>,
 }
 
 impl<'a> World<'a> {
-    fn new(bind: &'a Bind, ca: &'a Ca) -> Self {
+    pub(crate) fn new(bind: &'a Bind, ca: &'a Ca) -> Self {
         Self { bind, work: Work::new(ca, CERTCTL) }
     }
 
     /// Writes `web.yaml`: an Issuer with these solvers, the secret of all keys, and a Certificate
     /// of these names.
-    fn write(&self, solvers: &str, names: &[&str]) {
+    pub(crate) fn write(&self, solvers: &str, names: &[&str]) {
         let issuer = Issuer { solvers: Some(solvers.to_owned()), ..Issuer::default() };
         let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
         self.work.manifest("web.yaml", &issuer, &[("web".to_owned(), names)]);
@@ -36,7 +36,7 @@ impl<'a> World<'a> {
     }
 
     /// A `dns01` solver for this key; none without.
-    fn solver(&self, key: &str, algorithm: &str, more: &str) -> String {
+    pub(crate) fn solver(&self, key: &str, algorithm: &str, more: &str) -> String {
         let server = self.bind.address;
         let tsig = if key.is_empty() {
             String::new()
@@ -120,7 +120,7 @@ impl Drop for Killed {
     }
 }
 
-fn pebble(bind: &Bind) -> Ca {
+pub(crate) fn pebble(bind: &Bind) -> Ca {
     installed();
     Ca::start(&Options { name_server: Some(bind.address), ..Options::default() })
 }
@@ -237,4 +237,30 @@ fn what_is_left_is_named_while_its_solver_is_gone_and_goes_once_it_is_back() {
 enum Edit {
     Solver,
     Removal,
+}
+
+#[test]
+fn refused_signatures_end_the_run_at_once() {
+    let bind = Bind::start();
+    let ca = pebble(&bind);
+    let key = key_of("HMACSHA256");
+    for (key, secret, ahead, said) in [
+        (key.as_str(), "d3Jvbmc=", 0, "BADSIG: wrong TSIG secret for the key"),
+        ("no-such-key", SECRET, 0, "BADKEY: it has no key"),
+        (key.as_str(), SECRET, 1000, "answered BADTIME: its clock is "),
+    ] {
+        let world = World::new(&bind, &ca);
+        let dns = world.solver(key, "HMACSHA256", "");
+        world.write(&format!("[ {{ {dns} }} ]"), &["example.test", "*.example.test"]);
+        let manifest = std::fs::read_to_string(world.work.path("web.yaml")).unwrap();
+        world.work.write("web.yaml", &manifest.replace(SECRET, secret));
+        let before = bind.log().matches("tsig verify failure").count();
+        let time = SystemClock.now() + jiff::SignedDuration::from_secs(ahead);
+        let run = world.work.run_at(time, &["issue", "./web.yaml"]);
+        assert_eq!(run.code, Some(4), "{said}: {}", run.stderr);
+        assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+        // The question for the TTL, and one update.
+        let refused = bind.log().matches("tsig verify failure").count() - before;
+        assert!(refused <= 2, "{said}: {refused}");
+    }
 }

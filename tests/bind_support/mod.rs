@@ -23,7 +23,7 @@ use hickory_proto::rr::RecordType;
 
 use crate::pebble_support::{Server, block_on, free_port, needed};
 
-pub(crate) use config::{ALGORITHMS, SECRET, key_of};
+pub(crate) use config::{ALGORITHMS, Role, SECRET, key_of};
 
 /// A running name server.
 pub(crate) struct Bind {
@@ -36,14 +36,19 @@ pub(crate) struct Bind {
 impl Bind {
     /// Starts it and waits until it answers; another port is tried when it does not get its own.
     pub(crate) fn start() -> Self {
-        (0..3).find_map(|_| Self::try_start()).unwrap_or_else(|| panic!("no BIND"))
+        Self::start_as(Role::Primary)
     }
 
-    fn try_start() -> Option<Self> {
+    /// The same in another role.
+    pub(crate) fn start_as(role: Role) -> Self {
+        (0..3).find_map(|_| Self::try_start(role)).unwrap_or_else(|| panic!("no BIND"))
+    }
+
+    fn try_start(role: Role) -> Option<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().file_name().unwrap().to_string_lossy().into_owned();
-        config::write(folder.path(), address.port(), &mark);
+        config::write(folder.path(), address.port(), &mark, role);
         let mut command = Command::new(program());
         command.args(["-g", "-n", "1", "-c"]).arg(folder.path().join("named.conf"));
         let server = Server::start(&mut command, &folder.path().join("log"));

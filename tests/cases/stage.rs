@@ -312,7 +312,13 @@ pub(crate) fn effect_error(value: &Value) -> EffectError {
         };
         let (url, message) = (String::new(), String::new());
         let problem = Some(Box::new(problem));
-        return EffectError::new(Cause::Ca(CaFailure { fault, url, problem, message }));
+        return EffectError::new(Cause::Ca(CaFailure {
+            fault,
+            url,
+            problem,
+            message,
+            clock_ahead: None,
+        }));
     }
     let word = value.as_str().unwrap_or_else(|| panic!("unknown error {value}"));
     let network = ["timeout", "deadline exceeded", "canceled", "connection re", "dial tcp"];

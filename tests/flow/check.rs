@@ -99,6 +99,34 @@ fn a_ca_that_cannot_be_reached_or_trusted_is_shown_and_an_unknown_issuer_refused
 }
 
 #[test]
+fn a_web_page_is_no_ca_for_check_and_for_issue() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let issuer = world.issuer().to_string();
+    let server = world.ca.directory_url();
+    let (base, _) = server.rsplit_once('/').unwrap();
+    let page = format!("{base}/nothing");
+    world.write("config/issuer.yaml", &issuer.replace(&server, &page));
+    let place = "this is no ACME directory; see spec.acme.server of Issuer \"ca\"";
+    let run = check(&world, &["acme"]).ends_in(3);
+    assert_eq!(line(&run, "TLS"), "trusted by the certificates of spec.acme.caBundle");
+    assert!(run.stdout.contains(place), "{}", run.stdout);
+    world.issue().ends_in(3).says(place);
+}
+
+#[test]
+fn an_unknown_authority_is_named_by_issue_and_status_and_not_the_network() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write("config/issuer.yaml", &world.issuer().trusting(""));
+    let why = "the server's certificate is not trusted: it is issued by an unknown authority";
+    let run = world.issue().ends_in(5).says(why).says("spec.acme.caBundle of ca");
+    assert!(!run.stderr.contains("network"), "{}", run.stderr);
+    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert!(page.contains(why), "{page}");
+    assert!(page.contains("spec.acme.caBundle of ca"), "{page}");
+    assert!(!page.contains("network"), "{page}");
+}
+
+#[test]
 fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     let world = World::start();
     let run = check(&world, &["http", "www.example.test"]).ends_in(0);
@@ -145,7 +173,7 @@ fn the_issuers_of_a_name_are_judged_by_its_caa_records_and_their_providers_asked
     world.write("config/issuer.yaml", &world.issuer().solvers(solver));
     let both = CertificateYaml::new("web").for_names(&["web.example.test", "*.web.example.test"]);
     world.write("config/web.yaml", &both);
-    let missing = check(&world, &["dns", "web.example.test"]).ends_in(4);
+    let missing = check(&world, &["dns", "web.example.test"]).ends_in(3);
     assert_eq!(line(&missing, "issuer"), "Issuer ca: CAA allows its CA (ca.test)");
     assert!(missing.stdout.contains("provider webhook does not work: "), "{}", missing.stdout);
     let program = world.write("config/solvers.d/acme.example.org/my-dns", "#!/bin/sh\nexit 1\n");

@@ -366,14 +366,21 @@ fn problem(kind: &str, status: u16) -> Problem {
 fn refusal(kind: &str, status: u16) -> EffectError {
     let problem = Some(Box::new(problem(kind, status)));
     let (url, message) = (String::new(), String::new());
-    EffectError::new(Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message }))
+    EffectError::new(Cause::Ca(CaFailure {
+        fault: CaFault::Refused,
+        url,
+        problem,
+        message,
+        clock_ahead: None,
+    }))
 }
 
 fn limited(words: &str, wait: SignedDuration) -> EffectError {
     let detail = words.to_owned();
     let problem = Some(Box::new(Problem { detail, ..problem("rateLimited", 429) }));
     let (url, message) = ("https://ca.test/new-order".to_owned(), String::new());
-    let cause = Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message });
+    let cause =
+        Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message, clock_ahead: None });
     EffectError { cause, retry_after: Some(wait) }
 }
 

@@ -103,10 +103,20 @@ impl Fake {
         gate: Option<usize>,
         script: impl Fn(&Self, &Seen) -> Option<Reply> + Send + Sync + 'static,
     ) -> Arc<Self> {
+        Self::start_presenting(|_| {}, gate, script).await
+    }
+
+    /// Like `start`, with another TLS certificate.
+    pub(super) async fn start_presenting(
+        edit: impl FnOnce(&mut rcgen::CertificateParams),
+        gate: Option<usize>,
+        script: impl Fn(&Self, &Seen) -> Option<Reply> + Send + Sync + 'static,
+    ) -> Arc<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let key = rcgen::KeyPair::generate().unwrap();
-        let params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+        let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+        edit(&mut params);
         let certificate = params.self_signed(&key).unwrap();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = rustls::ServerConfig::builder_with_provider(provider)

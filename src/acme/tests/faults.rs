@@ -366,10 +366,67 @@ async fn whom_to_trust_is_what_the_issuer_says() {
     let client = Client::new(stranger.clone(), quick()).unwrap();
     let error = client.directory().await.unwrap_err();
     // Both issuers have the same name, and another key.
-    let message = "BadSignature".to_owned();
-    assert_eq!(error, AcmeError::Untrusted { url: fake.url("/dir"), message });
+    assert_eq!(error, AcmeError::Untrusted { url: fake.url("/dir"), why: Distrust::OtherKey });
     assert_eq!(client.requests(), 1, "nothing changes by asking again");
     let blind = Endpoint { skip_tls_verify: true, ..stranger };
     Client::new(blind, quick()).unwrap().directory().await.unwrap();
     assert!(fake.requests() == ["GET /dir"]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_the_certificate_of_the_server_is_said_in_words() {
+    let is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let distrust = async |edit: &dyn Fn(&mut rcgen::CertificateParams)| {
+        let fake = Fake::start_presenting(edit, None, good).await;
+        let error = fake.client().directory().await.unwrap_err();
+        let AcmeError::Untrusted { why, .. } = error else { panic!("{error}") };
+        why
+    };
+    let why = distrust(&|params| params.is_ca = is_ca.clone()).await;
+    assert_eq!(why, Distrust::CaCertificate);
+    assert_eq!(why.to_string(), "the server presents a CA certificate as its own");
+    let why = distrust(&|params| params.not_before = rcgen::date_time_ymd(2999, 1, 1)).await;
+    let Distrust::NotValidYet { not_before, .. } = why else { panic!("{why}") };
+    assert_eq!(not_before, "2999-01-01T00:00:00Z".parse().unwrap());
+    let why = distrust(&|params| params.not_after = rcgen::date_time_ymd(1999, 1, 1)).await;
+    let Distrust::Expired { not_after, .. } = why else { panic!("{why}") };
+    assert_eq!(not_after, "1999-01-01T00:00:00Z".parse().unwrap());
+    let stranger = Fake::start(good).await;
+    let other = pem_of_another_authority();
+    let endpoint = Endpoint { ca_bundle: Some(other), ..stranger.endpoint() };
+    let error = Client::new(endpoint, quick()).unwrap().directory().await.unwrap_err();
+    assert_eq!(
+        error,
+        AcmeError::Untrusted { url: stranger.url("/dir"), why: Distrust::UnknownIssuer }
+    );
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{}: the server's certificate is not trusted: it is issued by an unknown authority",
+            stranger.url("/dir")
+        )
+    );
+}
+
+fn pem_of_another_authority() -> String {
+    let mut params = rcgen::CertificateParams::new([]).unwrap();
+    params.distinguished_name.push(rcgen::DnType::CommonName, "another authority");
+    params.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().pem()
+}
+
+#[tokio::test]
+async fn the_time_of_the_ca_passes_after_its_answer() {
+    let date = "Fri, 20 Nov 2020 10:00:00 GMT";
+    let fake = Fake::start(move |fake, seen| {
+        let directory = || Reply::json(200, &fake.directory()).with("Date", date);
+        (seen.path == "/dir").then(directory)
+    })
+    .await;
+    let client = fake.client();
+    assert_eq!(client.server_time(), None);
+    client.directory().await.unwrap();
+    let theirs: jiff::Timestamp = "2020-11-20T10:00:00Z".parse().unwrap();
+    let first = client.server_time().unwrap();
+    assert!(theirs < first && first < theirs + SignedDuration::from_mins(10), "{first}");
+    assert!(client.server_time().unwrap() > first);
 }

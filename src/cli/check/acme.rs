@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::account::account;
 use super::known::{Known, USER_AGENT};
 use super::page::{code_of, format_of, lines, written};
-use crate::acme::{AcmeError, Directory, Limits};
+use crate::acme::{AcmeError, Directory, Distrust, Limits};
 use crate::cli::args::CheckAcmeArgs;
 use crate::cli::document::Items;
 use crate::cli::error::CliError;
@@ -73,10 +73,76 @@ fn chosen<'a>(
     })
 }
 
+/// Why the directory could not be read.
+#[derive(Clone, Debug)]
+struct NoDirectory {
+    message: String,
+    tls: Tls,
+    /// The failure of an issuance.
+    class: FailureClass,
+}
+
+/// The TLS certificate of the CA's server.
+#[derive(Clone, Copy, Debug)]
+enum Tls {
+    Trusted,
+    Distrusted,
+    /// At this host's time.
+    Untimely,
+    Unusable,
+    NotTested,
+}
+
+impl NoDirectory {
+    fn of(error: &AcmeError, issuer: &Issuer) -> Self {
+        let tls = match error {
+            AcmeError::Untrusted { why, .. } => match why {
+                Distrust::UnknownIssuer | Distrust::OtherKey => Tls::Distrusted,
+                Distrust::NotValidYet { .. } | Distrust::Expired { .. } => Tls::Untimely,
+                Distrust::CaCertificate | Distrust::Other(_) => Tls::Unusable,
+            },
+            AcmeError::Problem { .. }
+            | AcmeError::Http { .. }
+            | AcmeError::TooLarge { .. }
+            | AcmeError::Malformed { .. } => Tls::Trusted,
+            AcmeError::Transport { .. }
+            | AcmeError::Timeout { .. }
+            | AcmeError::InsecureUrl { .. }
+            | AcmeError::BadToken { .. }
+            | AcmeError::Unsupported { .. }
+            | AcmeError::SignatureAlgorithm { .. }
+            | AcmeError::UnsupportedAccountKey { .. }
+            | AcmeError::AccountKey { .. }
+            | AcmeError::Tls { .. } => Tls::NotTested,
+        };
+        if error.is_no_directory(&issuer.acme.server) {
+            let place = issuer.place_of_server();
+            let message = format!("{error}\nthis is no ACME directory; see {place}");
+            return Self { message, tls, class: FailureClass::Precondition };
+        }
+        let class = match error {
+            AcmeError::InsecureUrl { .. } | AcmeError::Tls { .. } => FailureClass::Precondition,
+            error if error.is_transient() => FailureClass::Unreachable,
+            AcmeError::Problem { .. }
+            | AcmeError::Http { .. }
+            | AcmeError::Transport { .. }
+            | AcmeError::Untrusted { .. }
+            | AcmeError::Timeout { .. }
+            | AcmeError::TooLarge { .. }
+            | AcmeError::Malformed { .. }
+            | AcmeError::BadToken { .. }
+            | AcmeError::Unsupported { .. }
+            | AcmeError::SignatureAlgorithm { .. }
+            | AcmeError::UnsupportedAccountKey { .. }
+            | AcmeError::AccountKey { .. } => FailureClass::Ca,
+        };
+        Self { message: error.to_string(), tls, class }
+    }
+}
+
 struct Findings {
     issuer: Issuer,
-    directory: Result<Directory, String>,
-    is_distrusted: bool,
+    directory: Result<Directory, NoDirectory>,
     /// The CA's time and this host's.
     clock: Option<(Timestamp, Timestamp)>,
     binding: Option<Result<usize, String>>,
@@ -93,8 +159,11 @@ impl Findings {
         };
         let found = Self {
             issuer: issuer.clone(),
-            directory: Err(String::new()),
-            is_distrusted: false,
+            directory: Err(NoDirectory {
+                message: String::new(),
+                tls: Tls::NotTested,
+                class: FailureClass::Unreachable,
+            }),
             clock: None,
             binding,
             account: None,
@@ -103,7 +172,9 @@ impl Findings {
         let limits = Limits { retry_waits: Vec::new(), ..Limits::default() };
         let client = match access.client(USER_AGENT, limits) {
             Ok(client) => client,
-            Err(error) => return Self { directory: Err(error.to_string()), ..found },
+            Err(error) => {
+                return Self { directory: Err(NoDirectory::of(&error, issuer)), ..found };
+            }
         };
         let directory = client.directory().await;
         let clock = client.server_time().map(|theirs| (theirs, SystemClock.now()));
@@ -114,12 +185,7 @@ impl Findings {
                 account: Some(account(known, issuer, &client).await),
                 ..found
             },
-            Err(error) => Self {
-                is_distrusted: matches!(error, AcmeError::Untrusted { .. }),
-                directory: Err(error.to_string()),
-                clock,
-                ..found
-            },
+            Err(error) => Self { directory: Err(NoDirectory::of(&error, issuer)), clock, ..found },
         }
     }
 
@@ -133,7 +199,9 @@ impl Findings {
         let mut lines = vec![("issuer", format!("{} {name}", self.issuer.kind))];
         match &self.directory {
             Ok(_) => lines.push(("directory", server.clone())),
-            Err(why) => lines.push(("directory", format!("{server}\nerror: {why}"))),
+            Err(error) => {
+                lines.push(("directory", format!("{server}\nerror: {}", error.message)));
+            }
         }
         lines.push(("TLS", self.trust().to_owned()));
         lines.extend(self.clock.map(|(theirs, ours)| ("clock", clock_line(theirs, ours))));
@@ -155,7 +223,7 @@ impl Findings {
         let mut failures = Vec::new();
         let wanted = &self.issuer.acme.profile;
         match &self.directory {
-            Err(_) => failures.push(FailureClass::Unreachable),
+            Err(error) => failures.push(error.class),
             Ok(directory) => {
                 let profiles = directory.profiles.as_ref();
                 let is_offered = profiles.is_some_and(|profiles| profiles.contains_key(wanted));
@@ -173,17 +241,25 @@ impl Findings {
 
     fn trust(&self) -> &'static str {
         let acme = &self.issuer.acme;
-        match (&self.directory, acme.skip_tls_verify, &acme.ca_bundle) {
-            (Err(_), _, Some(_)) if self.is_distrusted => {
+        let tls = match &self.directory {
+            Ok(_) => Tls::Trusted,
+            Err(error) => error.tls,
+        };
+        match (tls, acme.skip_tls_verify, &acme.ca_bundle) {
+            (Tls::NotTested, ..) => "not tested",
+            (Tls::Untimely, ..) => {
+                "not valid at this host's time: check the clock of this host first (date -u)"
+            }
+            (Tls::Unusable, ..) => "the certificate of the server cannot be used for it",
+            (Tls::Distrusted, _, Some(_)) => {
                 "not trusted by the certificates of spec.acme.caBundle"
             }
-            (Err(_), ..) if self.is_distrusted => {
+            (Tls::Distrusted, _, None) => {
                 "not trusted by this system's roots; spec.acme.caBundle names others"
             }
-            (Err(_), ..) => "not tested",
-            (Ok(_), true, _) => "not verified, because spec.acme.skipTLSVerify is set",
-            (Ok(_), false, Some(_)) => "trusted by the certificates of spec.acme.caBundle",
-            (Ok(_), false, None) => "trusted by this system's roots",
+            (Tls::Trusted, true, _) => "not verified, because spec.acme.skipTLSVerify is set",
+            (Tls::Trusted, false, Some(_)) => "trusted by the certificates of spec.acme.caBundle",
+            (Tls::Trusted, false, None) => "trusted by this system's roots",
         }
     }
 
@@ -225,7 +301,7 @@ impl Findings {
                 server: issuer.acme.server.clone(),
             },
             directory: directory.cloned(),
-            error: self.directory.as_ref().err().cloned(),
+            error: self.directory.as_ref().err().map(|error| error.message.clone()),
             tls: self.trust(),
             clock_skew_seconds: self.clock.map(|(theirs, ours)| skew(theirs, ours)),
             external_account_binding: self.binding.clone().map(|binding| match binding {

@@ -1,15 +1,16 @@
 //! `certctl check dns`: the name of a DNS-01 challenge's TXT record, its current values on each
 //! name server, and the CAs that the domain's CAA records allow.
 
-use std::collections::BTreeMap;
-
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use futures_util::future::{join_all, join3};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::dns_issuer::{Judged, judge};
 use super::known::Known;
+use super::names::{Wanting, wanting};
 use super::page::{code_of, format_of, lines, written};
 use crate::cli::args::CheckDnsArgs;
 use crate::cli::error::CliError;
@@ -17,9 +18,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::probe::{Caa, Dns01Request, LookupError, Resolver, caa, check_dns01};
-use crate::resource::{
-    Aliases, Dns01Report, DnsName, FailureClass, NameServerReport, ServerAnswer,
-};
+use crate::resource::{Aliases, Dns01Report, DnsName, FailureClass, NameServerReport, SolverKind};
 
 /// `certctl check dns`.
 pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -29,46 +28,121 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
     let name: DnsName = args.name.parse().map_err(refused)?;
     on_one_thread(async {
         let known = Known::read(shell, false).await?;
-        let resolver = Rc::new(known.workspace.settings().resolver(BTreeMap::new()).await?);
-        let mut findings = Findings::gather(&resolver, &name).await;
+        let settings = known.workspace.settings();
+        let resolver = Rc::new(settings.resolver(BTreeMap::new()).await?);
+        let solvers = wanting(&known.loaded, &name);
+        let checks = self_checks(&solvers, settings.dns01_recursive_nameservers_only);
+        let mut findings = Findings::gather(&resolver, &name, checks).await;
         findings.issuers = judge(shell, &known, &resolver, &name, findings.caa.as_ref().ok()).await;
         shell.output.data(&written(format, findings.page(), &findings.document())?)?;
         Ok(code_of(findings.failures()))
     })
 }
 
+/// The self-check of some solvers, before anything is presented.
+#[derive(Clone, Debug)]
+struct SelfCheck {
+    /// The issuers with these solvers.
+    issuers: BTreeSet<String>,
+    nameservers: Vec<String>,
+    is_recursive_only: bool,
+    /// Whether `issue` checks: not with `waitInsteadOfSelfCheck`.
+    is_needed: bool,
+}
+
+/// One for each list of name servers that the solvers have, and at least one: the first, and the
+/// others.
+fn self_checks(solvers: &[Wanting<'_>], is_recursive_only: bool) -> (SelfCheck, Vec<SelfCheck>) {
+    let mut checks: Vec<SelfCheck> = Vec::new();
+    for wanting in solvers {
+        let Some(solver) = wanting.solver else { continue };
+        let SolverKind::Dns01(dns01) = &solver.kind else { continue };
+        let is_needed = solver.wait_instead_of_self_check.is_none();
+        let known = checks.iter_mut().find(|check| check.nameservers == dns01.nameservers);
+        if let Some(check) = known {
+            check.issuers.insert(wanting.issuer_name());
+            check.is_needed |= is_needed;
+        } else {
+            checks.push(SelfCheck {
+                issuers: BTreeSet::from([wanting.issuer_name()]),
+                nameservers: dns01.nameservers.clone(),
+                is_recursive_only,
+                is_needed,
+            });
+        }
+    }
+    let mut checks = checks.into_iter();
+    let of_no_solver = SelfCheck {
+        issuers: BTreeSet::new(),
+        nameservers: Vec::new(),
+        is_recursive_only,
+        is_needed: true,
+    };
+    (checks.next().unwrap_or(of_no_solver), checks.collect())
+}
+
+impl SelfCheck {
+    async fn report(self, resolver: &Resolver, domain: &str) -> (Self, Dns01Report) {
+        // No value is expected: the report lists the existing values.
+        let mut request = Dns01Request::new(domain, "");
+        request.nameservers.clone_from(&self.nameservers);
+        request.is_recursive_only = self.is_recursive_only;
+        request.is_presented = false;
+        let report = check_dns01(resolver, &request).await;
+        (self, report)
+    }
+
+    /// The servers that `issue` asks, unless they are those of the zone.
+    fn servers(&self) -> Option<String> {
+        if !self.nameservers.is_empty() {
+            let issuers: Vec<&str> = self.issuers.iter().map(String::as_str).collect();
+            let (servers, issuers) = (self.nameservers.join(", "), issuers.join(", "));
+            return Some(format!("{servers}, the nameservers of the solver ({issuers})"));
+        }
+        let words = "recursive servers, because of --dns01-recursive-nameservers-only";
+        self.is_recursive_only.then(|| words.to_owned())
+    }
+}
+
 struct Findings {
-    report: Dns01Report,
+    first: (SelfCheck, Dns01Report),
+    further: Vec<(SelfCheck, Dns01Report)>,
     caa: Result<Caa, LookupError>,
     issuers: Vec<Judged>,
 }
 
 impl Findings {
-    async fn gather(resolver: &Resolver, name: &DnsName) -> Self {
-        // No value is expected: the report lists the existing values.
-        let request = Dns01Request::new(name.base(), "");
-        let asked =
-            futures_util::future::join(check_dns01(resolver, &request), caa(resolver, name.base()));
-        let (report, caa) = asked.await;
-        Self { report, caa, issuers: Vec::new() }
+    async fn gather(
+        resolver: &Resolver,
+        name: &DnsName,
+        (first, further): (SelfCheck, Vec<SelfCheck>),
+    ) -> Self {
+        let report = |check: SelfCheck| check.report(resolver, name.base());
+        let further = join_all(further.into_iter().map(report));
+        let caa = caa(resolver, name.base());
+        let (first, further, caa) = join3(report(first), further, caa).await;
+        Self { first, further, caa, issuers: Vec::new() }
     }
 
-    /// Why no name server was queried.
-    fn error(&self) -> Option<&str> {
-        self.report.reason().filter(|_| self.report.servers.is_empty())
-    }
-
-    /// What would make DNS-01 validation fail: no zone for the record, a listed name server that is
-    /// not authoritative, a CAA record that excludes the CA, or a provider that does not work.
+    /// What would make DNS-01 validation fail: no zone for the record, a name server that does not
+    /// serve it, a CAA record that excludes the CA, or a provider that does not work. A setting or
+    /// credential that cannot be used ends an issuance before any of these.
     fn failures(&self) -> Vec<FailureClass> {
-        let is_blocking = self.error().is_some()
-            || self.report.servers.iter().any(is_broken)
-            || self.issuers.iter().any(Judged::is_blocking);
-        is_blocking.then_some(FailureClass::Validation).into_iter().collect()
+        let mut failures: Vec<_> = self.issuers.iter().filter_map(Judged::failure).collect();
+        if failures.contains(&FailureClass::Precondition) {
+            return vec![FailureClass::Precondition];
+        }
+        let fails = |(check, report): &(SelfCheck, Dns01Report)| {
+            check.is_needed && report.obstacle().is_some()
+        };
+        if std::iter::once(&self.first).chain(&self.further).any(fails) {
+            failures.push(FailureClass::Validation);
+        }
+        failures
     }
 
     fn page(&self) -> String {
-        let report = &self.report;
+        let (check, report) = &self.first;
         let mut page = vec![("domain", report.domain.clone())];
         let first = format!("_acme-challenge.{}", report.domain);
         let chain = [vec![first], report.aliases.chain.clone()].concat();
@@ -79,11 +153,10 @@ impl Findings {
         page.extend(report.zone.clone().map(|zone| ("zone", zone)));
         page.push(("CAA", self.caa_line()));
         page.extend(self.issuers.iter().map(|judged| ("issuer", judged.to_string())));
-        page.extend(self.error().map(|why| ("error", why.to_owned())));
-        page.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
-        let text = lines(&page);
-        let table = report.table();
-        if table.is_empty() { text } else { format!("{text}\n{table}\n") }
+        let further = self.further.iter().map(|(check, report)| section(Vec::new(), check, report));
+        let sections: Vec<String> =
+            std::iter::once(section(page, check, report)).chain(further).collect();
+        sections.join("\n")
     }
 
     fn caa_line(&self) -> String {
@@ -102,15 +175,14 @@ impl Findings {
     }
 
     fn document(&self) -> DnsDocument<'_> {
-        let report = &self.report;
+        let (check, report) = &self.first;
         DnsDocument {
             domain: &report.domain,
             name: &report.name,
             aliases: &report.aliases,
             zone: report.zone.as_deref(),
-            servers: &report.servers,
-            warnings: report.warnings(),
-            error: self.error(),
+            asked: Asked::of(check, report),
+            further: self.further.iter().map(|(check, report)| Asked::of(check, report)).collect(),
             caa: match &self.caa {
                 Ok(caa) => FoundCaa::Known(caa),
                 Err(error) => FoundCaa::Unknown { error: error.to_string() },
@@ -118,6 +190,25 @@ impl Findings {
             issuers: &self.issuers,
         }
     }
+}
+
+/// The part of the page about one self-check, after `page`.
+fn section(
+    mut page: Vec<(&'static str, String)>,
+    check: &SelfCheck,
+    report: &Dns01Report,
+) -> String {
+    page.extend(check.servers().map(|servers| ("asked", servers)));
+    page.extend(error_of(report).map(|why| ("error", why.to_owned())));
+    page.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
+    let text = lines(&page);
+    let table = report.table();
+    if table.is_empty() { text } else { format!("{text}\n{table}\n") }
+}
+
+/// Why no name server was queried.
+fn error_of(report: &Dns01Report) -> Option<&str> {
+    report.reason().filter(|_| report.servers.is_empty())
 }
 
 /// Where the TXT record of a DNS-01 challenge belongs, and what prevents validation.
@@ -130,12 +221,35 @@ pub(in crate::cli) struct DnsDocument<'a> {
     name: &'a str,
     aliases: &'a Aliases,
     zone: Option<&'a str>,
+    #[serde(flatten)]
+    asked: Asked<'a>,
+    /// The same for other solvers of the name, which have name servers of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    further: Vec<Asked<'a>>,
+    caa: FoundCaa<'a>,
+    issuers: &'a [Judged],
+}
+
+/// One self-check.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Asked<'a> {
     servers: &'a [NameServerReport],
     warnings: Vec<String>,
     /// Why no name server was queried.
     error: Option<&'a str>,
-    caa: FoundCaa<'a>,
-    issuers: &'a [Judged],
+    /// Why the self-check of an issuance would fail.
+    obstacle: Option<String>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(check: &SelfCheck, report: &'a Dns01Report) -> Self {
+        Self {
+            servers: &report.servers,
+            warnings: report.warnings(),
+            error: error_of(report),
+            obstacle: report.obstacle().filter(|_| check.is_needed),
+        }
+    }
 }
 
 /// The CAA records, or why they could not be read.
@@ -144,21 +258,6 @@ pub(in crate::cli) struct DnsDocument<'a> {
 enum FoundCaa<'a> {
     Known(&'a Caa),
     Unknown { error: String },
-}
-
-/// Whether no address of a name server is authoritative for the name. Addresses of a family that
-/// this host has no route to do not count.
-fn is_broken(server: &NameServerReport) -> bool {
-    let speaks = |said: &ServerAnswer| match said {
-        ServerAnswer::Records { is_authoritative, .. } => *is_authoritative,
-        ServerAnswer::NxDomain | ServerAnswer::NoRoute { .. } => true,
-        ServerAnswer::Code { .. }
-        | ServerAnswer::Lame
-        | ServerAnswer::Silent { .. }
-        | ServerAnswer::NoAddress { .. }
-        | ServerAnswer::LookupFailed { .. } => false,
-    };
-    !server.answers.is_empty() && !server.answers.iter().any(|answer| speaks(&answer.said))
 }
 
 #[cfg(test)]
@@ -194,7 +293,8 @@ mod tests {
             authoritative_port: lab.port,
             ..ResolverOptions::default()
         });
-        let found = Findings::gather(&resolver.unwrap(), &name.parse().unwrap()).await;
+        let checks = self_checks(&[], false);
+        let found = Findings::gather(&resolver.unwrap(), &name.parse().unwrap(), checks).await;
         (found, lab)
     }
 

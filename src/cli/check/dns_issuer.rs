@@ -14,7 +14,8 @@ use crate::acme::Limits;
 use crate::cli::shell::Shell;
 use crate::engine::{ProviderAccess, dns_api};
 use crate::probe::{Caa, Resolver, locate};
-use crate::resource::{Dns01, DnsName, SolverKind};
+use crate::resource::{CnameStrategy, Dns01, DnsName, FailureClass, SolverKind};
+use crate::solver::dns01::ProviderError;
 
 /// Whether an issuer can issue for the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -41,13 +42,19 @@ struct Provider {
     name: String,
     readable: bool,
     said: String,
+    /// The failure of an issuance when it is not readable.
+    #[serde(skip)]
+    class: FailureClass,
 }
 
 impl Judged {
-    /// Whether it cannot issue now.
-    pub(super) fn is_blocking(&self) -> bool {
-        let is_unreadable = self.provider.as_ref().is_some_and(|provider| !provider.readable);
-        self.allowed == Some(false) || is_unreadable
+    /// The failure of an issuance now.
+    pub(super) fn failure(&self) -> Option<FailureClass> {
+        let unreadable = self.provider.as_ref().filter(|provider| !provider.readable);
+        let is_forbidden = self.allowed == Some(false);
+        unreadable
+            .map(|provider| provider.class)
+            .or(is_forbidden.then_some(FailureClass::Validation))
     }
 }
 
@@ -55,7 +62,7 @@ impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wildcard = if self.wildcard { " (wildcard)" } else { "" };
         write!(f, "{}{wildcard}: {}", self.issuer, self.caa)?;
-        if let Some(Provider { name, readable, said }) = &self.provider {
+        if let Some(Provider { name, readable, said, .. }) = &self.provider {
             let what = if *readable { "answers" } else { "does not work" };
             write!(f, "\nprovider {name} {what}: {said}")?;
         }
@@ -89,7 +96,7 @@ pub(super) async fn judge(
             None => None,
         };
         judged.push(Judged {
-            issuer: format!("{} {}", issuer.kind, issuer.metadata.name),
+            issuer: wanting.issuer_name(),
             wildcard: wanting.is_wildcard,
             allowed,
             caa: words,
@@ -149,19 +156,24 @@ async fn ask_provider(
             resolver: Rc::clone(resolver),
         };
         let opened = known.access(wanting.issuer).provider(&dns01.provider, &reached);
-        let provider = opened.map_err(|error| error.to_string())?;
+        let unusable = |error: ProviderError| (FailureClass::Precondition, error.to_string());
+        let provider = opened.map_err(unusable)?;
         let strategy = dns01.cname_strategy.unwrap_or_default();
         let is_recursive_only = known.workspace.settings().dns01_recursive_nameservers_only;
         let (record, zone) = match locate(resolver, name.base(), strategy, is_recursive_only).await
         {
             Ok(found) => (found.name, found.zone),
-            Err(error) if provider.needs_zone() => return Err(error.to_string()),
+            Err(error) if provider.needs_zone() || strategy == CnameStrategy::Follow => {
+                return Err((FailureClass::Validation, error.to_string()));
+            }
             Err(_) => (format!("_acme-challenge.{}", name.base()), String::new()),
         };
-        provider.check(&record, &zone).await.map_err(|error| error.to_string())
+        let failed = |error: ProviderError| (FailureClass::Validation, error.to_string());
+        provider.check(&record, &zone).await.map_err(failed)
     };
-    match asked.await {
-        Ok(said) => Provider { name: provider_name, readable: true, said },
-        Err(said) => Provider { name: provider_name, readable: false, said },
-    }
+    let (readable, class, said) = match asked.await {
+        Ok(said) => (true, FailureClass::Validation, said),
+        Err((class, said)) => (false, class, said),
+    };
+    Provider { name: provider_name, readable, said, class }
 }

@@ -14,6 +14,13 @@ pub(super) struct Wanting<'a> {
     pub(super) is_wildcard: bool,
 }
 
+impl Wanting<'_> {
+    /// The issuer's kind and name.
+    pub(super) fn issuer_name(&self) -> String {
+        format!("{} {}", self.issuer.kind, self.issuer.metadata.name)
+    }
+}
+
 /// All Certificates that contain `name`, in the order of the manifests.
 pub(super) fn wanting<'a>(loaded: &'a Loaded, name: &DnsName) -> Vec<Wanting<'a>> {
     let mut found = Vec::new();

@@ -33,6 +33,12 @@ pub(crate) fn of_failure(
     certificate: &str,
     style: &Style,
 ) -> Findings {
+    let at_the_ca = failure.cause.at_the_ca();
+    if let Some(clocks) = at_the_ca.and_then(advice::of_clocks) {
+        let mut found = Findings { title: failure.to_string(), ..Findings::default() };
+        found.advise(Some(clocks));
+        return found;
+    }
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
     let groups = groups(challenges.filter(|c| c.is_failed()), by_problem);
     if let [group, others @ ..] = groups.as_slice() {
@@ -44,7 +50,8 @@ pub(crate) fn of_failure(
     }
     let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
     let mut found = Findings { title: failure.to_string(), ..Findings::default() };
-    found.advise(advice::of_class(failure.class, &subject));
+    let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
+    found.advise(of_request.or_else(|| advice::of_class(failure.class, &subject)));
     found
 }
 

@@ -104,7 +104,7 @@ fn at_the_ca(
 ) -> Failure {
     let (url, message) = (url.to_owned(), why.to_owned());
     let problem = problem.map(|problem| Box::new(from(problem)));
-    Failure::of(doing, Cause::Ca(CaFailure { fault, url, problem, message }))
+    Failure::of(doing, Cause::Ca(CaFailure { fault, url, problem, message, clock_ahead: None }))
 }
 
 fn with(order: Order) -> Evidence {
@@ -350,6 +350,57 @@ fn a_ca_that_is_away_is_one_message_for_all_its_certificates() {
     let text = all_reported(&ends, &log());
     assert_eq!(text.matches("error: ").count(), 2, "{text}");
     assert!(text.contains("  also      b\n"), "{text}");
+}
+
+#[test]
+fn the_certificate_of_the_server_and_the_clock_are_not_the_network() {
+    let text = |fault, ahead| {
+        let mut failure =
+            at_the_ca(Doing::RegisterAccount, fault, "https://ca.test/dir", None, "why");
+        if let Cause::Ca(ca) = &mut failure.cause {
+            ca.clock_ahead = ahead;
+        }
+        let text = reported(&failed(failure, None, Evidence::default()), &log());
+        let rows = text.lines().skip(1).take_while(|line| line.starts_with("  "));
+        let rows = rows.filter(|line| line.starts_with("  cause") || line.starts_with("  remedy"));
+        rows.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        text(CaFault::UnknownIssuer, None),
+        [
+            "cause     the CA is a private one, whose root certificate this host does not know, \
+             or a proxy in between intercepts TLS",
+            "remedy    put that root certificate into spec.acme.caBundle of letsencrypt (base64 \
+             of PEM), or among the roots of this system",
+        ]
+    );
+    assert_eq!(
+        text(CaFault::Untimely, None),
+        [
+            "cause     first of all the clock of this host; only if that is right, the \
+             certificate of the CA's server",
+            "remedy    compare date -u with the true time, and set the clock (timedatectl set-ntp \
+             true)",
+        ]
+    );
+    assert_eq!(
+        text(CaFault::Untrusted, None),
+        [
+            "cause     the certificate of the CA's server, not the network",
+            "remedy    check spec.acme.server of letsencrypt; else the certificate must be \
+             replaced there",
+        ]
+    );
+    for fault in [CaFault::Unusable, CaFault::Refused, CaFault::Unreachable] {
+        assert_eq!(
+            text(fault, Some(7200)),
+            [
+                "cause     first of all the clock of this host: it is 2h behind the CA's (its \
+                 Date)",
+                "remedy    set the clock (timedatectl set-ntp true), then run this again",
+            ]
+        );
+    }
 }
 
 fn undeployed() -> Ended {

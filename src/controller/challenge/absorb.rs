@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{left_pending, waiting_instead};
-use crate::controller::attempt::{Answer, Attempt};
+use crate::controller::attempt::{Answer, Attempt, DENIALS};
 use crate::controller::{
     AuthorizationSeen, ChallengeSeen, Change, Effect, EffectError, IllegalOutcome, Outcome, Poll,
     Record, Run, Snapshot,
@@ -88,7 +88,13 @@ fn note_denial(attempt: &mut Attempt, effect: &Effect, kind: CauseKind) -> bool 
     if matches!(effect, Effect::Present { .. }) && !kind.has_done_nothing() {
         attempt.answer = attempt.answer.max(Answer::MayBeOut);
     }
-    attempt.denials = if kind.is_permanent() { attempt.denials.saturating_add(1) } else { 0 };
+    attempt.denials = if kind == CauseKind::Unauthorized {
+        DENIALS
+    } else if kind.is_permanent() {
+        attempt.denials.saturating_add(1)
+    } else {
+        0
+    };
     attempt.denials > 0
 }
 

@@ -260,6 +260,7 @@ pub(super) fn refusal(
             _,
             CauseKind::Refused
             | CauseKind::Unusable
+            | CauseKind::Unauthorized
             | CauseKind::Denied
             | CauseKind::Program
             | CauseKind::Local

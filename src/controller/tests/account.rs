@@ -172,7 +172,13 @@ fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
     let refused = || {
         let problem = Some(Box::new(problem("unauthorized")));
         let (url, message) = (String::new(), String::new());
-        let cause = Cause::Ca(CaFailure { fault: CaFault::Refused, url, problem, message });
+        let cause = Cause::Ca(CaFailure {
+            fault: CaFault::Refused,
+            url,
+            problem,
+            message,
+            clock_ahead: None,
+        });
         Outcome::Failed(EffectError::new(cause))
     };
     let cases = [

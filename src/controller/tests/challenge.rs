@@ -346,6 +346,22 @@ fn an_answer_that_is_refused_is_not_owed_until_it_is_tried_again() {
 }
 
 #[test]
+fn refused_credentials_are_not_tried_again_in_the_run() {
+    let effect = present(0);
+    for may_be_out in [false, true] {
+        let mut snapshot = solving(&[Phase::Presenting]);
+        snapshot.order.as_mut().unwrap().challenges[0].presented.is_owed = true;
+        if may_be_out {
+            snapshot.run.attempt_mut(&challenge_url(0)).answer = Answer::MayBeOut;
+        }
+        let refused = Outcome::Failed(error(CauseKind::Unauthorized));
+        let record = absorb(&mut snapshot, &effect, refused, now()).unwrap();
+        assert_eq!(written_order(&record).challenges[0].owes_clean_up(), may_be_out);
+        assert!(snapshot.run.attempt(&challenge_url(0)).gives_up(), "{may_be_out}");
+    }
+}
+
+#[test]
 fn what_accept_answers_is_waiting_or_a_verdict() {
     use AuthorizationState::{Invalid, Other, Pending, Processing, Valid};
     let snapshot = solving(&[Phase::Accepting]);

@@ -426,6 +426,7 @@ pub(super) fn error(kind: CauseKind) -> EffectError {
         CauseKind::Refused => Cause::ca(CaFault::Refused, message),
         CauseKind::Gone => Cause::ca(CaFault::Gone, message),
         CauseKind::Unusable => Cause::ca(CaFault::Unusable, message),
+        CauseKind::Unauthorized => of_the_provider(ProviderFault::Unauthorized, message),
         CauseKind::Denied => of_the_provider(ProviderFault::Denied, message),
         CauseKind::Precondition => Cause::Precondition { message },
         CauseKind::State => Cause::State { message },

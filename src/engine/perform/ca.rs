@@ -417,19 +417,11 @@ fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
 /// mistake in the manifest.
 fn no_account(task: &Task, failure: &AcmeError) -> EffectError {
     let issuer = &task.issuer;
-    let is_no_directory =
-        matches!(failure, AcmeError::Malformed { .. } | AcmeError::TooLarge { .. })
-            || matches!(failure.status(), Some(300..400 | 404 | 405 | 410));
-    if !is_no_directory || failure.url() != Some(issuer.acme.server.as_str()) {
+    if !failure.is_no_directory(&issuer.acme.server) {
         return error::ca(failure);
     }
-    error::precondition(format!(
-        "{failure}: this is no ACME directory; see spec.acme.server of {} \"{}\" ({}:{})",
-        issuer.kind,
-        issuer.metadata.name,
-        issuer.origin.path.display(),
-        issuer.server_line
-    ))
+    let place = issuer.place_of_server();
+    error::precondition(format!("{failure}: this is no ACME directory; see {place}"))
 }
 
 /// The DER inside a CSR's PEM.

@@ -1,8 +1,8 @@
 //! From the errors of acme, pki, solver, program and store to an effect's error.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::acme::AcmeError;
+use crate::acme::{AcmeError, Distrust};
 use crate::controller::EffectError;
 use crate::engine::ports::StoreError;
 use crate::program::ProgramError;
@@ -16,6 +16,7 @@ pub(super) fn ca(error: &AcmeError) -> EffectError {
     let bad_nonce = error.is_problem("badNonce");
     let fault = match error {
         error if error.status().is_some_and(|status| status >= 500) => CaFault::ServerError,
+        AcmeError::Untrusted { why, .. } => untrusted(why),
         error if error.is_transient() || bad_nonce => CaFault::Unreachable,
         _ if gone => CaFault::Gone,
         AcmeError::TooLarge { .. }
@@ -30,7 +31,6 @@ pub(super) fn ca(error: &AcmeError) -> EffectError {
         | AcmeError::Http { .. }
         | AcmeError::Unsupported { .. }
         | AcmeError::Transport { .. }
-        | AcmeError::Untrusted { .. }
         | AcmeError::Timeout { .. } => CaFault::Refused,
     };
     let cause = Cause::Ca(CaFailure {
@@ -38,9 +38,36 @@ pub(super) fn ca(error: &AcmeError) -> EffectError {
         url: error.url().unwrap_or_default().to_owned(),
         problem: error.problem().cloned().map(Box::new),
         message: error.what(),
+        clock_ahead: None,
     });
     EffectError { cause, retry_after: error.retry_after() }
 }
+
+fn untrusted(why: &Distrust) -> CaFault {
+    match why {
+        Distrust::UnknownIssuer | Distrust::OtherKey => CaFault::UnknownIssuer,
+        Distrust::NotValidYet { .. } | Distrust::Expired { .. } => CaFault::Untimely,
+        Distrust::CaCertificate | Distrust::Other(_) => CaFault::Untrusted,
+    }
+}
+
+/// Notes how far the CA's clock is ahead of this host's, when they differ much.
+pub(super) fn with_clock(
+    mut error: EffectError,
+    theirs: Timestamp,
+    ours: Timestamp,
+) -> EffectError {
+    let ahead = ours.duration_until(theirs);
+    if let Cause::Ca(ca) = &mut error.cause
+        && ahead.abs() > CLOCKS_DIFFER
+    {
+        ca.clock_ahead = Some(ahead.as_secs());
+    }
+    error
+}
+
+/// Less than this is no cause of a failure.
+const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_mins(5);
 
 /// The error of a DNS provider.
 pub(super) fn provider(error: &ProviderError) -> EffectError {
@@ -53,9 +80,14 @@ pub(super) fn provider(error: &ProviderError) -> EffectError {
         | ProviderError::Unfinished { service, .. } => {
             (ProviderFault::Unreachable, service.clone())
         }
-        ProviderError::Unauthorized { service, .. } | ProviderError::NoZone { service, .. } => {
-            (ProviderFault::Denied, service.clone())
+        ProviderError::Unauthorized { service, .. } => {
+            (ProviderFault::Unauthorized, service.clone())
         }
+        // The signature is refused for its time.
+        ProviderError::Refused { service, status, .. } if status == "BADTIME" => {
+            (ProviderFault::Unauthorized, service.clone())
+        }
+        ProviderError::NoZone { service, .. } => (ProviderFault::Denied, service.clone()),
         ProviderError::Refused { service, .. } if error.is_for_good() => {
             (ProviderFault::Denied, service.clone())
         }
@@ -119,4 +151,23 @@ pub(super) fn unusable(message: impl ToString) -> EffectError {
 #[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn refused(message: impl ToString) -> EffectError {
     EffectError::new(Cause::ca(CaFault::Refused, message.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_of_clocks_is_noted_from_five_minutes_on() {
+        let ours: Timestamp = "2026-11-22T10:00:00Z".parse().unwrap();
+        for (seconds, noted) in
+            [(0, None), (300, None), (-300, None), (301, Some(301)), (-7200, Some(-7200))]
+        {
+            let theirs = ours + SignedDuration::from_secs(seconds);
+            let failed = with_clock(unusable("x"), theirs, ours);
+            assert_eq!(failed.cause.at_the_ca().unwrap().clock_ahead, noted, "{seconds}");
+        }
+        let here = precondition("x");
+        assert_eq!(with_clock(here.clone(), Timestamp::MAX, ours), here);
+    }
 }

@@ -200,7 +200,7 @@ impl Dns01Report {
 
     /// Computes the verdict from the responses.
     pub(crate) fn judged(mut self) -> Self {
-        self.verdict = match self.blocking() {
+        self.verdict = match self.blocking(false) {
             None => Verdict::Passed,
             Some(reason) => Verdict::Failed { reason: reason + &self.detour() },
         };
@@ -255,12 +255,22 @@ impl Dns01Report {
         all
     }
 
-    fn blocking(&self) -> Option<String> {
+    /// Why the check would fail once the value is written; `None` when it would pass.
+    pub fn obstacle(&self) -> Option<String> {
+        if self.servers.is_empty() {
+            return self.reason().map(str::to_owned);
+        }
+        self.blocking(true)
+    }
+
+    /// Why it fails; `is_absent` when no server is expected to have the value.
+    fn blocking(&self, is_absent: bool) -> Option<String> {
         let (mut broken, mut lacking, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
         let mut has_value = false;
         for report in &self.servers {
             match report.standing(&self.name) {
                 Standing::HasValue => has_value = true,
+                Standing::Lacks if is_absent => has_value = true,
                 Standing::Lacks => lacking.push(report.server.as_str()),
                 Standing::Broken(why) => broken.push(why),
                 Standing::Skipped(why) => skipped.push(why),
