@@ -307,7 +307,9 @@ pub(crate) fn open<T: Document>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
         of_kind::<T, Value>(serde_json::from_slice(bytes).map_err(damaged)?)?
     };
     T::upgrade(version, &mut document);
-    let document = serde_json::from_value(document).map_err(damaged)?;
+    // As text again: one decoder of each type is in the binary, not two.
+    let text = serde_json::to_vec(&document).map_err(damaged)?;
+    let document = serde_json::from_slice(&text).map_err(damaged)?;
     Ok((document, version))
 }
 
