@@ -3,6 +3,7 @@
 mod account;
 mod adopt;
 mod alert;
+mod claim;
 mod pace;
 mod reload;
 mod shared;
@@ -177,6 +178,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     self.session.force(force, self.engine.clock.now());
                 }
                 self.adopt().await?;
+                self.claim_the_order().await?;
                 self.revision_before = self.session.snapshot.record.status.revision;
             }
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
@@ -220,6 +222,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let mut turn = None;
         loop {
             self.refresh().await?;
+            self.give_done_orders_up();
             if is_issuance {
                 self.keep_pace(turn.is_some()).await?;
             }
@@ -299,12 +302,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         // Final clean-ups get their time, whatever ends the run.
         match self.wait(wait, pass != Pass::CleanUp).await {
             Woken::Outcome(effect, outcome) => {
-                self.absorb_all(effect, *outcome).await;
+                self.absorb_all(effect, *outcome).await?;
                 if is_issuance && self.is_refused_for_good() {
                     return self.leave_pending().await.map(Some);
                 }
             }
             Woken::Time => {}
+            Woken::Order(claim) => self.end_the_wait(claim?),
             // The next run does the rest.
             Woken::Deadline if pass == Pass::CleanUp => {
                 self.drop_effects();
@@ -370,7 +374,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let Look { released, until } = looked.await?;
         self.look_at = until;
         self.note_slots(&held, &released, begun);
-        if self.deadline.is_none() && self.is_past_the_queue() {
+        let waits = self.session.snapshot.run.waits_for_an_order();
+        if self.deadline.is_none() && !waits && self.is_past_the_queue() {
             self.deadline = Some(self.engine.clock.sleep(self.timeout()).boxed_local());
         }
         Ok(())

@@ -159,7 +159,8 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         now: Timestamp,
     ) -> (bool, Vec<String>) {
         let mut state = self.state.borrow_mut();
-        let order = snapshot.current_order();
+        // Another certificate that works on the same order may need the slot.
+        let order = snapshot.current_order().filter(|_| !snapshot.run.waits_for_an_order());
         let since = order.map_or(now, |order| order.creation_timestamp);
         let groups = order.map(|order| needy(order, snapshot)).unwrap_or_default();
         if groups.is_empty() && !state.members.contains_key(certificate) {

@@ -156,6 +156,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     pub(super) async fn leave_order(&mut self, as_it_is_left: fn(Order) -> Order) {
         self.drop_effects();
+        self.claims.clear();
         if let Some(order) = self.session.snapshot.current_order() {
             let left = as_it_is_left(order.clone());
             if &left != order {
