@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | Queued | wait for a slot; with one, record Presenting and the clean-up owed | |
 //! | Queued behind another order, Requeued | with a slot, read the authorization first | none, if it is valid already |
+//! | SelfChecking, without success for a turn | read the authorization | none, if it is valid already |
 //! | Requeued | wait for a slot; with one, record SelfChecking, or Presenting when nothing is presented | |
 //! | Presenting | DNS-01: find the zone and the name of the TXT record, and record them | Presenting |
 //! | Presenting | present | presented → SelfChecking; failed → retry later; refused → nothing owed until then |
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::Slot;
+use super::scheduler::turn;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake, order};
 use crate::resource::{Challenge, ChallengeType, GoDuration, Order, OrderPhase, Phase, Reason};
 
@@ -84,7 +86,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         }
         let (spec, target) = (Arc::clone(&challenge.spec), challenge.presented.target.clone());
         effects.push(match phase {
-            _ if looks_first(snapshot, challenge) => {
+            _ if looks_first(snapshot, challenge) || looks_again(snapshot, challenge, now) => {
                 order::read_authorization(order, &spec.authorization_url)
             }
             Phase::Presenting if needs_a_place(challenge) => Effect::Locate { challenge: spec },
@@ -219,6 +221,17 @@ fn looks_first(snapshot: &Snapshot, challenge: &Challenge) -> bool {
         | None => false,
     };
     may_be_valid && attempt.looked.is_none_or(|looked| looked < grant.at)
+}
+
+/// Whether the CA is asked once more, since no self-check of this run has succeeded in a turn: a
+/// sibling that shares the authorization may have proven the name, and taken back the answer.
+fn looks_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
+    let since = attempt.looked.max(challenge.presented.at);
+    let ends = since.and_then(|at| at.checked_add(turn(snapshot.intervals.self_check)).ok());
+    challenge.phase() == Some(Phase::SelfChecking)
+        && attempt.not_before.is_some()
+        && ends.is_some_and(|ends| ends <= now)
 }
 
 /// A refused challenge, which owes nothing, is presented again.

@@ -127,6 +127,27 @@ fn a_challenge_that_waited_for_its_name_is_read_at_the_ca_before_it_is_presented
     }
 }
 
+/// A sibling's clean-up may have taken the answer that both had presented.
+#[test]
+fn after_a_turn_without_success_the_challenge_is_read_at_the_ca() {
+    let mut snapshot = solving(&[Phase::SelfChecking]);
+    let turn = crate::controller::scheduler::turn(snapshot.intervals.self_check);
+    let order = snapshot.order.as_mut().unwrap();
+    order.challenges[0].presented.at = Some(now() - turn);
+    let read = Step::Act(vec![read_authorization(0)]);
+    assert_ne!(controller::decide(&snapshot, now()), read, "nothing was checked in this run");
+    snapshot.run.attempt_mut(&challenge_url(0)).not_before = Some(now());
+    assert_eq!(controller::decide(&snapshot, now()), read);
+    let early = now() - SignedDuration::from_secs(1);
+    snapshot.run.attempt_mut(&challenge_url(0)).not_before = Some(early);
+    assert_ne!(controller::decide(&snapshot, early), read, "the turn is not over");
+    let pending = AuthorizationState::Pending;
+    let seen = authorization_seen(0, pending.clone(), pending);
+    let outcome = Outcome::Authorization(Box::new(seen));
+    absorb(&mut snapshot, &read_authorization(0), outcome, now()).unwrap();
+    assert_ne!(controller::decide(&snapshot, now()), read, "it was just read");
+}
+
 #[test]
 fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
     let queued = solving(&[Phase::Queued, Phase::Queued]);
