@@ -176,7 +176,10 @@ impl Run {
 
     /// Whether no challenge holds a slot or waits for one.
     pub fn give_slots_back(&mut self) {
-        self.attempts.values_mut().for_each(|attempt| attempt.slot = Slot::None);
+        for attempt in self.attempts.values_mut() {
+            attempt.slot = Slot::None;
+            attempt.is_wanted = false;
+        }
     }
 
     /// Other files are live: they have to be deployed again.

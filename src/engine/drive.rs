@@ -56,7 +56,7 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
         Err(error) => ended_with(state_failure(&error)),
     };
     shared.paces.leave(&certificate);
-    shared.schedule.leave(&certificate).await;
+    shared.schedule.leave(&certificate, None).await;
     ended
 }
 
@@ -202,7 +202,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// The clean-ups owed, and the step of the controllers of a pass.
     fn next(&self, pass: Pass, now: Timestamp) -> (Vec<Effect>, Step) {
         let snapshot = &self.session.snapshot;
-        match pass {
+        let (mut owed, step) = match pass {
             Pass::Begin => (Vec::new(), step_of(BEGIN, snapshot, now)),
             Pass::Goal => {
                 let is_issuance = self.task.goal == Goal::Issue;
@@ -212,7 +212,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Pass::AfterAFailure => (Vec::new(), first_step(AFTER_A_FAILURE, snapshot, now)),
             Pass::CleanUp => (challenge::clean_ups(snapshot), Step::Settled),
-        }
+        };
+        let (schedule, name) = (&self.shared.schedule, &self.session.name);
+        owed.retain(|effect| {
+            !matches!(effect, Effect::CleanUp { challenge, .. }
+                if !schedule.may_clean_up(name, challenge))
+        });
+        (owed, step)
     }
 
     /// The loop: decides, performs, absorbs and records until there is nothing left to do or to
@@ -228,6 +234,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             if is_issuance && let Some(signal) = self.apply_events_or_stop().await? {
                 return self.interrupted(signal).await;
+            }
+            if pass == Pass::CleanUp {
+                self.ask_for_names().await;
             }
             // After `decide`: a slot that was held before was noted at an earlier time.
             let now = self.engine.clock.now();
@@ -333,6 +342,17 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.pass(Pass::CleanUp).await
     }
 
+    /// Asks for the names at which clean-ups are owed. What others present there now, perhaps the
+    /// same, is left to the next run.
+    async fn ask_for_names(&mut self) {
+        let begun = self.engine.clock.now();
+        let (name, snapshot) = (&self.session.name, &mut self.session.snapshot);
+        match self.shared.schedule.sync(name, snapshot, true).await {
+            Ok(Look { released, .. }) => self.note_slots(&BTreeSet::new(), &released, begun),
+            Err(error) => tracing::warn!(certificate = %name, %error, "clean-ups are left"),
+        }
+    }
+
     /// Exclusive access to the account, if it still needs work; or the signal that ends the run.
     async fn account_or_stop(
         &mut self,
@@ -370,7 +390,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let held: BTreeSet<String> = snapshot.run.with_slot().map(str::to_owned).collect();
         let begun = self.engine.clock.now();
-        let looked = self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
+        let (name, snapshot) = (&self.session.name, &mut self.session.snapshot);
+        let looked = self.shared.schedule.sync(name, snapshot, false);
         let Look { released, until } = looked.await?;
         self.look_at = until;
         self.note_slots(&held, &released, begun);

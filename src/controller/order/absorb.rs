@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::end::{end_challenges, fail, given_up};
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
-    Change, Effect, EffectError, IllegalOutcome, OrderSeen, OthersOrder, Outcome, Poll, Record, Run,
-    Snapshot, challenge,
+    Change, Effect, EffectError, IllegalOutcome, OrderSeen, OthersOrder, Outcome, Poll, Record,
+    Run, Snapshot, challenge,
 };
 use crate::resource::{
     Authorization, CauseKind, Challenge, FailedOrder, Order, OrderPhase, OrderState, OrderUrls,

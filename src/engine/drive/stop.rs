@@ -165,7 +165,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let now = self.engine.clock.now();
         let mut record = Record::default();
-        for identifier in self.shared.schedule.leave(&self.session.name).await {
+        let snapshot = Some(&self.session.snapshot);
+        for identifier in self.shared.schedule.leave(&self.session.name, snapshot).await {
             record = record.normal(now, Reason::Released, challenge::released(&identifier));
         }
         self.session.apply(record);
