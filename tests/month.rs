@@ -144,13 +144,17 @@ fn an_unreachable_name_costs_an_order_in_the_life_of_one() {
             says_since_when_and_why(&scene, hour, *made.last().unwrap());
         }) {
             // The CA is never told to look. A run that continues an order asks the CA for that
-            // order, and nothing else.
+            // order, and, once its self-check has not succeeded for a turn, for the challenge.
             assert_eq!((hour.asks("Accept"), hour.asks("Finalize")), (0, 0), "{:?}", hour.effects);
             let read = usize::from(hour.begun != begun);
             assert_eq!(hour.asks("ReadOrder"), read, "{:?}", hour.effects);
-            // Register and order, or read and order; then the authorization is read.
+            // Register and order, or read and order; then the authorization is read, and again
+            // after each turn: the first run has ten of them, the others one.
+            let turns = if hour.begun == begun { 10 } else { 1 };
+            let looks = hour.asks("ReadAuthorization") - usize::from(hour.orders > 0);
+            assert!(looks <= turns, "{:?}", hour.effects);
             let requests = if hour.orders == 0 { 1 } else { 3 };
-            assert_eq!(hour.requests, requests, "{:?}", hour.effects);
+            assert_eq!(hour.requests, requests + looks, "{:?}", hour.effects);
         }
         let weekly: Vec<Timestamp> = (0..5).map(|week| begun + LIFE * week).collect();
         assert_eq!(made, weekly);

@@ -22,6 +22,7 @@ mod goals;
 #[expect(dead_code, reason = "nothing wrong is issued here")]
 mod issuance;
 #[path = "resume/scene.rs"]
+#[expect(dead_code, reason = "there is one run at a time here")]
 mod scene;
 #[path = "resume/stories.rs"]
 mod stories;

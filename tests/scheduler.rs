@@ -23,11 +23,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use certctl::rehearsal::{RequestKind, Reuse};
 use certctl::resource::{Event, EventType, Place, Queue, Reason};
 use jiff::Timestamp;
 
 use journal::{Violation, check};
-use support::{CertificateYaml, World, finish, until};
+use support::{CertificateYaml, Webhook, World, finish, until};
 
 const CAP: usize = 60;
 /// Certificates of two names each.
@@ -169,6 +170,65 @@ fn a_queue_that_cannot_be_read_is_refused_or_set_aside() {
     }
     let kept = |number: u32| world.state().path(&format!("scheduler.json.corrupt-{number}"));
     assert!(kept(1).exists() && kept(2).exists());
+}
+
+/// Ten certificates of a name each and one that all have, at a CA that hands out the pending
+/// authorizations again: the shared name is presented and proven once, whatever the number of slots,
+/// of processes, and the method.
+fn ten_that_share_a_name(cap: usize, processes: usize, over_dns: bool) {
+    let world = World::with(|options| options.reuse = Reuse::PendingAuthorizations);
+    let webhook = Webhook::start(world.dns.provider());
+    let shared = "shared.example.test";
+    let certificate = |number: usize| {
+        let own = format!("own-{number}.example.test");
+        CertificateYaml::new(&format!("c{number}")).for_names(&[&own, shared])
+    };
+    let certificates: Vec<_> = (0..10).map(certificate).collect();
+    let issuer = world.issuer();
+    let issuer = if over_dns { issuer.solvers(&webhook.solver("")) } else { issuer };
+    let mut children = Vec::new();
+    for process in 0..processes {
+        let mut text = issuer.to_string();
+        for certificate in certificates.iter().skip(process).step_by(processes) {
+            write!(text, "---\n{certificate}").unwrap();
+        }
+        let path = world.write(&format!("{process}.yaml"), &text);
+        let cap = cap.to_string();
+        let words = ["issue", path.to_str().unwrap(), "--max-concurrent-challenges", &cap];
+        children.push(world.start_certctl(&words));
+    }
+    for child in children {
+        finish(child).ends_in(0);
+    }
+    let journals = journals(&world, &certificates);
+    let found = check(&journals, cap);
+    assert_eq!(found.violations, [].into(), "{found:?}");
+    assert!(found.peak <= cap, "{found:?}");
+    let presented = |name: &str| {
+        let events = journals.values().flatten();
+        let these = events.filter(|event| event.reason == Reason::Presented);
+        these.filter(|event| event.message.ends_with(&format!("({name})"))).count()
+    };
+    assert_eq!((presented("own-3.example.test"), presented(shared)), (1, 1));
+    assert_eq!(world.sent(RequestKind::Challenge), 11, "each name is proven once");
+    let writes = if over_dns { 11 } else { 0 };
+    let actions = webhook.actions();
+    for action in ["Present", "CleanUp"] {
+        assert_eq!(actions.iter().filter(|done| *done == action).count(), writes, "{action}");
+    }
+    assert_eq!(queue(&world), Queue::default());
+    assert!(world.state().tokens().is_empty());
+}
+
+#[test]
+fn a_name_that_ten_certificates_share_is_proven_once() {
+    for cap in [1, 60] {
+        for processes in [1, 2] {
+            for over_dns in [false, true] {
+                ten_that_share_a_name(cap, processes, over_dns);
+            }
+        }
+    }
 }
 
 /// A journal of a hand's length with nothing wrong in it: seconds, certificate, reason, message.

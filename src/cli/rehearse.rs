@@ -28,7 +28,7 @@ use super::targets::targets;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Observer, StandIn, Task};
 use crate::probe;
-use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver};
+use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver, Reuse};
 use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, NamespacedName, SolverKind};
 use crate::workspace::{Job, Request, Workspace};
@@ -131,6 +131,8 @@ async fn start_ca(
     let clock = Arc::new(|| SystemClock.now());
     let options = CaOptions {
         http01_port,
+        // As Let's Encrypt's server does, of all the public CAs the most used one.
+        reuse: Reuse::Orders,
         ..CaOptions::new(clock, Resolver::ask(Arc::new(lookup)).with_txt(dns.txt_lookup()))
     };
     Ca::start(options).await.map_err(failed)

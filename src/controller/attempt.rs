@@ -6,6 +6,8 @@ use jiff::Timestamp;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
     pub slot: Slot,
+    /// Another certificate waits for the same name and type.
+    pub is_wanted: bool,
     pub answer: Answer,
     /// Set by an accepted "accept", until the CA reports a failed validation.
     pub told: Option<Told>,

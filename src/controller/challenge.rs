@@ -4,12 +4,13 @@
 //! | --- | --- | --- |
 //! | Queued | wait for a slot; with one, record Presenting and the clean-up owed | |
 //! | Queued behind another order, Requeued | with a slot, read the authorization first | none, if it is valid already |
+//! | SelfChecking, without success for a turn | read the authorization | none, if it is valid already |
 //! | Requeued | wait for a slot; with one, record SelfChecking, or Presenting when nothing is presented | |
 //! | Presenting | DNS-01: find the zone and the name of the TXT record, and record them | Presenting |
 //! | Presenting | present | presented → SelfChecking; failed → retry later; refused → nothing owed until then |
 //! | SelfChecking | check from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
 //! | Accepting | send "accept"; when it may have arrived already, read the authorization | Accepted |
-//! | Accepted | nothing: the order's controller reads the order; read the authorization when others wait for the slot | none: valid, or failed |
+//! | Accepted | nothing: the order's controller reads the order; read the authorization when others wait for the slot, or for the name | none: valid, or failed |
 //! | Accepting, Accepted | validation failed: the CA calls the challenge pending, with an `error` | SelfChecking, or Presenting when nothing in this run answers; not before the pause since the last accept is over |
 //! | none | clean up, if owed | |
 //!
@@ -20,6 +21,11 @@
 //! presented one after the other, checked once all are presented, accepted once all were seen, and
 //! taken back when all are decided. A resolver that the CA asks may keep the first set of values
 //! that it sees.
+//!
+//! A CA may give one challenge to several orders, of one certificate or of several. What another
+//! order may have proven is read at the CA before it is presented; and what an order still presents
+//! is not cleaned up for another one: the clean-ups of a certificate's earlier orders come before
+//! it presents at the same name again, and those of others wait for the name's slot.
 
 mod absorb;
 mod left_pending;
@@ -30,6 +36,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::Slot;
+use super::scheduler::turn;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake, order};
 use crate::resource::{Challenge, ChallengeType, GoDuration, Order, OrderPhase, Phase, Reason};
 
@@ -84,7 +91,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         }
         let (spec, target) = (Arc::clone(&challenge.spec), challenge.presented.target.clone());
         effects.push(match phase {
-            _ if looks_first(snapshot, challenge) => {
+            _ if looks_first(snapshot, challenge) || looks_again(snapshot, challenge, now) => {
                 order::read_authorization(order, &spec.authorization_url)
             }
             Phase::Presenting if needs_a_place(challenge) => Effect::Locate { challenge: spec },
@@ -97,7 +104,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
                 let account = order.spec.account_url.clone();
                 Effect::Accept { account, url: spec.url.clone() }
             }
-            Phase::Accepted if queued && attempt.hit().is_none() => {
+            Phase::Accepted if attempt.is_wanted || (queued && attempt.hit().is_none()) => {
                 order::read_authorization(order, &spec.authorization_url)
             }
             Phase::Queued | Phase::Requeued | Phase::Accepted => continue,
@@ -116,15 +123,19 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 
 /// When the next effect for a challenge is due.
 ///
-/// The verdict on an accepted one is read when others wait for its slot: the order is read only
-/// once all are accepted, and certctl does not see the CA fetch a response from a web server or
-/// another process.
+/// The verdict on an accepted one is read when others wait for its slot, or for its name: the order
+/// is read only once all are accepted, and certctl does not see the CA fetch a response from a web
+/// server or another process.
 fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Option<Timestamp> {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
     if challenge.phase() != Some(Phase::Accepted) {
         return attempt.not_before;
     }
-    if !queued || attempt.hit().is_some() {
+    if let Some(hit) = attempt.hit().filter(|_| attempt.is_wanted) {
+        let again = attempt.looked.filter(|looked| *looked >= hit).map(|at| at.checked_add(LOOK));
+        return again.unwrap_or_else(|| hit.checked_add(snapshot.run.first_pause())).ok();
+    }
+    if !(queued || attempt.is_wanted) || attempt.hit().is_some() {
         return None;
     }
     attempt.looked.max(attempt.accepted())?.checked_add(LOOK).ok()
@@ -198,13 +209,17 @@ fn needs_a_place(challenge: &Challenge) -> bool {
     challenge.spec.kind == ChallengeType::Dns01 && challenge.presented.target.is_none()
 }
 
-/// A slot was granted, and no clean-up of an earlier turn is in flight.
+/// A slot was granted, and no clean-up of an earlier turn, or of an earlier order, is in flight.
 fn may_start(snapshot: &Snapshot, challenge: &Challenge) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
     challenge.phase() == Some(Phase::Queued)
         && attempt.has_slot()
         && !looks_first(snapshot, challenge)
         && (!challenge.owes_clean_up() || attempt.clean_up_failed)
+        && !snapshot.retired.iter().flat_map(|order| &order.challenges).any(|old| {
+            let has_failed = snapshot.run.attempt(&old.spec.url).clean_up_failed;
+            is_in_group(challenge, old) && old.owes_clean_up() && !has_failed
+        })
 }
 
 /// Whether the CA is asked before a granted slot is used: it may have validated the name for
@@ -219,6 +234,17 @@ fn looks_first(snapshot: &Snapshot, challenge: &Challenge) -> bool {
         | None => false,
     };
     may_be_valid && attempt.looked.is_none_or(|looked| looked < grant.at)
+}
+
+/// Whether the CA is asked once more, since no self-check of this run has succeeded in a turn: a
+/// sibling that shares the authorization may have proven the name, and taken back the answer.
+fn looks_again(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) -> bool {
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
+    let since = attempt.looked.max(challenge.presented.at);
+    let ends = since.and_then(|at| at.checked_add(turn(snapshot.intervals.self_check)).ok());
+    challenge.phase() == Some(Phase::SelfChecking)
+        && attempt.not_before.is_some()
+        && ends.is_some_and(|ends| ends <= now)
 }
 
 /// A refused challenge, which owes nothing, is presented again.
@@ -324,14 +350,17 @@ fn waiting_instead(challenge: &Challenge, wait: GoDuration) -> String {
 }
 
 /// The clean-ups owed now: of final challenges whose group is final, and of those that went back
-/// to the queue; of a group one after the other. One that failed in this run is left to the next.
+/// to the queue; of a name and type one after the other, those of earlier orders first, and only
+/// while the current order does not present there. One that failed in this run is left to the next.
 pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
     let orders = snapshot.retired.iter().chain(&snapshot.order);
+    let current = || snapshot.order.iter().flat_map(|order| &order.challenges);
     let mut effects = Vec::new();
+    let mut groups = BTreeSet::new();
     for order in orders {
-        let mut groups = BTreeSet::new();
         for challenge in order.challenges.iter().filter(|c| c.owes_clean_up()) {
-            let others = order.challenges.iter().filter(|other| is_in_group(challenge, other));
+            let others = order.challenges.iter().chain(current());
+            let others = others.filter(|other| is_in_group(challenge, other));
             let over = match challenge.phase() {
                 None => others.filter_map(Challenge::phase).all(|phase| phase == Phase::Queued),
                 phase => phase == Some(Phase::Queued),

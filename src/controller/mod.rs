@@ -38,7 +38,7 @@ use jiff::Timestamp;
 
 pub use attempt::{Answer, Attempt, Grant, Slot, Told};
 pub use effect::{Effect, RevocationSigner, SecretContents};
-pub use run::{Hold, Poll, RevocationRequest, Run, Wish};
+pub use run::{Hold, OthersOrder, Poll, RevocationRequest, Run, Wish};
 pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{

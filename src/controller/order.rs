@@ -3,7 +3,8 @@
 //! | phase | step | outcome → next phase |
 //! | --- | --- | --- |
 //! | no order for the request, or a replaced one | record a new one | Creating |
-//! | Creating | newOrder | pending → Authorizing; ready → Finalizing; … |
+//! | Creating | newOrder | pending → Authorizing; ready → Finalizing; another certificate's → Creating |
+//! | any, a run of another certificate works on the order | wait for it | |
 //! | any, found from an earlier run | read the order first | as the CA says |
 //! | Authorizing | read each authorization not read yet | all read → Solving |
 //! | Solving, challenges in progress | settled: the challenges' controller acts | |
@@ -15,8 +16,11 @@
 //!
 //! An order found expired or gone between runs is replaced at once and not counted; so is, once,
 //! one whose validation failed because a run was interrupted, and one whose account the CA has
-//! forgotten. A CA may give several certificates the same order: those that find it finalized by
-//! another order anew.
+//! forgotten.
+//!
+//! A CA may give several certificates the same order, which only one of them can finalize: the first
+//! that stores its URL, under the order's lock. The others store nothing, wait for that one's run,
+//! and order anew; and so does one that finds its order finalized by another.
 
 mod absorb;
 mod authorization;
@@ -29,7 +33,7 @@ use jiff::Timestamp;
 use end::{failure_of, replaced, verdict};
 
 use super::run::FINALIZE_TRIES;
-use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake};
+use super::{Change, Deferral, Effect, OthersOrder, Record, Snapshot, Step, Wake};
 use crate::resource::{
     Cause, CertificateRequest, Challenge, DnsName, Doing, Failure, FailureClass, Identifier,
     Issuer, Order, OrderPhase, OrderSpec, OrderState, OrderUrls, Phase, Reason, SolverKind,
@@ -68,6 +72,9 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         let why = format!("the issuer's solver for {name} has changed");
         let order = given_up(order, &why, now);
         return Step::Record(Record::of(Change::Order(Box::new(order))));
+    }
+    if let Some(wait) = others_order(snapshot, now).filter(|_| order.phase.is_open()) {
+        return wait;
     }
     match &order.phase {
         OrderPhase::Creating => Step::Act(vec![Effect::CreateOrder {
@@ -109,6 +116,17 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         OrderPhase::Replaced { .. } => new_order(snapshot, now),
         OrderPhase::Failed(_) => after_failure(snapshot, order, now),
     }
+}
+
+/// The wait of a certificate to which the CA gave another one's order.
+fn others_order(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
+    let until = match snapshot.run.others_order.as_ref()? {
+        OthersOrder::Held { .. } => None,
+        OthersOrder::Finalized { again } if *again > now => Some(*again),
+        OthersOrder::Finalized { .. } => return None,
+    };
+    let what = "waiting for another certificate, which has the order that the CA gave";
+    Some(Step::Wait { until, wake: Wake::Time, why: Deferral::Progress(what.to_owned()) })
 }
 
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {

@@ -48,6 +48,8 @@ pub struct Run {
     pub csr_is_taken: bool,
     /// How often another certificate had finalized the order: a CA may give several the same one.
     pub others_orders: u32,
+    /// The order that the CA gave is another certificate's.
+    pub others_order: Option<OthersOrder>,
     /// Why the CSR was refused the last time.
     pub finalize_refusal: Option<EffectError>,
     /// When the order may be read next.
@@ -86,6 +88,18 @@ pub struct Run {
     pub may_be_deactivated: bool,
     /// The error that ends this run.
     pub error: Option<(Doing, EffectError)>,
+}
+
+/// Why an order is not worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OthersOrder {
+    /// A run of another certificate works on it. It is waited for.
+    Held {
+        /// The order's URL.
+        url: String,
+    },
+    /// Another certificate has finalized it. The CA is asked for one again at this time.
+    Finalized { again: Timestamp },
 }
 
 /// Why a certificate must not ask for an order yet.
@@ -162,7 +176,10 @@ impl Run {
 
     /// Whether no challenge holds a slot or waits for one.
     pub fn give_slots_back(&mut self) {
-        self.attempts.values_mut().for_each(|attempt| attempt.slot = Slot::None);
+        for attempt in self.attempts.values_mut() {
+            attempt.slot = Slot::None;
+            attempt.is_wanted = false;
+        }
     }
 
     /// Other files are live: they have to be deployed again.
@@ -189,6 +206,11 @@ impl Run {
         self.order_was_seen = false;
         self.finalize_tries = 0;
         self.poll = Poll::default();
+    }
+
+    /// Whether a run of another certificate works on the order.
+    pub fn waits_for_an_order(&self) -> bool {
+        matches!(self.others_order, Some(OthersOrder::Held { .. }))
     }
 
     /// Another certificate finalized the order: another order is allowed.

@@ -4,7 +4,8 @@
 //! A group is the challenges of one order with one name and type: apex and wildcard of one domain,
 //! since the name is without `*.`. It has one slot; the solver's settings are no part of its key. A
 //! requeued group keeps its key, since it stays presented, and queues behind those that were
-//! waiting then.
+//! waiting then. One that needs no slot any more keeps its key until it is cleaned up: a CA may give
+//! several orders one token, and the clean-up of one must not take away what another presents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +23,17 @@ pub fn turn(self_check_interval: SignedDuration) -> SignedDuration {
 
 /// Those that may start now, oldest first.
 pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Vec<&'a Entry> {
-    let (granted, mut waiting): (Vec<&Entry>, Vec<&Entry>) =
-        entries.into_iter().partition(|entry| entry.place == Place::Granted);
+    let (mut granted, mut cleaning, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in entries {
+        match entry.place {
+            Place::Granted => granted.push(entry),
+            Place::CleaningUp => cleaning.push(entry),
+            Place::Queued | Place::Requeued => waiting.push(entry),
+        }
+    }
     waiting.sort_by(|a, b| (a.queued_at, a.group()).cmp(&(b.queued_at, b.group())));
-    let mut taken: BTreeSet<_> = granted.iter().map(|entry| entry.contested()).collect();
+    let mut taken: BTreeSet<_> =
+        granted.iter().chain(&cleaning).map(|entry| entry.contested()).collect();
     // Of two that are presented already, the older one goes first.
     let mut kept: BTreeMap<_, &Entry> = BTreeMap::new();
     for entry in waiting.iter().filter(|entry| entry.place == Place::Requeued) {
@@ -61,7 +69,7 @@ pub fn crowd<'a>(
     };
     let (starts, could) = (granted(cap), granted(usize::MAX));
     let wants = |entry: &&&Entry| match entry.place {
-        Place::Granted => false,
+        Place::Granted | Place::CleaningUp => false,
         Place::Queued => true,
         Place::Requeued => entry.queued_at.checked_add(turn).is_ok_and(|time| time <= now),
     };
@@ -89,7 +97,7 @@ pub fn turns_over<K: Ord>(
 mod tests {
     use super::*;
     use crate::resource::{ChallengeType, Identifier, NamespacedName};
-    use Place::{Granted, Queued, Requeued};
+    use Place::{CleaningUp, Granted, Queued, Requeued};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -151,6 +159,19 @@ mod tests {
         let all = [&entries[0], &started];
         assert_eq!(granted(all, 60), Vec::<&str>::new());
         assert_eq!(crowd(all, 1, SignedDuration::ZERO, at(99)), 0);
+    }
+
+    #[test]
+    fn one_that_is_cleaned_up_keeps_its_name_and_no_slot() {
+        let entries = [
+            entry("a.example", "done", 1, CleaningUp),
+            entry("a.example", "same name", 2, Queued),
+            entry("b.example", "other name", 3, Queued),
+        ];
+        assert_eq!(granted(&entries, 1), ["other name"]);
+        assert_eq!(granted(&entries[..2], 60), Vec::<&str>::new());
+        assert_eq!(crowd(&entries, 1, SignedDuration::ZERO, at(9)), 0);
+        assert_eq!(crowd(&entries, 0, SignedDuration::ZERO, at(9)), 1);
     }
 
     #[test]

@@ -158,6 +158,8 @@ pub enum Outcome {
     NoAccount,
     /// `CreateOrder`, `ReadOrder`, `Finalize`: the order.
     Order(Box<OrderSeen>),
+    /// `CreateOrder`: the order, by its URL, that a run of another certificate works on.
+    HeldOrder(String),
     /// `ReadAuthorization`: the authorization.
     Authorization(Box<AuthorizationSeen>),
     /// `Locate`: the zone and name.
@@ -207,6 +209,7 @@ impl Outcome {
             Self::Account { .. } => "account",
             Self::NoAccount => "no account",
             Self::Order(_) => "order",
+            Self::HeldOrder(_) => "another certificate's order",
             Self::Authorization(_) => "authorization",
             Self::Located(_) => "located",
             Self::Presented => "presented",

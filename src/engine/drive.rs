@@ -3,6 +3,7 @@
 mod account;
 mod adopt;
 mod alert;
+mod claim;
 mod pace;
 mod reload;
 mod shared;
@@ -56,7 +57,7 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
         Err(error) => ended_with(state_failure(&error)),
     };
     shared.paces.leave(&certificate);
-    shared.schedule.leave(&certificate).await;
+    shared.schedule.leave(&certificate, None).await;
     ended
 }
 
@@ -179,6 +180,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     self.session.force(force, self.engine.clock.now());
                 }
                 self.adopt().await?;
+                self.claim_the_order().await?;
                 self.revision_before = self.session.snapshot.record.status.revision;
             }
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
@@ -202,7 +204,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// The clean-ups owed, and the step of the controllers of a pass.
     fn next(&self, pass: Pass, now: Timestamp) -> (Vec<Effect>, Step) {
         let snapshot = &self.session.snapshot;
-        match pass {
+        let (mut owed, step) = match pass {
             Pass::Begin => (Vec::new(), step_of(BEGIN, snapshot, now)),
             Pass::Goal => {
                 let is_issuance = self.task.goal == Goal::Issue;
@@ -212,7 +214,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Pass::AfterAFailure => (Vec::new(), first_step(AFTER_A_FAILURE, snapshot, now)),
             Pass::CleanUp => (challenge::clean_ups(snapshot), Step::Settled),
-        }
+        };
+        let (schedule, name) = (&self.shared.schedule, &self.session.name);
+        owed.retain(|effect| {
+            !matches!(effect, Effect::CleanUp { challenge, .. }
+                if !schedule.may_clean_up(name, challenge))
+        });
+        (owed, step)
     }
 
     /// The loop: decides, performs, absorbs and records until there is nothing left to do or to
@@ -222,11 +230,15 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let mut turn = None;
         loop {
             self.refresh().await?;
+            self.give_done_orders_up();
             if is_issuance {
                 self.keep_pace(turn.is_some()).await?;
             }
             if is_issuance && let Some(signal) = self.apply_events_or_stop().await? {
                 return self.interrupted(signal).await;
+            }
+            if pass == Pass::CleanUp {
+                self.ask_for_names().await;
             }
             // After `decide`: a slot that was held before was noted at an earlier time.
             let now = self.engine.clock.now();
@@ -301,12 +313,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         // Final clean-ups get their time, whatever ends the run.
         match self.wait(wait, pass != Pass::CleanUp).await {
             Woken::Outcome(effect, outcome) => {
-                self.absorb_all(effect, *outcome).await;
+                self.absorb_all(effect, *outcome).await?;
                 if is_issuance && self.is_refused_for_good() {
                     return self.leave_pending().await.map(Some);
                 }
             }
             Woken::Time => {}
+            Woken::Order(claim) => self.end_the_wait(claim?),
             // The next run does the rest.
             Woken::Deadline if pass == Pass::CleanUp => {
                 self.drop_effects();
@@ -329,6 +342,17 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.look_at = None;
         self.session.snapshot.run.is_crowded = false;
         self.pass(Pass::CleanUp).await
+    }
+
+    /// Asks for the names at which clean-ups are owed. What others present there now, perhaps the
+    /// same, is left to the next run.
+    async fn ask_for_names(&mut self) {
+        let begun = self.engine.clock.now();
+        let (name, snapshot) = (&self.session.name, &mut self.session.snapshot);
+        match self.shared.schedule.sync(name, snapshot, true).await {
+            Ok(Look { released, .. }) => self.note_slots(&BTreeSet::new(), &released, begun),
+            Err(error) => tracing::warn!(certificate = %name, %error, "clean-ups are left"),
+        }
     }
 
     /// Exclusive access to the account, if it still needs work; or the signal that ends the run.
@@ -368,11 +392,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let held: BTreeSet<String> = snapshot.run.with_slot().map(str::to_owned).collect();
         let begun = self.engine.clock.now();
-        let looked = self.shared.schedule.sync(&self.session.name, &mut self.session.snapshot);
+        let (name, snapshot) = (&self.session.name, &mut self.session.snapshot);
+        let looked = self.shared.schedule.sync(name, snapshot, false);
         let Look { released, until } = looked.await?;
         self.look_at = until;
         self.note_slots(&held, &released, begun);
-        if self.deadline.is_none() && self.is_past_the_queue() {
+        let waits = self.session.snapshot.run.waits_for_an_order();
+        if self.deadline.is_none() && !waits && self.is_past_the_queue() {
             self.deadline = Some(self.engine.clock.sleep(self.timeout()).boxed_local());
         }
         Ok(())

@@ -3,8 +3,9 @@
 //! This run's requests are known here at once; they take effect when they are written to the queue
 //! that all runs share, under the scheduler's lock: entries of dead runs are dropped, this run's
 //! entries are replaced, and this run's oldest challenges get slots, counted over all runs.
-//! A slot that another run's challenge is due for is left to that run. Nothing is written when
-//! nothing has changed, and a run without a challenge neither locks nor writes.
+//! A slot that another run's challenge is due for is left to that run. What is cleaned up stays in
+//! the queue meanwhile, without a slot, since others may have to present the same. Nothing is written
+//! when nothing has changed, and a run without a challenge neither locks nor writes.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,8 @@ use super::run::Options;
 use crate::controller::scheduler::{crowd, grant, turn, turns_over};
 use crate::controller::{Grant, Slot, Snapshot};
 use crate::resource::{
-    Challenge, ChallengeType, Entry, NamespacedName, Order, Phase, Place, Queue,
+    Challenge, ChallengeSpec, ChallengeType, Entry, Identifier, NamespacedName, Order, Phase,
+    Place, Queue,
 };
 use crate::store::Records;
 
@@ -44,6 +46,8 @@ pub(crate) struct Schedule<'a, C, S: Store> {
 #[derive(Debug, Default)]
 struct State {
     members: BTreeMap<NamespacedName, Member>,
+    /// When the groups of this run last gave up a name and type.
+    freed: BTreeMap<(Identifier, ChallengeType), Timestamp>,
     /// What the other runs have in the queue, as last read.
     others: Vec<Entry>,
     /// How many waited only for a slot when the queue was last read, less the slots that were
@@ -59,7 +63,19 @@ struct State {
 #[derive(Debug, Default)]
 struct Member {
     turns: Vec<Turn>,
+    clean_ups: Vec<OwedCleanUp>,
     woken: Rc<Notify>,
+}
+
+/// A group without a turn that owes a clean-up.
+#[derive(Debug)]
+struct OwedCleanUp {
+    /// As it is in the queue once it may be cleaned up.
+    entry: Entry,
+    /// No other certificate presents at its name.
+    has_name: bool,
+    /// Others wait for its name.
+    is_wanted: bool,
 }
 
 /// One group of challenges in this run.
@@ -79,6 +95,16 @@ struct Turn {
     may_yield: bool,
     /// It has waited for another group of the same name and type.
     was_behind: bool,
+}
+
+impl Turn {
+    /// Its identifier, for the journal, if it used its slot. One that another order had proven by
+    /// the time of the grant did not.
+    fn released(&self) -> Option<String> {
+        let was_used = !matches!(self.phase, Phase::Queued | Phase::Requeued);
+        let is_held = self.entry.place == Place::Granted;
+        (is_held && was_used).then(|| self.entry.identifier.to_string())
+    }
 }
 
 /// The result of an update.
@@ -104,15 +130,17 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         }
     }
 
-    /// Updates the entries of one certificate, and its grants in the snapshot.
+    /// Updates the entries of one certificate, and its grants in the snapshot. One that `only`
+    /// cleans up needs no slots.
     pub(crate) async fn sync(
         &self,
         certificate: &NamespacedName,
         snapshot: &mut Snapshot,
+        only_cleans_up: bool,
     ) -> Result<Look, StoreError> {
         let now = self.clock.now();
-        let (has_changed, released) = self.take_in(certificate, snapshot, now);
-        if self.must_write(now) {
+        let (has_changed, released) = self.take_in(certificate, snapshot, only_cleans_up, now);
+        if self.must_write(now) || (only_cleans_up && self.lacks_a_name(certificate)) {
             self.write(Some(certificate)).await?;
         } else if has_changed {
             // The next writer writes it a little later.
@@ -122,16 +150,42 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         Ok(Look { released, until })
     }
 
-    /// The certificate needs no slot any more. Returns the identifiers of the released slots.
-    pub(crate) async fn leave(&self, certificate: &NamespacedName) -> Vec<String> {
+    /// Whether no other certificate presents at the name of a challenge of this one.
+    pub(crate) fn may_clean_up(
+        &self,
+        certificate: &NamespacedName,
+        challenge: &ChallengeSpec,
+    ) -> bool {
+        let state = self.state.borrow();
+        state.members.get(certificate).is_some_and(|member| {
+            let mut turns = member.turns.iter();
+            let mut owed = member.clean_ups.iter();
+            turns.any(|turn| {
+                turn.entry.contested() == challenge.group() && turn.entry.place != Place::Queued
+            }) || owed.any(|owed| owed.has_name && owed.entry.contested() == challenge.group())
+        })
+    }
+
+    /// The certificate needs no slot any more, nor, without a snapshot, a name for its clean-ups.
+    /// Returns the identifiers of the released slots.
+    pub(crate) async fn leave(
+        &self,
+        certificate: &NamespacedName,
+        snapshot: Option<&Snapshot>,
+    ) -> Vec<String> {
         let turns = {
             let mut state = self.state.borrow_mut();
-            let Some(member) = state.members.remove(certificate) else { return Vec::new() };
-            state.is_unwritten |= !member.turns.is_empty();
+            let Some(mut member) = state.members.remove(certificate) else { return Vec::new() };
+            state.is_unwritten |= !member.turns.is_empty() || !member.clean_ups.is_empty();
             if !state.is_unwritten {
                 return Vec::new();
             }
-            member.turns
+            let turns = std::mem::take(&mut member.turns);
+            if let Some(snapshot) = snapshot {
+                member.take_in_clean_ups(certificate, snapshot, &turns, self.clock.now());
+                state.members.insert(certificate.clone(), member);
+            }
+            turns
         };
         // A waiting certificate writes it, since it may gain a slot.
         if !self.wake_one_that_waits(certificate)
@@ -140,8 +194,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             // The written entries are dropped when this run has ended.
             tracing::warn!(%error, "slots are not given back before the end of this run");
         }
-        let held = turns.iter().filter(|turn| turn.entry.place == Place::Granted);
-        held.map(|turn| turn.entry.identifier.to_string()).collect()
+        turns.iter().filter_map(Turn::released).collect()
     }
 
     /// The notification of a certificate's slot grant.
@@ -156,24 +209,32 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         &self,
         certificate: &NamespacedName,
         snapshot: &Snapshot,
+        only_cleans_up: bool,
         now: Timestamp,
     ) -> (bool, Vec<String>) {
         let mut state = self.state.borrow_mut();
-        let order = snapshot.current_order();
+        // Another certificate that works on the same order may need the slot.
+        let needs_none = only_cleans_up || snapshot.run.waits_for_an_order();
+        let order = snapshot.current_order().filter(|_| !needs_none);
         let since = order.map_or(now, |order| order.creation_timestamp);
         let groups = order.map(|order| needy(order, snapshot)).unwrap_or_default();
-        if groups.is_empty() && !state.members.contains_key(certificate) {
+        let is_idle = groups.is_empty() && owed(snapshot).next().is_none();
+        if is_idle && !state.members.contains_key(certificate) {
             return (false, Vec::new());
         }
-        let member = state.members.entry(certificate.clone()).or_default();
+        let State { members, freed, .. } = &mut *state;
+        let member = members.entry(certificate.clone()).or_default();
         let mut old = std::mem::take(&mut member.turns);
         let (mut changed, mut again) = (false, 0);
         for group in groups {
             let is_it = |turn: &Turn| group.iter().any(|(c, _)| turn.urls.contains(&c.spec.url));
             let before = old.iter().position(is_it).map(|index| old.swap_remove(index));
-            let Some(turn) = turn_of(certificate, since, &group, before.as_ref(), now) else {
+            let Some(mut turn) = turn_of(certificate, since, &group, before.as_ref(), now) else {
                 continue;
             };
+            // Its authorization may have been read before.
+            let freed = freed.get(&key_of(&turn.entry));
+            turn.was_behind |= before.is_none() && freed.is_some_and(|at| *at >= since);
             if let Some(before) = &before
                 && before.entry.place == Place::Granted
                 && turn.entry.place == Place::Requeued
@@ -183,12 +244,20 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             changed |= before.is_none_or(|before| before.entry != turn.entry);
             member.turns.push(turn);
         }
+        changed |= member.take_in_clean_ups(certificate, snapshot, &old, now);
         changed |= !old.is_empty();
-        let gone = old.iter().filter(|turn| turn.entry.place == Place::Granted);
-        let released: Vec<String> = gone.map(|turn| turn.entry.identifier.to_string()).collect();
-        state.crowd = state.crowd.saturating_sub(released.len() + again);
+        let were_out = old.iter().filter(|turn| turn.entry.place != Place::Queued);
+        freed.extend(were_out.map(|turn| (key_of(&turn.entry), now)));
+        let free = old.iter().filter(|turn| turn.entry.place == Place::Granted).count();
+        state.crowd = state.crowd.saturating_sub(free + again);
         state.is_unwritten |= changed;
-        (changed, released)
+        (changed, old.iter().filter_map(Turn::released).collect())
+    }
+
+    fn lacks_a_name(&self, certificate: &NamespacedName) -> bool {
+        let state = self.state.borrow();
+        let member = state.members.get(certificate);
+        member.is_some_and(|member| member.clean_ups.iter().any(|owed| !owed.has_name))
     }
 
     /// Whether to read and write the queue now.
@@ -201,7 +270,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             return false;
         }
         let turns = || state.members.values().flat_map(|member| &member.turns);
-        let waits = || turns().any(|turn| turn.entry.place != Place::Granted);
+        let waits = || state.members.values().any(Member::looks_at_others);
         let is_over = |turn: &Turn| self.ends(turn).is_some_and(|ends| ends <= now);
         (!state.others.is_empty() && waits()) || turns().any(is_over)
     }
@@ -217,7 +286,9 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         let others = state.members.iter().filter(|(name, _)| *name != but);
         let oldest = others
             .filter_map(|(_, member)| {
-                let since = member.turns.iter().filter(waits).map(|turn| turn.entry.queued_at);
+                let turns = member.turns.iter().filter(waits).map(|turn| turn.entry.queued_at);
+                let owed = member.clean_ups.iter().filter(|owed| !owed.has_name);
+                let since = turns.chain(owed.map(|owed| owed.entry.queued_at));
                 Some((since.min()?, member))
             })
             .min_by_key(|(since, _)| *since);
@@ -327,7 +398,15 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             };
             turn.urls.iter().for_each(|url| run.attempt_mut(url).slot = slot);
         }
-        let waits = own.iter().any(|turn| !holds(&turn));
+        let member = state.members.get(certificate);
+        let owed = member.map_or(&[][..], |member| &member.clean_ups);
+        for wanted in owed.iter().filter(|owed| owed.is_wanted) {
+            let current = snapshot.order.iter().flat_map(|order| &order.challenges);
+            for challenge in current.filter(|c| c.spec.group() == wanted.entry.contested()) {
+                run.attempt_mut(&challenge.spec.url).is_wanted = true;
+            }
+        }
+        let waits = member.is_some_and(Member::looks_at_others);
         let looks = (waits && !state.others.is_empty()).then(|| state.next_look()).flatten();
         let writes = state.write_after.filter(|_| state.is_unwritten);
         let ends = own.iter().filter_map(|turn| self.ends(turn)).filter(|ends| *ends > now).min();
@@ -335,18 +414,124 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
     }
 }
 
+impl Member {
+    /// What it has in the queue.
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let owed = self.clean_ups.iter().filter(|owed| owed.has_name);
+        self.turns.iter().map(|turn| &turn.entry).chain(owed.map(|owed| &owed.entry))
+    }
+
+    /// Whether it depends on what other runs have in the queue.
+    fn looks_at_others(&self) -> bool {
+        !self.clean_ups.is_empty()
+            || self.turns.iter().any(|turn| turn.entry.place != Place::Granted)
+    }
+
+    /// The clean-ups that are owed at names where the certificate has no turn. One whose turn is
+    /// over keeps its name. Returns whether they have changed.
+    fn take_in_clean_ups(
+        &mut self,
+        certificate: &NamespacedName,
+        snapshot: &Snapshot,
+        over: &[Turn],
+        now: Timestamp,
+    ) -> bool {
+        let before = std::mem::take(&mut self.clean_ups);
+        let keys: BTreeSet<_> = owed(snapshot).map(|challenge| challenge.spec.group()).collect();
+        let mut changed = false;
+        for key in keys {
+            let has_key = |entry: &Entry| entry.contested() == key;
+            if self.turns.iter().any(|turn| has_key(&turn.entry)) {
+                continue;
+            }
+            let known = before.iter().find(|owed| has_key(&owed.entry));
+            let was_out = |turn: &Turn| has_key(&turn.entry) && turn.entry.place != Place::Queued;
+            changed |= known.is_none();
+            self.clean_ups.push(OwedCleanUp {
+                entry: Entry {
+                    certificate: certificate.clone(),
+                    identifier: key.0.clone(),
+                    kind: key.1.clone(),
+                    queued_at: known.map_or(now, |owed| owed.entry.queued_at),
+                    place: Place::CleaningUp,
+                },
+                has_name: known.is_some_and(|owed| owed.has_name) || over.iter().any(was_out),
+                is_wanted: known.is_some_and(|owed| owed.is_wanted),
+            });
+        }
+        changed || before.len() != self.clean_ups.len()
+    }
+}
+
+/// The challenges that may still be presented, and that this run can clean up.
+fn owed(snapshot: &Snapshot) -> impl Iterator<Item = &Challenge> {
+    let orders = snapshot.retired.iter().chain(&snapshot.order);
+    let challenges = orders.flat_map(|order| &order.challenges);
+    challenges.filter(|challenge| {
+        challenge.owes_clean_up() && !snapshot.run.attempt(&challenge.spec.url).clean_up_failed
+    })
+}
+
 impl State {
+    /// What all runs have in the queue.
+    fn all(&self) -> impl Iterator<Item = &Entry> {
+        let own = self.members.values().flat_map(Member::entries);
+        own.chain(&self.others)
+    }
+
     /// Notes which groups wait for another one of the same name and type.
     fn note_those_behind(&mut self) {
+        let mut rivals: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
+        for entry in self.all() {
+            rivals.entry(entry.contested()).or_default().push(entry);
+        }
+        let is_before = |own: &Entry, rival: &Entry| match rival.place {
+            Place::Granted | Place::Requeued | Place::CleaningUp => true,
+            Place::Queued => rival.queued_at <= own.queued_at,
+        };
+        let is_behind = |own: &Entry| {
+            let mut rivals = rivals.get(&own.contested()).into_iter().flatten();
+            rivals.any(|rival| rival.certificate != own.certificate && is_before(own, rival))
+        };
         let own = self.members.values().flat_map(|member| &member.turns).map(|turn| &turn.entry);
-        let holding = own.chain(&self.others).filter(|entry| entry.place != Place::Queued);
-        let key = |entry: &Entry| (entry.identifier.clone(), entry.kind.clone());
-        let holders: BTreeMap<_, _> =
-            holding.map(|entry| (key(entry), entry.certificate.clone())).collect();
+        let behind: Vec<bool> =
+            own.map(|own| own.place != Place::Granted && is_behind(own)).collect();
         let turns = self.members.values_mut().flat_map(|member| &mut member.turns);
-        for turn in turns.filter(|turn| turn.entry.place != Place::Granted) {
-            let holder = holders.get(&key(&turn.entry));
-            turn.was_behind |= holder.is_some_and(|holder| *holder != turn.entry.certificate);
+        for (turn, is_behind) in turns.zip(behind) {
+            turn.was_behind |= is_behind;
+        }
+    }
+
+    /// Notes for which groups that are cleaned up others wait.
+    fn note_those_wanted(&mut self) {
+        if self.members.values().all(|member| member.clean_ups.is_empty()) {
+            return;
+        }
+        let waits = |entry: &&Entry| matches!(entry.place, Place::Queued | Place::Requeued);
+        let wanted: BTreeSet<_> = self.all().filter(waits).map(key_of).collect();
+        for member in self.members.values_mut() {
+            for owed in &mut member.clean_ups {
+                let is_wanted = wanted.contains(&key_of(&owed.entry));
+                if is_wanted && !owed.is_wanted {
+                    member.woken.notify_one();
+                }
+                owed.is_wanted = is_wanted;
+            }
+        }
+    }
+
+    /// Lets groups be cleaned up whose name is free.
+    fn grant_names(&mut self) {
+        let is_taken = |entry: &&Entry| entry.place != Place::Queued;
+        let taken = self.all().filter(is_taken);
+        let mut taken: BTreeSet<_> = taken.map(key_of).collect();
+        for member in self.members.values_mut() {
+            for owed in member.clean_ups.iter_mut().filter(|owed| !owed.has_name) {
+                owed.has_name = taken.insert(key_of(&owed.entry));
+                if owed.has_name {
+                    member.woken.notify_one();
+                }
+            }
         }
     }
 
@@ -364,17 +549,16 @@ impl State {
         asking: Option<&NamespacedName>,
     ) -> Vec<Entry> {
         self.others = others.runs.values().flatten().cloned().collect();
-        let all = || {
-            let own = self.members.values().flat_map(|member| &member.turns);
-            own.map(|turn| &turn.entry).chain(&self.others)
-        };
-        let started: BTreeSet<_> = grant(all(), cap).into_iter().map(Entry::group).collect();
+        self.grant_names();
+        let started: BTreeSet<_> = grant(self.all(), cap).into_iter().map(Entry::group).collect();
         let started: Vec<Entry> =
-            all().filter(|entry| started.contains(&entry.group())).cloned().collect();
-        self.crowd = crowd(all(), cap, turn, now);
+            self.all().filter(|entry| started.contains(&entry.group())).cloned().collect();
+        self.crowd = crowd(self.all(), cap, turn, now);
         let mut entries = Vec::new();
         for (name, member) in &mut self.members {
             for turn in &mut member.turns {
+                // A group of another run may have gone before this one came.
+                turn.was_behind |= turn.entered.is_none() && !self.others.is_empty();
                 let entered = *turn.entered.get_or_insert(now);
                 if started.contains(&turn.entry) {
                     turn.entry.place = Place::Granted;
@@ -387,12 +571,20 @@ impl State {
                 }
                 entries.push(turn.entry.clone());
             }
+            let owed = member.clean_ups.iter().filter(|owed| owed.has_name);
+            entries.extend(owed.map(|owed| owed.entry.clone()));
         }
         self.note_those_behind();
+        self.note_those_wanted();
         self.is_unwritten = false;
         self.looked_at = Some(now);
         entries
     }
+}
+
+/// What only one group at a time may have.
+fn key_of(entry: &Entry) -> (Identifier, ChallengeType) {
+    (entry.identifier.clone(), entry.kind.clone())
 }
 
 /// The challenges of a group, with their phases.

@@ -19,7 +19,8 @@ pub struct Queue {
     pub runs: BTreeMap<u32, Vec<Entry>>,
 }
 
-/// The challenges of one order with one name and type, which wait for a slot or hold one together.
+/// The challenges of one certificate with one name and type, which wait for a slot or hold one
+/// together, or are being cleaned up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
@@ -57,4 +58,7 @@ pub enum Place {
     Granted,
     /// It is presented and waits for another turn: no other group may have its name and type.
     Requeued,
+    /// It needs no slot any more, but may still be presented: no other group may have its name and
+    /// type until it is cleaned up.
+    CleaningUp,
 }

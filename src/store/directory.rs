@@ -225,7 +225,7 @@ impl StateDirectory {
             }
             Lock::Account(digest) => vec![layout::account(digest)?],
             // The queue has one temporary file, which its next writer replaces.
-            Lock::Scheduler | Lock::Run(_) => Vec::new(),
+            Lock::Scheduler | Lock::Run(_) | Lock::Order(_) => Vec::new(),
         };
         for names in folders {
             if let Some(folder) = self.find(&names)? {
@@ -308,7 +308,9 @@ impl Store for StateDirectory {
         let folder = self.make(&place.folders)?;
         let lease = lock::take(&folder, &place.file, layout::lock_title(lock), wait).await?;
         self.sweep(lock)?;
-        Ok(lease)
+        // There is one for each order that ever was.
+        let is_fleeting = matches!(lock, Lock::Order(_));
+        Ok(if is_fleeting { lease.removing(folder, place.file) } else { lease })
     }
 
     fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {

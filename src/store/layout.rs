@@ -81,6 +81,9 @@ pub(super) fn lock(lock: &Lock) -> Result<Place, StoreError> {
         Lock::Scheduler => Place::new(vec![locks()], "scheduler"),
         // Not in its own folder: creating one would cost each first run an fsync.
         Lock::Run(number) => Place::new(vec![locks()], format!("run-{number}")),
+        Lock::Order(digest) => {
+            Place::new(vec![locks()], format!("order-{}", digest_component(digest)?))
+        }
     })
 }
 
@@ -91,6 +94,7 @@ pub(super) fn lock_title(lock: &Lock) -> String {
         Lock::Account(digest) => format!("account {digest}"),
         Lock::Scheduler => "the scheduler".to_owned(),
         Lock::Run(number) => format!("run {number}"),
+        Lock::Order(digest) => format!("order {digest}"),
     }
 }
 
@@ -220,8 +224,9 @@ mod tests {
                 document(&Key::Account(bad.into())).is_ok(),
                 document(&Key::AccountKey(bad.into())).is_ok(),
                 lock(&Lock::Account(bad.into())).is_ok(),
+                lock(&Lock::Order(bad.into())).is_ok(),
             ];
-            assert_eq!(found, [false; 3], "{bad:?}");
+            assert_eq!(found, [false; 4], "{bad:?}");
         }
         for bad in ["", ".", "..", "..data", ".tmp-1", "a/b", "../x", "a\n"] {
             assert!(check_secret_file(bad).is_err(), "{bad:?}");

@@ -1,7 +1,7 @@
 //! Locks between processes, and between tasks of one process.
 //!
-//! Contract: a kernel lock on a file that is never removed, so the kernel releases it when the
-//! holder dies. Waiting is polling with an asynchronous sleep. A lock file that an administrator
+//! Contract: a kernel lock on a file, so the kernel releases it when the holder dies. Waiting is
+//! polling with an asynchronous sleep. A lock file that an administrator, or its last holder,
 //! removed meanwhile is noticed. The handle is not inherited by hooks.
 //!
 //! The file holds the number of acquisitions and the process id of the last holder. It is not
@@ -32,12 +32,31 @@ pub struct Lease {
     /// Keeps the kernel lock.
     _file: File,
     fence: u64,
+    /// The file to remove at the end.
+    fleeting: Option<(Folder, String)>,
+}
+
+impl Drop for Lease {
+    /// While the lock is held: those who wait for it notice that the file is another one.
+    fn drop(&mut self) {
+        if let Some((folder, name)) = &self.fleeting
+            && let Err(error) = folder.remove(name)
+        {
+            tracing::warn!(%error, "a lock file is left");
+        }
+    }
 }
 
 impl Lease {
     /// Counts the acquisitions of this lock: a later holder has a greater number.
     pub fn fence(&self) -> u64 {
         self.fence
+    }
+
+    /// Removes the lock's file at the end.
+    pub(super) fn removing(mut self, folder: Folder, name: String) -> Self {
+        self.fleeting = Some((folder, name));
+        self
     }
 }
 
@@ -89,7 +108,7 @@ fn attempt(folder: &Folder, name: &str, file: File) -> Result<Option<Lease>, Sto
     let fence = read_line(&file).map_or(0, |(fence, _)| fence).saturating_add(1);
     let line = format!("{fence:020} {:010}\n", std::process::id());
     file.write_all_at(line.as_bytes(), 0).map_err(|error| io_error(&path, "write", error))?;
-    Ok(Some(Lease { _file: file, fence }))
+    Ok(Some(Lease { _file: file, fence, fleeting: None }))
 }
 
 /// Who holds the lock on a file now; `None` when no process does. For readers: the probe is a
@@ -171,6 +190,20 @@ mod tests {
         assert!(attempt(&folder, "web", waiting).unwrap().is_none());
         let _new = now(&folder).await.unwrap();
         assert!(matches!(now(&folder).await, Err(StoreError::Locked { .. })));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn the_file_of_a_fleeting_lock_goes_with_its_holder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (folder, own) = (folder(&scratch), folder(&scratch));
+        let lease = now(&folder).await.unwrap().removing(own, "web".to_owned());
+        let waiting = open(&folder, "web").unwrap();
+        assert!(attempt(&folder, "web", waiting.try_clone().unwrap()).unwrap().is_none());
+        drop(lease);
+        assert!(!scratch.path().join("web").exists());
+        // One that waits for the removed file takes a new one.
+        assert!(attempt(&folder, "web", waiting).unwrap().is_none());
+        assert_eq!(now(&folder).await.unwrap().fence(), 1);
     }
 
     #[tokio::test(flavor = "current_thread")]

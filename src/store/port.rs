@@ -83,6 +83,9 @@ pub enum Lock {
     /// The life of one run that has challenges: if another run can take it, that run has ended.
     /// The number is the smallest that no other run holds. Taken under [`Lock::Scheduler`].
     Run(u32),
+    /// One order at a CA, by the digest of its URL: held while a certificate's run works on it. It
+    /// is tried, and waited for only by a run that holds no other one.
+    Order(String),
 }
 
 /// Where state lives; shaped for compare-and-swap, so that a shared store can come.

@@ -27,25 +27,50 @@ fn sixty_four_first_runs_at_once_make_one_account_and_one_order() {
 
 /// As Let's Encrypt's server does: whoever orders the same names gets the same order, and shares its
 /// authorizations.
-#[test]
-fn certificates_of_the_same_names_are_issued_by_a_ca_that_hands_out_the_same_order() {
+fn of_the_same_names(count: usize, processes: usize) {
     let world = World::with(|options| options.reuse = Reuse::Orders);
     let names = ["a.example.test", "b.example.test"];
-    world.prepare(&[]);
-    let certificates = [("one", "RSA"), ("two", "ECDSA"), ("three", "ECDSA"), ("four", "RSA")];
-    for (name, algorithm) in certificates {
-        let text = CertificateYaml::new(name).for_names(&names).to_string();
-        world.write(&format!("config/{name}.yaml"), &text.replace("ECDSA", algorithm));
+    let mut children = Vec::new();
+    let name = |number: usize| format!("web-{number}");
+    for process in 0..processes {
+        let mut text = world.issuer().to_string();
+        for number in (process..count).step_by(processes) {
+            let certificate = CertificateYaml::new(&name(number)).for_names(&names).to_string();
+            // One of the certificates has an RSA key.
+            let algorithm = if number == 0 { "RSA" } else { "ECDSA" };
+            text += &format!("---\n{}", certificate.replace("ECDSA", algorithm));
+        }
+        let path = world.write(&format!("{process}.yaml"), &text);
+        children.push(world.start_certctl(&["issue", path.to_str().unwrap()]));
     }
-    world.issue().ends_in(0);
-    for (name, _) in certificates {
-        world.state().published(name);
-        let journal = world.state().path(&format!("certificates/default/{name}/events.jsonl"));
-        let journal = std::fs::read_to_string(journal).unwrap();
+    for child in children {
+        finish(child).ends_in(0);
+    }
+    for number in 0..count {
+        world.state().published(&name(number));
+        let journal = format!("certificates/default/{}/events.jsonl", name(number));
+        let journal = std::fs::read_to_string(world.state().path(&journal)).unwrap();
         assert!(!journal.contains("\"Failed\""), "{journal}");
+        let presented = journal.matches("\"Presented\"").count();
+        assert!(presented == 0 || presented == 2, "one of them proves both names: {journal}");
+        let orders = world.state().orders(&name(number));
+        assert_eq!(orders.len(), 1, "{orders:#?}");
     }
-    assert_eq!(world.ca.issued(), 4);
+    assert_eq!((world.ca.issued(), world.sent(RequestKind::Finalize)), (count, count));
     assert_eq!(world.sent(RequestKind::Challenge), 2, "each name is proven once");
+    let orders = world.sent(RequestKind::NewOrder);
+    assert!(orders <= 2 * count, "{orders} newOrders");
+    let locks = std::fs::read_dir(world.state().path("locks")).unwrap();
+    let left = locks
+        .filter(|lock| lock.as_ref().unwrap().file_name().to_str().unwrap().starts_with("order-"));
+    assert_eq!(left.count(), 0, "the locks of orders are left");
+}
+
+#[test]
+fn certificates_of_the_same_names_are_issued_by_a_ca_that_hands_out_the_same_order() {
+    for (count, processes) in [(2, 1), (4, 1), (4, 2), (16, 2)] {
+        of_the_same_names(count, processes);
+    }
 }
 
 #[test]

@@ -30,6 +30,14 @@ pub(crate) struct Ca {
     pub(crate) is_slow: bool,
     /// Its orders are pending for ever, and say nothing of authorizations.
     pub(crate) names_no_authorizations: bool,
+    /// It gives an order of the same names again until that is finalized, and an authorization of
+    /// the same name until that is invalid.
+    pub(crate) reuses: bool,
+    /// How many newOrders more get the last finalized order of their names.
+    pub(crate) forgets_late: usize,
+    /// The orders that it gave, and those for which it got a CSR.
+    pub(crate) given: Vec<String>,
+    pub(crate) finalized: Vec<String>,
     /// It validates a moment after a challenge was accepted.
     pub(crate) looks_late: bool,
     /// At how many more accepts it looks in vain and leaves the challenge pending, with an error.
@@ -101,6 +109,10 @@ impl Ca {
             proven: BTreeSet::new(),
             is_slow: false,
             names_no_authorizations: false,
+            reuses: false,
+            forgets_late: 0,
+            given: Vec::new(),
+            finalized: Vec::new(),
             looks_late: false,
             looks_in_vain: 0,
             told: Vec::new(),
@@ -146,8 +158,19 @@ impl Ca {
 
     pub(crate) fn new_order(&mut self, identifiers: &[Identifier], now: Timestamp) -> Answer {
         self.check_limits(identifiers, now)?;
+        if let Some(url) = self.again(identifiers) {
+            self.given.push(url.clone());
+            return self.order(&url);
+        }
         let mut authorizations = Vec::new();
         for identifier in identifiers {
+            let known = self.authorizations.iter().position(|known| {
+                self.reuses && known.identifier == *identifier && !known.state.is_failure()
+            });
+            if let Some(known) = known {
+                authorizations.push(known);
+                continue;
+            }
             let proven = self.proven.contains(identifier);
             authorizations.push(self.authorizations.len());
             self.authorizations.push(CaAuthorization {
@@ -158,6 +181,7 @@ impl Ca {
             });
         }
         let url = format!("https://ca.test/order/{}", self.orders.len());
+        self.given.push(url.clone());
         self.orders.push(CaOrder {
             url: url.clone(),
             identifiers: identifiers.to_vec(),
@@ -168,6 +192,21 @@ impl Ca {
             forgotten: false,
         });
         self.order(&url)
+    }
+
+    /// The order of these names that it gives again.
+    fn again(&mut self, identifiers: &[Identifier]) -> Option<String> {
+        let same = |index: &usize| {
+            let order = &self.orders[*index];
+            self.reuses && order.identifiers == identifiers && !order.forgotten
+        };
+        let mut known = (0..self.orders.len()).filter(same);
+        let is_open =
+            |index: &usize| matches!(self.state(*index), OrderState::Pending | OrderState::Ready);
+        let found = known.clone().find(is_open);
+        let late = known.next_back().filter(|_| found.is_none() && self.forgets_late > 0);
+        self.forgets_late -= usize::from(late.is_some());
+        found.or(late).map(|index| self.orders[index].url.clone())
     }
 
     /// A window begins with the first order after the last one is over.
@@ -248,11 +287,21 @@ impl Ca {
         }
     }
 
+    /// Another order proved this name.
+    pub(crate) fn prove(&mut self, name: &str) {
+        for authorization in &mut self.authorizations {
+            if authorization.identifier.to_string() == name {
+                authorization.state = AuthorizationState::Valid;
+            }
+        }
+    }
+
     pub(crate) fn has_refused(&self) -> bool {
         self.authorizations.iter().any(|a| a.state == AuthorizationState::Invalid)
     }
 
     pub(crate) fn finalize(&mut self, url: &str, csr: &[u8]) -> Answer {
+        self.finalized.push(url.to_owned());
         let index = self.find(url)?;
         if self.state(index) != OrderState::Ready {
             return Err(refusal("orderNotReady", 403));

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::slice::from_ref;
+use std::task::Poll;
 
 use certctl::controller::Intervals;
 use certctl::engine::ports::{Key, Store as _};
@@ -162,6 +163,36 @@ impl Scene {
             self.engine_run(&fuse, world, shutdown.clone(), tasks, options)
         });
         self.clock.run(|| false, futures_util::future::join_all(together)).unwrap()
+    }
+
+    /// Runs side by side, each of which its own fuse may kill: how the others ended, and what each
+    /// of them passed.
+    pub(crate) fn run_until_killed<const N: usize>(
+        &self,
+        runs: &[&[Task]; N],
+        options: Options,
+        fuses: [Fuse; N],
+    ) -> ([Option<Vec<Ended>>; N], [Vec<String>; N]) {
+        let fuses = fuses.map(Rc::new);
+        let worlds = fuses.each_ref().map(|fuse| self.world(fuse, Error::default()));
+        let together = runs.iter().zip(&fuses).zip(&worlds).map(|((tasks, fuse), world)| {
+            let (world, shutdown) = (&world.0, world.1.clone());
+            let run = self.engine_run(fuse, world, shutdown, tasks, options);
+            let mut run = Some(Box::pin(run));
+            std::future::poll_fn(move |context| {
+                let Some(alive) = &mut run else { return Poll::Ready(None) };
+                match alive.as_mut().poll(context) {
+                    Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                    Poll::Pending if fuse.is_blown() => {
+                        run = None;
+                        Poll::Ready(None)
+                    }
+                    Poll::Pending => Poll::Pending,
+                }
+            })
+        });
+        let ended = self.clock.run(|| false, futures_util::future::join_all(together)).unwrap();
+        (ended.try_into().unwrap(), fuses.map(|fuse| fuse.labels()))
     }
 
     async fn engine_run(

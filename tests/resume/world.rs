@@ -12,7 +12,7 @@ use certctl::controller::{
 use certctl::engine::inputs::{account_id, names_of};
 use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer, Task, look};
-use certctl::pki::{self, Chain, PrivateKey};
+use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
     Account, AccountIdentity, AccountStep, CaFault, Cause, ChallengeSpec, ChallengeType,
     CheckReport, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts, NamespacedName,
@@ -295,9 +295,17 @@ impl World {
                 let order = url.strip_suffix("/certificate").unwrap();
                 let pem = ca.certificate(order, self.clock.now());
                 let chain = Chain::from_pem(&pem).unwrap();
-                pki::verify_issued(&chain, public_key, identifiers, self.clock.now())
-                    .map_err(|error| failed(CaFault::Unusable, &error.to_string()))?;
-                Ok(Outcome::Certificate { pem, leaf: Box::new(chain.leaf().clone()) })
+                let now = self.clock.now();
+                let fault = |error: ChainError| failed(CaFault::Unusable, &error.to_string());
+                match pki::verify_issued(&chain, public_key, identifiers, now) {
+                    Err(error @ ChainError::PublicKey { .. }) => {
+                        Ok(Outcome::OtherKey(fault(error)))
+                    }
+                    Err(error) => Err(fault(error)),
+                    Ok(()) => {
+                        Ok(Outcome::Certificate { pem, leaf: Box::new(chain.leaf().clone()) })
+                    }
+                }
             }
             other => panic!("{other:?} is not a effect at the CA"),
         }

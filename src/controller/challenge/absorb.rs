@@ -55,6 +55,8 @@ fn run_after(
     if *outcome == Outcome::Presented {
         attempt.denials = 0;
         attempt.answer = Answer::Out;
+        // That was the clean-up of an earlier order with the same challenge.
+        attempt.clean_up_failed = false;
     } else if let Outcome::Checked(report) = outcome {
         if !report.has_passed() {
             attempt.not_before = now.checked_add(interval).ok();
@@ -292,6 +294,11 @@ pub(in crate::controller) fn authorization_seen(
         }
         (Phase::Accepted, Some(own)) => {
             record = left_pending::absorb(challenge, own, is_out, now);
+        }
+        // It was not seen for a turn. Another certificate with the same challenge may have taken
+        // back what an earlier run presented.
+        (Phase::SelfChecking, _) if attempt.answer == Answer::MayBeOut => {
+            pending.phase = Phase::Presenting;
         }
         // Another request would get the same response, at once and forever.
         (Phase::Accepting, None) => {

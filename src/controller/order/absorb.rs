@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::end::{end_challenges, fail, given_up};
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
-    Change, Effect, EffectError, IllegalOutcome, OrderSeen, Outcome, Poll, Record, Run, Snapshot,
-    challenge,
+    Change, Effect, EffectError, IllegalOutcome, OrderSeen, OthersOrder, Outcome, Poll, Record,
+    Run, Snapshot, challenge,
 };
 use crate::resource::{
     Authorization, CauseKind, Challenge, FailedOrder, Order, OrderPhase, OrderState, OrderUrls,
@@ -20,6 +20,9 @@ const DOWNLOAD_TRIES: u32 = 12;
 
 /// How often one run orders anew because another certificate had finalized its order.
 const OTHERS_ORDERS: u32 = 64;
+/// After so many newOrders that gave an order which another certificate had finalized, the pause
+/// before the next, 1.28 s, grows no more.
+const LONGEST_PAUSE: u32 = 8;
 
 /// Applies the outcome of `CreateOrder`, `ReadOrder`, `Finalize` or `Download`.
 pub fn absorb(
@@ -32,6 +35,24 @@ pub fn absorb(
         return Err(IllegalOutcome::new("no order", &outcome));
     };
     match (effect, outcome) {
+        (Effect::CreateOrder { .. }, Outcome::HeldOrder(url)) => {
+            snapshot.run.note_answer(now);
+            snapshot.run.others_order = Some(OthersOrder::Held { url });
+            Ok(Record::default())
+        }
+        // No CSR was sent for it.
+        (Effect::CreateOrder { .. }, Outcome::Order(seen))
+            if matches!(seen.state, OrderState::Processing | OrderState::Valid)
+                && snapshot.run.others_orders < OTHERS_ORDERS =>
+        {
+            let run = &mut snapshot.run;
+            run.note_answer(now);
+            run.others_orders += 1;
+            let pause = Poll::pause(run.others_orders.min(LONGEST_PAUSE), None);
+            let again = now.saturating_add(pause).unwrap_or(now);
+            run.others_order = Some(OthersOrder::Finalized { again });
+            Ok(Record::default())
+        }
         (
             Effect::CreateOrder { .. } | Effect::ReadOrder { .. } | Effect::Finalize { .. },
             Outcome::Order(mut seen),

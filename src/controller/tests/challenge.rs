@@ -10,8 +10,8 @@ use super::fixture::{
     problem, solving, written_order,
 };
 use crate::controller::{
-    Answer, ChallengeSeen, Deferral, Effect, Grant, Outcome, Slot, Snapshot, Step, Wake, absorb,
-    challenge as controller,
+    Answer, ChallengeSeen, Deferral, Effect, Grant, Outcome, Slot, Snapshot, Step, Told, Wake,
+    absorb, challenge as controller,
 };
 use crate::resource::{
     Accepts, AuthorizationState, CauseKind, Challenge, ChallengeType, GoDuration, Order, Reason,
@@ -125,6 +125,91 @@ fn a_challenge_that_waited_for_its_name_is_read_at_the_ca_before_it_is_presented
         absorb(&mut snapshot, &read_authorization(0), pending, now()).unwrap();
         assert!(matches!(controller::decide(&snapshot, now()), Step::Record(_)), "{phase:?}");
     }
+}
+
+/// A sibling's clean-up may have taken the answer that both had presented.
+#[test]
+fn after_a_turn_without_success_the_challenge_is_read_at_the_ca() {
+    let mut snapshot = solving(&[Phase::SelfChecking]);
+    let turn = crate::controller::scheduler::turn(snapshot.intervals.self_check);
+    let order = snapshot.order.as_mut().unwrap();
+    order.challenges[0].presented.at = Some(now() - turn);
+    let read = Step::Act(vec![read_authorization(0)]);
+    assert_ne!(controller::decide(&snapshot, now()), read, "nothing was checked in this run");
+    snapshot.run.attempt_mut(&challenge_url(0)).not_before = Some(now());
+    assert_eq!(controller::decide(&snapshot, now()), read);
+    let early = now() - SignedDuration::from_secs(1);
+    snapshot.run.attempt_mut(&challenge_url(0)).not_before = Some(early);
+    assert_ne!(controller::decide(&snapshot, early), read, "the turn is not over");
+    let pending = AuthorizationState::Pending;
+    let seen = authorization_seen(0, pending.clone(), pending);
+    let outcome = Outcome::Authorization(Box::new(seen));
+    absorb(&mut snapshot, &read_authorization(0), outcome, now()).unwrap();
+    assert_ne!(controller::decide(&snapshot, now()), read, "it was just read");
+}
+
+/// It waits for the read that ends it, since others wait for its name.
+#[test]
+fn a_challenge_that_the_ca_fetched_is_read_at_the_ca_when_others_want_its_name() {
+    let mut snapshot = solving(&[Phase::Accepted, Phase::SelfChecking]);
+    let attempt = snapshot.run.attempt_mut(&challenge_url(0));
+    let hit = Some(now());
+    attempt.told = Some(Told { begun: now(), accepted: Some(now()), hit });
+    snapshot.run.attempt_mut(&challenge_url(1)).not_before = Some(now() + seconds(9));
+    let waits = |snapshot: &Snapshot| match controller::decide(snapshot, now()) {
+        Step::Wait { until, .. } => until.map(|until| now().duration_until(until)),
+        step => panic!("{step:?}"),
+    };
+    assert_eq!(waits(&snapshot), Some(seconds(9)));
+    snapshot.run.attempt_mut(&challenge_url(0)).is_wanted = true;
+    let first = SignedDuration::from_millis(5);
+    assert_eq!(waits(&snapshot), Some(first));
+    let read = Step::Act(vec![read_authorization(0)]);
+    assert_eq!(controller::decide(&snapshot, now() + first), read);
+    snapshot.run.attempt_mut(&challenge_url(0)).looked = Some(now());
+    assert_eq!(waits(&snapshot), Some(seconds(1)));
+}
+
+/// Else nothing would ever present it again.
+#[test]
+fn a_value_of_an_earlier_run_that_was_not_seen_for_a_turn_is_presented_again() {
+    use Phase::{Presenting, SelfChecking};
+    for (answer, next) in [(Answer::MayBeOut, Presenting), (Answer::Out, SelfChecking)] {
+        let mut snapshot = solving(&[SelfChecking]);
+        snapshot.run.attempt_mut(&challenge_url(0)).answer = answer;
+        let pending = AuthorizationState::Pending;
+        let seen = authorization_seen(0, pending.clone(), pending);
+        let outcome = Outcome::Authorization(Box::new(seen));
+        let (found, _) = absorbed(&mut snapshot, &read_authorization(0), outcome);
+        assert_eq!(phase_of(&found), next);
+    }
+}
+
+/// A CA may give both orders the same challenge; and a provider may write all values of a name.
+#[test]
+fn the_clean_ups_of_earlier_orders_come_before_a_name_is_presented_again() {
+    let mut snapshot = granted(solving(&[Phase::Queued, Phase::SelfChecking]), &[0, 1]);
+    let mut old = Order { name: "web-1-0".to_owned(), ..snapshot.order.clone().unwrap() };
+    for challenge in &mut old.challenges {
+        challenge.end();
+        challenge.presented.is_owed = true;
+    }
+    snapshot.retired = vec![old];
+    let current = snapshot.order.as_mut().unwrap();
+    current.challenges[1].presented.is_owed = true;
+    assert_eq!(controller::clean_ups(&snapshot), [clean_up("web-1-0", 0)], "the other is needed");
+    assert_eq!(controller::decide(&snapshot, now()), Step::Act(vec![self_check(1)]));
+    let mut failed = snapshot.clone();
+    failed.run.attempt_mut(&challenge_url(0)).clean_up_failed = true;
+    assert!(matches!(controller::decide(&failed, now()), Step::Record(_)));
+    absorb(&mut snapshot, &clean_up("web-1-0", 0), Outcome::CleanedUp, now()).unwrap();
+    snapshot.retired[0].challenges[0].presented.is_owed = false;
+    assert!(matches!(controller::decide(&snapshot, now()), Step::Record(_)));
+    // Then that of the earlier order, and that of this one.
+    snapshot.order.as_mut().unwrap().challenges[1].end();
+    assert_eq!(controller::clean_ups(&snapshot), [clean_up("web-1-0", 1)]);
+    snapshot.retired.clear();
+    assert_eq!(controller::clean_ups(&snapshot), [clean_up("web-1-1", 1)]);
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! The transitions of an order.
 
+use jiff::SignedDuration;
+
 use super::effects::{accept, create_order, download, finalize, read_authorization, read_order};
 use super::fixture::{
     Phase, authorization_seen, error, in_phase, leaf, now, order_seen, ordered, phase_of, problem,
     solving, unread_authorization, written_order,
 };
 use crate::controller::{
-    Effect, EffectError, Outcome, Record, Snapshot, Step, absorb, order as controller,
+    Deferral, Effect, EffectError, OthersOrder, Outcome, Record, Snapshot, Step, absorb,
+    order as controller,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, ChallengeType, DnsName, FailureClass, Identifier, Order,
@@ -24,8 +27,6 @@ fn what_the_ca_says_names_the_next_phase() {
     let cases = [
         ("creating", create_order(), OrderState::Pending, "authorizing"),
         ("creating", create_order(), OrderState::Ready, "finalizing"),
-        ("creating", create_order(), OrderState::Processing, "awaiting"),
-        ("creating", create_order(), OrderState::Valid, "downloading"),
         ("creating", create_order(), OrderState::Invalid, "failed"),
         ("creating", create_order(), other(), "authorizing"),
         ("authorizing", read_order(), OrderState::Pending, "authorizing"),
@@ -146,6 +147,48 @@ fn an_order_that_another_certificate_finalized_is_replaced_uncounted() {
     let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     let next = written_order(&record);
     assert_eq!((next.name.as_str(), next.phase.word()), ("web-1-2", "creating"));
+}
+
+#[test]
+fn an_order_that_another_certificate_works_on_is_waited_for_and_not_stored() {
+    let mut snapshot = ordered("creating", OrderState::Unknown);
+    let url = "https://ca.test/order/9".to_owned();
+    let outcome = Outcome::HeldOrder(url.clone());
+    let record = absorb(&mut snapshot, &create_order(), outcome, now()).unwrap();
+    assert_eq!(record, Record::default());
+    assert_eq!(snapshot.run.others_order, Some(OthersOrder::Held { url }));
+    let Step::Wait { until: None, why: Deferral::Progress(_), .. } =
+        controller::decide(&snapshot, now())
+    else {
+        panic!("it does not wait")
+    };
+    // An order of an earlier run, which another certificate has taken over, is not read either.
+    let mut resumed = ordered("finalizing", OrderState::Ready);
+    resumed.run.others_order.clone_from(&snapshot.run.others_order);
+    assert!(matches!(controller::decide(&resumed, now()), Step::Wait { .. }));
+    snapshot.run.others_order = None;
+    assert_eq!(controller::decide(&snapshot, now()), Step::Act(vec![create_order()]));
+}
+
+/// Then the CA has not noticed yet that another certificate finalized it.
+#[test]
+fn an_order_that_is_new_and_finalized_is_asked_for_again_a_little_later() {
+    for state in [OrderState::Processing, OrderState::Valid] {
+        let mut snapshot = ordered("creating", OrderState::Unknown);
+        for pause in [10, 20, 40, 80, 160, 320, 640, 1280, 1280] {
+            let outcome = Outcome::Order(Box::new(order_seen(state.clone())));
+            let record = absorb(&mut snapshot, &create_order(), outcome, now()).unwrap();
+            assert_eq!(record, Record::default());
+            let again = now() + SignedDuration::from_millis(pause);
+            let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
+            assert_eq!(until, Some(again));
+            assert_eq!(controller::decide(&snapshot, again), Step::Act(vec![create_order()]));
+        }
+        // A CA that never gives another one is at fault.
+        snapshot.run.others_orders = 64;
+        let found = seen(&snapshot, &create_order(), state.clone());
+        assert!(matches!(found.phase.word(), "awaiting" | "downloading"), "{found:?}");
+    }
 }
 
 fn authorizing() -> Snapshot {

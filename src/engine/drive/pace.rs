@@ -19,7 +19,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.add_refusal(refusal, failure, has_account).await?;
         }
         let (name, now) = (self.session.name.clone(), self.engine.clock.now());
-        if !limit::asks(&self.session.snapshot, now) {
+        let run = &self.session.snapshot.run;
+        if run.waits_for_an_order() || !limit::asks(&self.session.snapshot, now) {
             self.shared.paces.leave(&name);
             self.session.snapshot.run.hold = None;
             return Ok(());

@@ -5,6 +5,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
+use super::claim::Claim;
 use super::shared::Shared;
 use crate::controller::{Effect, EffectError, Outcome, Record, absorb, backoff, limit};
 use crate::engine::goal::Goal;
@@ -38,6 +39,8 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     /// Another pair is live than the one that was loaded.
     is_outdated: bool,
     pub(super) revision_before: Option<u32>,
+    /// The orders at the CA that are this certificate's until they are done.
+    pub(super) claims: Vec<Claim<S::Lease>>,
 }
 
 impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
@@ -61,6 +64,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             gather: GATHER,
             is_outdated: false,
             revision_before: None,
+            claims: Vec::new(),
         }
     }
 
@@ -104,26 +108,29 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
     }
 
     /// Absorbs an outcome, and those that follow at once.
-    pub(super) async fn absorb_all(&mut self, effect: Effect, outcome: Outcome) {
-        self.absorb(&effect, outcome);
-        if matches!(effect, Effect::CreateOrder { .. }) {
-            // The URL is stored right away: without it the next run would have to order again.
-            return;
-        }
+    pub(super) async fn absorb_all(
+        &mut self,
+        effect: Effect,
+        outcome: Outcome,
+    ) -> Result<(), StoreError> {
         let clock = self.engine.clock;
         let window = clock.sleep(self.gather).fuse();
         futures_util::pin_mut!(window);
-        while !self.effects.is_empty() {
-            let more = tokio::select! {
+        let mut next = Some((effect, outcome));
+        while let Some((effect, outcome)) = next {
+            let outcome = self.claimed(&effect, outcome).await?;
+            self.absorb(&effect, outcome);
+            if self.effects.is_empty() || matches!(effect, Effect::CreateOrder { .. }) {
+                // The URL is stored right away: without it the next run would have to order again.
+                break;
+            }
+            next = tokio::select! {
                 biased;
                 more = self.effects.next() => more,
                 () = &mut window => None,
             };
-            match more {
-                Some((effect, outcome)) => self.absorb(&effect, outcome),
-                None => return,
-            }
         }
+        Ok(())
     }
 
     pub(super) fn absorb(&mut self, effect: &Effect, outcome: Outcome) {

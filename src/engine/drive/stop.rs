@@ -156,6 +156,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     pub(super) async fn leave_order(&mut self, as_it_is_left: fn(Order) -> Order) {
         self.drop_effects();
+        self.claims.clear();
         if let Some(order) = self.session.snapshot.current_order() {
             let left = as_it_is_left(order.clone());
             if &left != order {
@@ -164,7 +165,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let now = self.engine.clock.now();
         let mut record = Record::default();
-        for identifier in self.shared.schedule.leave(&self.session.name).await {
+        let snapshot = Some(&self.session.snapshot);
+        for identifier in self.shared.schedule.leave(&self.session.name, snapshot).await {
             record = record.normal(now, Reason::Released, challenge::released(&identifier));
         }
         self.session.apply(record);

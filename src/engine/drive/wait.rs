@@ -3,15 +3,18 @@
 use futures_util::StreamExt;
 use jiff::Timestamp;
 
+use super::claim::{Claim, claim_when_free};
 use super::state::Drive;
 use crate::controller::{Effect, Outcome, Wake};
-use crate::engine::ports::{Clock, Observer, Performer, Store};
+use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::signal;
 
 /// Why a wait ended.
-pub(super) enum Woken {
+pub(super) enum Woken<L> {
     Outcome(Effect, Box<Outcome>),
     Time,
+    /// The order of another certificate is free.
+    Order(Result<Claim<L>, StoreError>),
     Deadline,
     Signal(i32),
 }
@@ -22,7 +25,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         &mut self,
         wait: Option<(Option<Timestamp>, Wake)>,
         hears_signals: bool,
-    ) -> Woken {
+    ) -> Woken<S::Lease> {
         let clock = self.engine.clock;
         let performer = self.engine.performer;
         let woken = self.shared.schedule.woken(&self.session.name);
@@ -62,6 +65,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 None => std::future::pending().await,
             }
         };
+        let others_order = self.session.snapshot.run.others_order.as_ref();
+        let claim = claim_when_free(clock, self.engine.store, others_order);
         let effects = &mut self.effects;
         let outcome = async {
             match effects.next().await {
@@ -73,6 +78,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             biased;
             signal = signal => Woken::Signal(signal),
             (effect, outcome) = outcome => Woken::Outcome(effect, Box::new(outcome)),
+            claim = claim => Woken::Order(claim),
             () = event => Woken::Time,
             () = woken.notified() => Woken::Time,
             () = may_ask.notified() => Woken::Time,
