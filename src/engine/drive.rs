@@ -4,6 +4,7 @@ mod account;
 mod adopt;
 mod alert;
 mod claim;
+mod order_lock;
 mod pace;
 mod reload;
 mod shared;

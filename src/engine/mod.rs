@@ -12,6 +12,7 @@ mod gather;
 mod goal;
 pub mod inputs;
 mod links;
+mod lost_output;
 mod notice;
 mod pace;
 mod perform;

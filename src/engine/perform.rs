@@ -23,7 +23,6 @@ use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, Token};
 
-pub(super) use deploy::lost_output;
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::changed_passwords;
 pub use world::{Dns01Options, Environment, StandIn, World, WorldOptions, dns_api};

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::goal::Goal;
 use super::inputs::{account_id, id_of, spec_digest};
-use super::perform::lost_output;
+use super::lost_output::lost_output;
 use super::ports::{Etag, Key, Lock, Store, StoreError};
 use super::task::{Force, Task};
 use super::{gather, links};

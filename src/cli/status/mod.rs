@@ -9,6 +9,7 @@ mod issuance;
 mod lists;
 mod noun;
 pub(in crate::cli) mod objects;
+mod order;
 mod overview;
 mod page;
 mod prometheus;

@@ -5,7 +5,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
-use super::claim::Claim;
+use super::order_lock::Claim;
 use super::shared::Shared;
 use crate::controller::{Effect, EffectError, Outcome, Record, absorb, backoff, limit};
 use crate::engine::goal::Goal;

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use jiff::Timestamp;
 
-use super::claim::{Claim, claim_when_free};
+use super::order_lock::{Claim, claim_when_free};
 use super::state::Drive;
 use crate::controller::{Effect, Outcome, Wake};
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};

@@ -7,16 +7,14 @@ use serde_json::json;
 
 use super::error;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, deploy, links};
+use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::{TrustError, Trusted};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run};
-use crate::resource::{
-    CertificateRecord, DeployStep, DeployTarget, LeafFacts, NamespacedName, SecretFiles, Settings,
-};
+use crate::resource::{DeployTarget, LeafFacts, NamespacedName, SecretFiles};
 use crate::store::{Output, OutputError};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -184,22 +182,6 @@ fn with_command(error: &OutputError) -> String {
         (Some(command), _) => format!("{error}: {command}"),
         (None, _) => error.to_string(),
     }
-}
-
-/// What servers do not find in the output folder any more as it was last written there.
-pub(in crate::engine) fn lost_output(
-    settings: &Settings,
-    record: &CertificateRecord,
-    files: &SecretFiles,
-) -> Option<String> {
-    let target = deploy::target(settings, DeployStep::Output)?;
-    let written = record.deployments.iter().find(|known| known.target == target)?.files.as_ref()?;
-    let DeployTarget::Output { folder, .. } = &target else { return None };
-    if *written != files_digest(files) {
-        return None;
-    }
-    let (missing, damaged) = Output::lost(folder.as_ref(), files);
-    Some(links::damage(&missing, &damaged)).filter(|what| !what.is_empty())
 }
 
 /// The output of a target that is one.
