@@ -99,6 +99,7 @@ mod tests {
         "--lock-timeout",
         "--max-concurrent-challenges",
         "--parallel",
+        "--ping",
         "--resolver",
         "--self-check-interval",
         "--timeout",

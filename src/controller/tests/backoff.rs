@@ -258,7 +258,7 @@ fn a_wait_is_urgent_after_two_thirds_of_the_renewal_window() {
     record.status.not_after = Some(after(hours(30)));
     assert!(!is_urgent(&record, after(hours(29))) && is_urgent(&record, after(hours(30))));
     record.status.renewal_time = Some(now());
-    assert!(!is_urgent(&record, after(hours(20)) - jiff::SignedDuration::from_secs(1)));
+    assert!(!is_urgent(&record, after(hours(20)) - SignedDuration::from_secs(1)));
     assert!(is_urgent(&record, after(hours(20))));
     assert_eq!(backoff::class_of_last_failure(&record), FailureClass::Other);
 }
