@@ -64,6 +64,7 @@ fn version_prints_every_setting_with_its_origin() {
            dns01-recursive-nameservers-only   false (default)\n  \
            cluster-resource-namespace         cert-manager (default)\n  \
            metrics-file                       none (default)\n  \
+           ping                               none (default)\n  \
            exit-code                          false (default)\n",
         env!("CARGO_PKG_VERSION")
     );

@@ -79,8 +79,10 @@ pub enum Verb {
     Validate(ValidateArgs),
     /// Show all certificates, or one in detail.
     ///
-    /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code exits with 8 if
-    /// something needs attention.
+    /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code exits with 8 unless
+    /// all are READY or RENEWING. OVERDUE: more than a tenth of the time between renewalTime and
+    /// notAfter has gone without a renewal, whatever the reason. WAITING: an order waits, and no
+    /// process works on it. INVALID: the manifest has an error. STATE DAMAGED: exit code 7.
     Status(StatusArgs),
     /// Show one certificate: from the state, a file, standard input or a server.
     ///

@@ -146,7 +146,11 @@ pub(crate) async fn work_on(
     tell_moves(&tasks, workspace.records());
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
+    let job = Job::new(verb, secrets.clone());
     let ended = Box::pin(run(shell, workspace, &tasks, Job::new(verb, secrets))).await?;
+    if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job)).await {
+        tracing::warn!(%error, "the on-failure hook did not run");
+    }
     Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
     let now = SystemClock.now();
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;

@@ -66,7 +66,7 @@ impl Moment {
 pub(crate) async fn ping(shell: &mut Shell, moment: Moment) {
     let Some(base) = shell.global.ping.clone() else { return };
     if let Err(why) = send(moment.url(&base)).await {
-        shell.output.talk(Level::Warn, &format!("warning: --ping: {}", escape(&why)));
+        shell.output.talk(Level::Warn, &format!("--ping: {}", escape(&why)));
     }
 }
 

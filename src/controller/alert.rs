@@ -85,6 +85,12 @@ pub fn overdue(
     Some(Overdue { due, since, stage })
 }
 
+/// What notes that the hook ran for a stage of the certificate with this end, where its record
+/// cannot.
+pub fn mark(stage: Stage, not_after: Option<Timestamp>) -> String {
+    format!("{}-{}", stage.name(), not_after.map_or(0, Timestamp::as_second))
+}
+
 /// The stage to report now, when it is beyond the last reported one. `has_failed`: whether this run
 /// ended in a failure.
 pub fn due(record: &CertificateRecord, has_failed: bool, now: Timestamp) -> Option<Stage> {

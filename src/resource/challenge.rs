@@ -174,7 +174,16 @@ impl Challenge {
             {
                 &AuthorizationState::Errored
             }
-            state => state,
+            state @ (AuthorizationState::Unknown
+            | AuthorizationState::Pending
+            | AuthorizationState::Processing
+            | AuthorizationState::Valid
+            | AuthorizationState::Invalid
+            | AuthorizationState::Expired
+            | AuthorizationState::Deactivated
+            | AuthorizationState::Revoked
+            | AuthorizationState::Errored
+            | AuthorizationState::Other(_)) => state,
         }
     }
 

@@ -5,17 +5,19 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 use tokio::sync::watch;
 
 use super::open::Workspace;
 use super::settings::Settings;
+use super::view::CertificateView;
 use crate::acme::Limits;
-use crate::controller::Snapshot;
-use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::controller::{Snapshot, alert};
+use crate::engine::ports::{Clock as _, Store as _, StoreError, SystemClock};
 use crate::engine::{
-    Dns01Options, Ended, Ending, Engine, Observer, Options, StandIn, Task, World, WorldOptions,
+    Alert, Dns01Options, Ended, Ending, Engine, Observer, Options, Performer as _, StandIn, Task,
+    World, WorldOptions,
 };
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverError, ResolverOptions};
@@ -131,6 +133,32 @@ impl Workspace {
         Ok(())
     }
 
+    /// Runs the operator's hook for renewals that are overdue because of an error in a manifest: no
+    /// task stands for these.
+    pub async fn alert_invalid(&mut self, job: Job) -> Result<(), RunError> {
+        let now = SystemClock.now();
+        let targets = self.everything();
+        let mut views = Box::pin(self.certificate_views(&targets, now)).await?;
+        views.retain(|view| view.mistake.is_some() && view.overdue.is_some());
+        if views.is_empty() {
+            return Ok(());
+        }
+        let world = self.world(&SystemClock, job).await?;
+        for view in views.iter().filter(|_| world.hears_of_failures()) {
+            let Some((alert, mark)) = alert_of(view, now) else { continue };
+            if self.state.is_alerted(&view.key, &mark) {
+                continue;
+            }
+            match world.alert(&alert).await {
+                Ok(()) => self.state.note_alert(&view.key, &mark)?,
+                Err(error) => {
+                    tracing::warn!(certificate = %view.key, %error, "the on-failure hook failed");
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Performs work outside any certificate's run, with the same connections.
     pub async fn with_world<T>(
         &self,
@@ -201,6 +229,21 @@ impl Workspace {
         let tokens = TokenFolder::open_shared(&self.state.http01_path())?;
         Ok(World::new(clock, &self.state, tokens, hits, resolver, job.secrets, options))
     }
+}
+
+/// What the hook is told of an overdue renewal with an invalid manifest, and what notes that.
+fn alert_of(view: &CertificateView, now: Timestamp) -> Option<(Alert, String)> {
+    let (record, mistake) = (view.record.as_ref()?, view.mistake.as_ref()?);
+    let stage = alert::due(record, false, now)?;
+    let alert = Alert {
+        certificate: view.key.clone(),
+        message: format!("{}:{}: {}", mistake.path.display(), mistake.line, mistake.message),
+        attempts: view.failures(),
+        next_attempt: None,
+        not_after: record.status.not_after,
+        stage,
+    };
+    Some((alert, alert::mark(stage, record.status.not_after)))
 }
 
 impl Settings {

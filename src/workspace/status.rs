@@ -105,8 +105,14 @@ impl Workspace {
         for certificate in &loaded.certificates {
             let key = certificate.metadata.key();
             let id = ObjectId { kind: "Certificate".to_owned(), key: key.clone() };
-            if !is_known(&key) && self.is_here(&key) && loaded.blocked.contains(&id) {
-                let reason = loaded.diagnostics.iter().find(|found| found.is_error());
+            if loaded.blocked.contains(&id) && self.is_here(&key) && !is_known(&key) {
+                let wanted = &certificate.spec.issuer_ref;
+                let is_of_issuer = |found: &&Diagnostic| {
+                    matches!(&found.blocks, Blocks::Object(id)
+                        if id.kind == wanted.kind.to_string() && id.key.name == wanted.name)
+                };
+                let errors = || loaded.diagnostics.iter().filter(|found| found.is_error());
+                let reason = errors().find(is_of_issuer).or_else(|| errors().next());
                 let mistake = reason.map(Mistake::of);
                 let view = CertificateView { mistake, ..CertificateView::unknown(key.clone()) };
                 invalid.entry(key).or_insert(view);

@@ -43,7 +43,7 @@ fn jq_reads_the_status_of_certificates_in_every_state() {
     let verdict = ".metadata.annotations[\"status.certctl.io/verdict\"]";
     let filter = format!(".items[] | [.kind, .metadata.name, {verdict}] | @tsv");
     let table = "Certificate\tbad\tFAILED\nCertificate\tgood\tREADY\n\
-                 Certificate\tnew\tPENDING\nCertificate\tsoon\tISSUING\n";
+                 Certificate\tnew\tPENDING\nCertificate\tsoon\tFAILED\n";
     assert_eq!(jq(&world, "", &filter), table);
     let ready = "def condition(t): [.status.conditions[]? | select(.type == t) | .status][0]; \
                  .items | map({(.metadata.name): condition(\"Ready\")}) | add | tojson";

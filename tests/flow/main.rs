@@ -65,6 +65,8 @@ mod orders;
 #[cfg(test)]
 mod permissions;
 #[cfg(test)]
+mod ping;
+#[cfg(test)]
 mod plan;
 #[cfg(test)]
 mod refused_dns;

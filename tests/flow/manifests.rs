@@ -145,9 +145,9 @@ fn a_manifest_with_a_mistake_is_another_thing_than_none() {
     let text = std::fs::read_to_string(&file).unwrap().replace("dnsNames", "dnsName");
     world.write("site/web.yaml", &text);
     let table = world.run(&["status"]).ends_in(0).stdout;
-    assert!(table.contains("BROKEN MANIFEST"), "{table}");
+    assert!(table.contains("INVALID"), "{table}");
     let page = world.run(&["status", "web"]).ends_in(0).stdout;
-    let place = format!("Status: BROKEN MANIFEST - {}:", file.display());
+    let place = format!("Status: INVALID - {}:", file.display());
     assert!(page.starts_with(&place) && page.contains("dnsName"), "{page}");
 }
 

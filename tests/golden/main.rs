@@ -20,6 +20,8 @@ mod reading;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
+mod states;
+#[cfg(test)]
 mod streams;
 #[cfg(test)]
 #[path = "../support/mod.rs"]

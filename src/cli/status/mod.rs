@@ -51,13 +51,13 @@ pub fn certificates(
         }
         Format::Text | Format::Wide => Ok(overview::overview(views, wide, scene)),
         Format::Json | Format::Yaml => {
-            let named = views.iter().filter(|view| view.has_name());
-            let objects = named.map(|view| objects::certificate(view, scene.now));
+            let identified = views.iter().filter(|view| view.has_name());
+            let objects = identified.map(|view| objects::certificate(view, scene.now));
             document::list(&objects.map(Object).collect::<Vec<_>>(), names, scene.format)
         }
         Format::Name => {
-            let named = views.iter().filter(|view| view.has_name());
-            Ok(lines(named.map(|view| format!("certificate/{}", view.key.name))))
+            let identified = views.iter().filter(|view| view.has_name());
+            Ok(lines(identified.map(|view| format!("certificate/{}", view.key.name))))
         }
         Format::Prometheus => Ok(metrics(views, &[], None, scene.now)),
     }

@@ -1,6 +1,6 @@
 //! Runs the operator's `on-failure` hook at the end of a run.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::controller::{Change, Record, alert, backoff, readiness};
 use crate::engine::ending::{Ended, Ending};
@@ -54,8 +54,7 @@ async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
     let (message, has_failed) = reason(end, &record);
     let Some(stage) = alert::due(&record, has_failed, now) else { return Ok(()) };
     // A stage that could not be recorded: another process held the lock, or the disk was full.
-    let end_of_life = record.status.not_after.map_or(0, Timestamp::as_second);
-    let mark = format!("{}-{end_of_life}", stage.name());
+    let mark = alert::mark(stage, record.status.not_after);
     if engine.store.is_alerted(&end.certificate, &mark) {
         return Ok(());
     }
