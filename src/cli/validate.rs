@@ -1,5 +1,7 @@
 //! `certctl validate`: manifests only, offline.
 
+use std::path::PathBuf;
+
 use super::args::{Format, ValidateArgs};
 use super::count::count;
 use super::document::{self, Items};
@@ -27,6 +29,8 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     };
     let mut loaded = manifest::load(&sources, &options);
     manifest::check_references(&mut loaded);
+    let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
+    loaded.diagnostics.extend(unmet);
     match shell.global.format() {
         format @ (Format::Json | Format::Yaml) => {
             let items = Items { items: &loaded.diagnostics };

@@ -11,6 +11,7 @@ use crate::resource::{
     pick_solver,
 };
 
+use super::builder::parse;
 use super::certificate::{GROUP, Places};
 use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId};
 use super::load::{Conflict, Loaded, place_key};
@@ -19,7 +20,7 @@ use super::sink::Sink;
 use super::subject::Name;
 use super::suggestion::nearest_by;
 use super::text::{Text, documents};
-use super::tree::Span;
+use super::tree::{Node, Span, Value};
 
 /// Checks all references, and adds the diagnostics.
 pub fn check_references(loaded: &mut Loaded) {
@@ -83,6 +84,78 @@ fn at_name(
     let text = Text::new(&origin.path, content);
     let sink = Sink::new(&text, document.saturating_sub(1), may_be_secret(content));
     Diagnostic { blocks: Blocks::Object(id.clone()), ..sink.complete(draft) }
+}
+
+/// The diagnostic for a field that names what this machine lacks. The field is the one at `path`,
+/// and below it the name of that secret.
+pub fn unmet(
+    loaded: &Loaded,
+    id: ObjectId,
+    origin: &Origin,
+    path: &[String],
+    secret: Option<&str>,
+    message: &str,
+) -> Diagnostic {
+    let file = loaded.files.iter().position(|path| *path == origin.path);
+    let content = content(loaded, file.unwrap_or(usize::MAX));
+    let documents = documents(content).unwrap_or_default();
+    let number = documents.iter().filter(|one| one.first_line <= origin.line).count();
+    let number = number.saturating_sub(1);
+    let root = documents.get(number).and_then(|document| {
+        parse(document.text, document.first_line, &mut Vec::new()).ok().flatten()
+    });
+    let object = root.as_ref().and_then(|root| object_at(root, origin));
+    let (mut span, mut field) = (None, String::new());
+    let mut node = object;
+    for part in path {
+        node = node.and_then(|node| child(node, part));
+        span = node.map(|node| node.span).or(span);
+        let dot = if field.is_empty() || part.starts_with('[') { "" } else { "." };
+        field = [&field, dot, part].concat();
+    }
+    let named = node.zip(secret).and_then(|(node, secret)| secret_name(node, secret, &field));
+    let (span, field) = match (named, span) {
+        (Some(named), _) => named,
+        (None, Some(span)) => (span, field),
+        (None, None) => (Span::point(origin.line, origin.column), field),
+    };
+    let draft = Draft::error("E0401", super::field::first_line(span), field, message);
+    let text = Text::new(&origin.path, content);
+    let sink = Sink::new(&text, number, may_be_secret(content));
+    Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) }
+}
+
+/// The object whose name is there.
+fn object_at<'n>(node: &'n Node, origin: &Origin) -> Option<&'n Node> {
+    let name = node.get("metadata").and_then(|metadata| metadata.get("name"));
+    if name.is_some_and(|name| (name.span.line, name.span.column) == (origin.line, origin.column)) {
+        return Some(node);
+    }
+    match &node.get("items")?.value {
+        Value::Sequence(items) => items.iter().find_map(|item| object_at(item, origin)),
+        Value::Null | Value::Scalar { .. } | Value::Mapping(_) => None,
+    }
+}
+
+/// The value under a key, or at an index such as `[0]`.
+fn child<'n>(node: &'n Node, part: &str) -> Option<&'n Node> {
+    let index = part.strip_prefix('[').and_then(|part| part.strip_suffix(']'));
+    match (&node.value, index) {
+        (Value::Sequence(items), Some(index)) => items.get(index.parse::<usize>().ok()?),
+        (_, None) => node.get(part),
+        (Value::Null | Value::Scalar { .. } | Value::Mapping(_), Some(_)) => None,
+    }
+}
+
+/// The place of `name: <secret>` below a node, and its field.
+fn secret_name(node: &Node, secret: &str, field: &str) -> Option<(Span, String)> {
+    node.entries().iter().find_map(|entry| {
+        let field = format!("{field}.{}", entry.key);
+        if entry.key == "name" && entry.value.as_text() == Some(secret) {
+            return Some((entry.value.span, field));
+        }
+        secret_name(&entry.value, secret, &field)
+    })
 }
 
 /// The text of a loaded file.

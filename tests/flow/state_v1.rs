@@ -255,7 +255,8 @@ fn an_older_state_is_taken_over_without_an_order_and_without_the_loss_of_a_key()
         assert_eq!(Some(&version), present.get(&kind), "{kind} {}", path.display());
     }
     // The orders that are pending ask for their CA, which is not there, and take long about it.
-    let others = TAKEN_OVER.iter().map(|(name, _)| *name);
+    // A failed reload is tried at once for a named certificate.
+    let others = TAKEN_OVER.iter().map(|(name, _)| *name).filter(|name| *name != "deployed");
     run(&world, &["issue"].into_iter().chain(others).collect::<Vec<_>>());
     let others = |mut all: Everything| {
         let folder = world.state().path("certificates/default");
