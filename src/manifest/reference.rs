@@ -35,19 +35,25 @@ pub fn check_references(loaded: &mut Loaded) {
     let mut blocked = Vec::new();
     // A file of many Certificates is split into lines once, not for each of them.
     let mut texts: BTreeMap<usize, (Text<'_>, bool)> = BTreeMap::new();
-    for certificate in &loaded.certificates {
+    let flawed = loaded.flawed.iter().map(|certificate| (certificate, true));
+    let all = loaded.certificates.iter().map(|certificate| (certificate, false)).chain(flawed);
+    for (certificate, is_flawed) in all {
         let Some(places) = loaded.places.get(&place_key(&certificate.origin)) else { continue };
+        let key = certificate.metadata.key();
+        let id = ObjectId { kind: "Certificate".to_owned(), key };
+        if is_flawed && has_wrong_reference(loaded, &id) {
+            continue;
+        }
         let (text, secret) = texts.entry(places.file).or_insert_with(|| {
             let path = loaded.files.get(places.file).map_or(Path::new(""), PathBuf::as_path);
             let content = content(loaded, places.file);
             (Text::new(path, content), may_be_secret(content))
         });
         let mut sink = Sink::new(text, places.document, *secret);
-        Check { loaded, certificate, places }.all(&mut sink);
-        let key = certificate.metadata.key();
-        let id = ObjectId { kind: "Certificate".to_owned(), key };
+        let check = Check { loaded, certificate, places, is_flawed };
+        let is_served = check.all(&mut sink);
         sink.block(0, &Blocks::Object(id.clone()));
-        if sink.errors() > 0 {
+        if sink.errors() > 0 || !is_served {
             blocked.push(id);
         }
         found.extend(sink.into_found());
@@ -55,6 +61,14 @@ pub fn check_references(loaded: &mut Loaded) {
     loaded.blocked.extend(blocked);
     conflicts(loaded, &mut found);
     loaded.diagnostics.extend(found);
+}
+
+/// Whether the reference to the issuer has an error already.
+fn has_wrong_reference(loaded: &Loaded, id: &ObjectId) -> bool {
+    let mut own = loaded.diagnostics.iter().filter(|found| found.is_error());
+    own.any(|found| {
+        found.blocks == Blocks::Object(id.clone()) && found.field.contains("spec.issuerRef")
+    })
 }
 
 /// `web.yaml:4`.
@@ -276,23 +290,29 @@ struct Check<'l> {
     loaded: &'l Loaded,
     certificate: &'l Certificate,
     places: &'l Places,
+    /// Whether it has errors of its own: what these leave out is no further error.
+    is_flawed: bool,
 }
 
 impl Check<'_> {
-    fn all(&self, sink: &mut Sink<'_>) {
-        let Some(issuer) = self.issuer(sink) else { return };
+    /// Returns whether its issuer can be used.
+    fn all(&self, sink: &mut Sink<'_>) -> bool {
+        let Some(issuer) = self.issuer(sink) else { return false };
         for (field, span) in &self.places.unusual {
             let message = "public ACME CAs do not certify these names";
             sink.add(Draft::warning("W0303", *span, field, message));
         }
-        self.common_name(sink);
-        if self.places.names.is_empty() && self.places.common_name.is_none() {
+        if !self.is_flawed {
+            self.common_name(sink);
+        }
+        if !self.is_flawed && self.places.names.is_empty() && self.places.common_name.is_none() {
             let message = "an ACME issuer needs dnsNames or ipAddresses";
             sink.error("E0206", super::field::first_line(self.places.spec), "spec", message);
         }
         for name in &self.places.names {
             self.solver(issuer, name, sink);
         }
+        true
     }
 
     /// The issuer, when it is there and can be used.
@@ -331,10 +351,21 @@ impl Check<'_> {
                     let message = format!("{id} ({place}): {reason}");
                     sink.error("E0203", self.places.issuer_name, field, message);
                 }
+                // Its own error says why.
+                Some((SkipReason::OtherKind, _)) | None if self.is_misread(&id) => {}
                 Some((SkipReason::OtherKind, _)) | None => self.not_found(&id, sink),
             }
         }
         found
+    }
+
+    /// Whether an object of that name has a wrong kind or apiVersion.
+    fn is_misread(&self, id: &ObjectId) -> bool {
+        let NamespacedName { namespace, name } = &id.key;
+        let mut misread = self.loaded.misread.iter();
+        misread.any(|one| {
+            one.name == *name && (namespace.is_empty() || one.namespace == *namespace)
+        })
     }
 
     fn issuer_key(&self) -> NamespacedName {
