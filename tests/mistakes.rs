@@ -183,15 +183,15 @@ fn the_hook_is_not_there_or_cannot_be_run() {
     let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
     let world = World::prepared(&[web]);
     let file = world.path("config/hooks.d/nginx").display().to_string();
-    world.issue().ends_in(6).says("issued but not deployed: reload nginx").says(&file);
+    world.issue().ends_in(3).says("metadata.annotations.certctl.io/reload: ").says(&file);
     world.write("config/hooks.d/nginx", "#!/bin/sh\n");
     for (mode, command) in [(0o644, "chmod u+x"), (0o777, "chmod o-w")] {
         chmod(Path::new(&file), mode);
-        world.run(&["deploy"]).ends_in(6).says(&format!("{command} {file}"));
+        world.issue().ends_in(3).says(&format!("{command} {file}"));
     }
+    assert_eq!(world.ca.requests(), 0, "a hook in error costs no order");
     chmod(Path::new(&file), 0o755);
-    world.run(&["deploy"]).ends_in(0);
-    assert_eq!(world.ca.issued(), 1, "a hook in error costs no order");
+    world.issue().ends_in(0);
 }
 
 #[test]
@@ -243,4 +243,67 @@ fn the_server_is_not_the_directory_of_the_ca() {
     std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
     let run = alone(folder.path(), &["validate", "web.yaml"]).ends_in(0);
     run.says("warning[W0305]").says("--> web.yaml:15:13").says("org/directory`?");
+}
+
+#[test]
+fn all_mistakes_come_in_one_go_and_none_twice() {
+    let world = World::prepared(&[]);
+    // Three mistakes: a wrong field, a name without a solver, and an issuer that is not there.
+    let web = CertificateYaml::new("web").field("colour: red").issued_by("cb");
+    let run = |text: &str, args: &[&str]| {
+        world.write("config/web.yaml", text);
+        world.run(&[&["validate"], args].concat())
+    };
+    let found = run(&web.to_string(), &[]).ends_in(3).says("unknown field `colour`");
+    found.says("issuer `cb` not found").says("error: 2 errors in 2 files");
+    let wild = CertificateYaml::new("web").for_names(&["*.example.test"]).field("colour: red");
+    let found = run(&wild.to_string(), &[]).ends_in(3).says("needs a dns01 solver");
+    found.says("error: 2 errors in 2 files");
+    // A wrong name is left out, which is no second mistake.
+    let wrong = CertificateYaml::new("web").for_names(&["a..b"]);
+    run(&wrong.to_string(), &[]).ends_in(3).says("error: 1 error in 2 files");
+    // Nor is a reference to an issuer whose kind is misspelt.
+    let issuer = world.issuer().to_string().replace("kind: Issuer", "kind: issuer");
+    world.write("config/issuer.yaml", &issuer);
+    let found = run(&CertificateYaml::new("web").to_string(), &[]).ends_in(3);
+    found.says("did you mean `Issuer`?").says("error: 1 error in 2 files");
+    world.issue().ends_in(3).says("error[E0107]");
+    assert_eq!(world.ca.requests(), 0);
+}
+
+#[test]
+fn nothing_to_validate_is_a_warning_and_strict_ends_in_3() {
+    let world = World::start();
+    let list = "apiVersion: v1\nkind: List\nitems: []\n";
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    for (text, why) in [
+        ("", "nothing is in it"),
+        ("# only a comment\n", "nothing is in it"),
+        (list, "nothing is in it"),
+        (other, "it holds only ConfigMap, which certctl does not read"),
+    ] {
+        world.write("web.yaml", text);
+        let said = format!("no Certificate, Issuer, ClusterIssuer or Secret: {why}");
+        world.run(&["validate", "web.yaml"]).ends_in(0).says("warning[W0401]").says(&said);
+        world.run(&["validate", "--strict", "web.yaml"]).ends_in(3).says(&said);
+        // Beside a Certificate in the same folder it is not a mistake.
+        world.prepare(&[CertificateYaml::new("web")]);
+        world.write("config/other.yaml", text);
+        world.run(&["validate", "--strict"]).ends_in(0);
+    }
+}
+
+#[test]
+fn there_is_no_config_directory_and_a_key_is_no_certificate() {
+    let world = World::start();
+    let none = world.path("none").display().to_string();
+    let run = world.run(&["validate", "--config-dir", &none]).ends_in(3);
+    let said = format!("error: there is no config directory {none}\n");
+    run.says(&said).says("certctl validate FILE, or put manifests into that directory");
+    let key = certctl::pki::PrivateKey::generate(certctl::resource::KeyAlgorithm::Ecdsa, 256);
+    world.write("k.pem", &*key.unwrap().to_pkcs8_pem());
+    let run = world.run(&["inspect", "./k.pem"]).ends_in(3);
+    run.says("it holds a private key and no certificate").says("cat CERTIFICATE ./k.pem |");
+    world.write("config/web.yaml", "apiVersion: v1\n a: b\n");
+    world.run(&["validate"]).ends_in(3).says("1 space");
 }

@@ -19,7 +19,8 @@ use super::timer::Host;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Loaded, Source};
-use crate::resource::{CertificateRecord, NamespacedName};
+use crate::report::Report;
+use crate::resource::{CertificateRecord, FailureClass, Metadata, NamespacedName};
 use crate::workspace::{Job, Request, Targets, Workspace, owes};
 
 /// Issues or renews the certificates that are due.
@@ -146,9 +147,13 @@ pub(crate) async fn work_on(
     tell_moves(&tasks, workspace.records());
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
-    let job = Job::new(verb, secrets.clone());
-    let ended = Box::pin(run(shell, workspace, &tasks, Job::new(verb, secrets))).await?;
-    if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job)).await {
+    let job = || Job::new(verb, secrets.clone());
+    let ended = Box::pin(run(shell, workspace, &tasks, job())).await?;
+    let failed: Vec<&Task> = tasks.iter().filter(|task| lacks_something(task, &ended)).collect();
+    for unmet in workspace.unmet(&loaded, &secrets, &failed).await? {
+        shell.output.finding(&unmet);
+    }
+    if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
     }
     Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
@@ -172,6 +177,16 @@ pub(crate) async fn work_on(
         }
         Ok(()) => Ok(code),
     }
+}
+
+/// Whether a task failed by a precondition, which is to be told now.
+fn lacks_something(task: &Task, ended: &[Report]) -> bool {
+    let Metadata { namespace, name, .. } = &task.certificate.metadata;
+    let mut own = ended.iter().filter(|end| (&end.namespace, &end.name) == (namespace, name));
+    own.any(|end| {
+        let class = end.error.as_ref().map(|fault| fault.class);
+        class == Some(FailureClass::Precondition) && end.details.is_due
+    })
 }
 
 /// With -v: logs unknown files among the documents of a certificate.

@@ -1,5 +1,7 @@
 //! `certctl validate`: manifests only, offline.
 
+use std::path::PathBuf;
+
 use super::args::{Format, ValidateArgs};
 use super::count::count;
 use super::document::{self, Items};
@@ -18,6 +20,12 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     sources.extend(shell.files()?);
     if sources.is_empty() {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
+        if !config.path.exists() {
+            let path = config.path.to_string_lossy();
+            let message = format!("there is no config directory {}", output::escape(&path));
+            let hint = "certctl validate FILE, or put manifests into that directory";
+            return Err(CliError::new(ExitCode::Manifest, message).hinted(hint));
+        }
         sources.push(Source::Directory(config.path));
     }
     let places: Vec<String> = sources.iter().filter_map(place).collect();
@@ -27,6 +35,10 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     };
     let mut loaded = manifest::load(&sources, &options);
     manifest::check_references(&mut loaded);
+    let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
+    loaded.diagnostics.extend(unmet);
+    let idle = loaded.holding_nothing(&sources);
+    loaded.diagnostics.extend(idle);
     match shell.global.format() {
         format @ (Format::Json | Format::Yaml) => {
             let items = Items { items: &loaded.diagnostics };
@@ -43,6 +55,9 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         return Err(CliError::new(ExitCode::Manifest, message).hinted(hint));
     }
     let (_, warnings) = manifest::count(&loaded.diagnostics);
+    if args.strict && warnings > 0 {
+        return Err(refused(&loaded));
+    }
     shell.output.talk(
         Level::Info,
         &format!(

@@ -17,6 +17,7 @@ mod notice;
 mod pace;
 mod perform;
 pub mod ports;
+pub mod precondition;
 mod run;
 mod schedule;
 mod session;

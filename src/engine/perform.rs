@@ -23,8 +23,9 @@ use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, Token};
 
+pub(super) use deploy::check_target;
 pub use issuer::{IssuerAccess, ProviderAccess};
-pub(super) use password::changed_passwords;
+pub(super) use password::{changed_passwords, password};
 pub use world::{Dns01Options, Environment, StandIn, World, WorldOptions, dns_api};
 
 impl<C: Clock, S: Store> Performer for World<'_, C, S> {

@@ -15,7 +15,7 @@ use crate::resource::{Certificate, Issuer, NamespacedName, Origin};
 
 use super::builder::parse;
 use super::certificate::Places;
-use super::diagnostic::{Diagnostic, Draft, ObjectId};
+use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId, Severity};
 use super::file::{ReadError, read_named, read_regular};
 use super::object::{Context, Object, Skipped, holds_secret, may_be_secret, objects};
 use super::secret::SecretManifest;
@@ -71,6 +71,10 @@ pub struct Loaded {
     pub blocked: BTreeSet<ObjectId>,
     /// Secrets that several Certificates write; the caller decides which of them may.
     pub conflicts: Vec<Conflict>,
+    /// What could be read of Certificates with errors: they are checked, and not used.
+    pub(crate) flawed: Vec<Certificate>,
+    /// Objects whose kind or apiVersion is wrong: what refers to them needs no error of its own.
+    pub(crate) misread: BTreeSet<NamespacedName>,
     pub(crate) texts: Vec<Arc<Zeroizing<String>>>,
     pub(crate) places: BTreeMap<PlaceKey, Places>,
 }
@@ -111,6 +115,43 @@ impl Loaded {
             !losers.contains(&key) && !self.is_blocked("Certificate", key)
         };
         self.certificates.iter().filter(is_usable).collect()
+    }
+
+    /// A warning for each of these files, and each file when there is no other, that holds nothing
+    /// that certctl reads.
+    pub fn holding_nothing(&self, sources: &[Source]) -> Vec<Diagnostic> {
+        let certificates = self.certificates.iter().chain(&self.flawed).map(|one| &one.origin);
+        let issuers = self.issuers.iter().map(|one| &one.origin);
+        let secrets = self.secrets.iter().map(|one| &one.origin);
+        let origins: Vec<&Origin> = certificates.chain(issuers).chain(secrets).collect();
+        let has_error = |path: &Path| {
+            self.diagnostics.iter().any(|found| found.is_error() && found.path == path)
+        };
+        let is_named = |path: &Path| {
+            sources.iter().any(|source| match source {
+                Source::File(named) => named == path,
+                Source::Stdin(_) => path == Path::new("-"),
+                Source::Directory(_) => false,
+            })
+        };
+        let empty = self.files.iter().filter(|path| {
+            let holds = origins.iter().any(|origin| origin.path == **path);
+            !holds && !has_error(path) && (origins.is_empty() || is_named(path))
+        });
+        let warn = |path: &PathBuf| {
+            let others = self.skipped.iter().filter(|other| other.origin.path == *path);
+            let kinds: BTreeSet<&str> = others.map(|other| other.kind.as_str()).collect();
+            let kinds: Vec<&str> = kinds.into_iter().collect();
+            let only = if kinds.is_empty() {
+                "nothing is in it".to_owned()
+            } else {
+                format!("it holds only {}, which certctl does not read", kinds.join(", "))
+            };
+            let message = format!("no Certificate, Issuer, ClusterIssuer or Secret: {only}");
+            let found = Diagnostic::about_file(path.clone(), "W0401", message);
+            Diagnostic { severity: Severity::Warning, blocks: Blocks::Nothing, ..found }
+        };
+        empty.map(warn).collect()
     }
 
     /// Whether an object must not be used.
@@ -262,6 +303,8 @@ impl Loaded {
         self.issuers.extend_from_slice(&file.issuers);
         self.secrets.extend_from_slice(&file.secrets);
         self.skipped.extend_from_slice(&file.skipped);
+        self.flawed.extend_from_slice(&file.flawed);
+        self.misread.extend(file.misread.iter().cloned());
         self.diagnostics.extend_from_slice(&file.diagnostics);
         self.files.extend_from_slice(&file.files);
         self.documents += file.documents;
@@ -316,6 +359,14 @@ impl Loaded {
             Object::Issuer(issuer) => self.issuers.push(*issuer),
             Object::Secret(secret) => self.secrets.push(secret),
             Object::Skipped(skipped) => self.skipped.push(skipped),
+            Object::Flawed(read) => {
+                let (certificate, places) = *read;
+                self.places.insert(place_key(&certificate.origin), places);
+                self.flawed.push(certificate);
+            }
+            Object::Misread(name) => {
+                self.misread.insert(name);
+            }
             Object::Broken(id) => {
                 self.blocked.insert(id);
             }

@@ -57,6 +57,10 @@ pub(crate) enum Object {
     Skipped(Skipped),
     /// An object with errors.
     Broken(ObjectId),
+    /// What could be read of a Certificate with errors: it is checked, and not used.
+    Flawed(Box<(Certificate, Places)>),
+    /// An object whose kind or apiVersion is wrong.
+    Misread(NamespacedName),
 }
 
 /// The context for decoding an object.
@@ -110,7 +114,11 @@ fn read(
         return;
     }
     match role(&api_version, &kind) {
-        Role::Wrong(draft) => sink.add(*draft.place(field)),
+        Role::Wrong(draft) => {
+            sink.add(*draft.place(field));
+            let (namespace, name, _) = identity(field.node, context.default_namespace);
+            found.push(Object::Misread(NamespacedName { namespace, name }));
+        }
         Role::Other => {
             let (namespace, name, span) = identity(field.node, context.default_namespace);
             let origin = context.origin(span);
@@ -124,6 +132,9 @@ fn read(
             if sink.errors() == errors && !flawed {
                 found.extend(object);
                 return;
+            }
+            if let Some(Object::Certificate(read)) = object {
+                found.push(Object::Flawed(read));
             }
             let (namespace, name, _) = identity(field.node, context.default_namespace);
             let namespace = if read == Kind::ClusterIssuer { String::new() } else { namespace };

@@ -11,6 +11,7 @@ use crate::resource::{
     pick_solver,
 };
 
+use super::builder::parse;
 use super::certificate::{GROUP, Places};
 use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId};
 use super::load::{Conflict, Loaded, place_key};
@@ -19,7 +20,7 @@ use super::sink::Sink;
 use super::subject::Name;
 use super::suggestion::nearest_by;
 use super::text::{Text, documents};
-use super::tree::Span;
+use super::tree::{Node, Span, Value};
 
 /// Checks all references, and adds the diagnostics.
 pub fn check_references(loaded: &mut Loaded) {
@@ -34,19 +35,25 @@ pub fn check_references(loaded: &mut Loaded) {
     let mut blocked = Vec::new();
     // A file of many Certificates is split into lines once, not for each of them.
     let mut texts: BTreeMap<usize, (Text<'_>, bool)> = BTreeMap::new();
-    for certificate in &loaded.certificates {
+    let flawed = loaded.flawed.iter().map(|certificate| (certificate, true));
+    let all = loaded.certificates.iter().map(|certificate| (certificate, false)).chain(flawed);
+    for (certificate, is_flawed) in all {
         let Some(places) = loaded.places.get(&place_key(&certificate.origin)) else { continue };
+        let key = certificate.metadata.key();
+        let id = ObjectId { kind: "Certificate".to_owned(), key };
+        if is_flawed && has_wrong_reference(loaded, &id) {
+            continue;
+        }
         let (text, secret) = texts.entry(places.file).or_insert_with(|| {
             let path = loaded.files.get(places.file).map_or(Path::new(""), PathBuf::as_path);
             let content = content(loaded, places.file);
             (Text::new(path, content), may_be_secret(content))
         });
         let mut sink = Sink::new(text, places.document, *secret);
-        Check { loaded, certificate, places }.all(&mut sink);
-        let key = certificate.metadata.key();
-        let id = ObjectId { kind: "Certificate".to_owned(), key };
+        let check = Check { loaded, certificate, places, is_flawed };
+        let is_served = check.all(&mut sink);
         sink.block(0, &Blocks::Object(id.clone()));
-        if sink.errors() > 0 {
+        if sink.errors() > 0 || !is_served {
             blocked.push(id);
         }
         found.extend(sink.into_found());
@@ -54,6 +61,14 @@ pub fn check_references(loaded: &mut Loaded) {
     loaded.blocked.extend(blocked);
     conflicts(loaded, &mut found);
     loaded.diagnostics.extend(found);
+}
+
+/// Whether the reference to the issuer has an error already.
+fn has_wrong_reference(loaded: &Loaded, id: &ObjectId) -> bool {
+    let mut own = loaded.diagnostics.iter().filter(|found| found.is_error());
+    own.any(|found| {
+        found.blocks == Blocks::Object(id.clone()) && found.field.contains("spec.issuerRef")
+    })
 }
 
 /// `web.yaml:4`.
@@ -83,6 +98,78 @@ fn at_name(
     let text = Text::new(&origin.path, content);
     let sink = Sink::new(&text, document.saturating_sub(1), may_be_secret(content));
     Diagnostic { blocks: Blocks::Object(id.clone()), ..sink.complete(draft) }
+}
+
+/// The diagnostic for a field that names what this machine lacks. The field is the one at `path`,
+/// and below it the name of that secret.
+pub fn unmet(
+    loaded: &Loaded,
+    id: ObjectId,
+    origin: &Origin,
+    path: &[String],
+    secret: Option<&str>,
+    message: &str,
+) -> Diagnostic {
+    let file = loaded.files.iter().position(|path| *path == origin.path);
+    let content = content(loaded, file.unwrap_or(usize::MAX));
+    let documents = documents(content).unwrap_or_default();
+    let number = documents.iter().filter(|one| one.first_line <= origin.line).count();
+    let number = number.saturating_sub(1);
+    let root = documents.get(number).and_then(|document| {
+        parse(document.text, document.first_line, &mut Vec::new()).ok().flatten()
+    });
+    let object = root.as_ref().and_then(|root| object_at(root, origin));
+    let (mut span, mut field) = (None, String::new());
+    let mut node = object;
+    for part in path {
+        node = node.and_then(|node| child(node, part));
+        span = node.map(|node| node.span).or(span);
+        let dot = if field.is_empty() || part.starts_with('[') { "" } else { "." };
+        field = [&field, dot, part].concat();
+    }
+    let named = node.zip(secret).and_then(|(node, secret)| secret_name(node, secret, &field));
+    let (span, field) = match (named, span) {
+        (Some(named), _) => named,
+        (None, Some(span)) => (span, field),
+        (None, None) => (Span::point(origin.line, origin.column), field),
+    };
+    let draft = Draft::error("E0401", super::field::first_line(span), field, message);
+    let text = Text::new(&origin.path, content);
+    let sink = Sink::new(&text, number, may_be_secret(content));
+    Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) }
+}
+
+/// The object whose name is there.
+fn object_at<'n>(node: &'n Node, origin: &Origin) -> Option<&'n Node> {
+    let name = node.get("metadata").and_then(|metadata| metadata.get("name"));
+    if name.is_some_and(|name| (name.span.line, name.span.column) == (origin.line, origin.column)) {
+        return Some(node);
+    }
+    match &node.get("items")?.value {
+        Value::Sequence(items) => items.iter().find_map(|item| object_at(item, origin)),
+        Value::Null | Value::Scalar { .. } | Value::Mapping(_) => None,
+    }
+}
+
+/// The value under a key, or at an index such as `[0]`.
+fn child<'n>(node: &'n Node, part: &str) -> Option<&'n Node> {
+    let index = part.strip_prefix('[').and_then(|part| part.strip_suffix(']'));
+    match (&node.value, index) {
+        (Value::Sequence(items), Some(index)) => items.get(index.parse::<usize>().ok()?),
+        (_, None) => node.get(part),
+        (Value::Null | Value::Scalar { .. } | Value::Mapping(_), Some(_)) => None,
+    }
+}
+
+/// The place of `name: <secret>` below a node, and its field.
+fn secret_name(node: &Node, secret: &str, field: &str) -> Option<(Span, String)> {
+    node.entries().iter().find_map(|entry| {
+        let field = format!("{field}.{}", entry.key);
+        if entry.key == "name" && entry.value.as_text() == Some(secret) {
+            return Some((entry.value.span, field));
+        }
+        secret_name(&entry.value, secret, &field)
+    })
 }
 
 /// The text of a loaded file.
@@ -203,23 +290,29 @@ struct Check<'l> {
     loaded: &'l Loaded,
     certificate: &'l Certificate,
     places: &'l Places,
+    /// Whether it has errors of its own: what these leave out is no further error.
+    is_flawed: bool,
 }
 
 impl Check<'_> {
-    fn all(&self, sink: &mut Sink<'_>) {
-        let Some(issuer) = self.issuer(sink) else { return };
+    /// Returns whether its issuer can be used.
+    fn all(&self, sink: &mut Sink<'_>) -> bool {
+        let Some(issuer) = self.issuer(sink) else { return false };
         for (field, span) in &self.places.unusual {
             let message = "public ACME CAs do not certify these names";
             sink.add(Draft::warning("W0303", *span, field, message));
         }
-        self.common_name(sink);
-        if self.places.names.is_empty() && self.places.common_name.is_none() {
+        if !self.is_flawed {
+            self.common_name(sink);
+        }
+        if !self.is_flawed && self.places.names.is_empty() && self.places.common_name.is_none() {
             let message = "an ACME issuer needs dnsNames or ipAddresses";
             sink.error("E0206", super::field::first_line(self.places.spec), "spec", message);
         }
         for name in &self.places.names {
             self.solver(issuer, name, sink);
         }
+        true
     }
 
     /// The issuer, when it is there and can be used.
@@ -258,10 +351,21 @@ impl Check<'_> {
                     let message = format!("{id} ({place}): {reason}");
                     sink.error("E0203", self.places.issuer_name, field, message);
                 }
+                // Its own error says why.
+                Some((SkipReason::OtherKind, _)) | None if self.is_misread(&id) => {}
                 Some((SkipReason::OtherKind, _)) | None => self.not_found(&id, sink),
             }
         }
         found
+    }
+
+    /// Whether an object of that name has a wrong kind or apiVersion.
+    fn is_misread(&self, id: &ObjectId) -> bool {
+        let NamespacedName { namespace, name } = &id.key;
+        let mut misread = self.loaded.misread.iter();
+        misread.any(|one| {
+            one.name == *name && (namespace.is_empty() || one.namespace == *namespace)
+        })
     }
 
     fn issuer_key(&self) -> NamespacedName {

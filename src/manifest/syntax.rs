@@ -137,8 +137,8 @@ impl<'t> Scene<'t> {
         }
         let (parent, text) = above?;
         let message = format!(
-            "indented deeper than line {parent} ({} spaces, not {}), which has its value already",
-            indent(line),
+            "indented deeper than line {parent} ({}, not {}), which has its value already",
+            spaces(indent(line)),
             indent(text)
         );
         let column = indent(line) + 1;
@@ -169,7 +169,7 @@ impl<'t> Scene<'t> {
         let at_line = |(number, level): &(usize, usize)| format!("{level} in line {number}");
         let others: Vec<String> = deeper.into_iter().chain(less).map(at_line).collect();
         let message =
-            format!("indented by {own} spaces, which fits no line above ({})", others.join(", "));
+            format!("indented by {}, which fits no line above ({})", spaces(own), others.join(", "));
         let help = Some("what belongs together begins in the same column");
         let column = own + 1;
         let end_column = self.line(at.line).trim_end().chars().count() + 1;
@@ -225,6 +225,11 @@ impl Open {
 
 fn is_spaced(before: &str) -> bool {
     before.is_empty() || before.ends_with([' ', '\t'])
+}
+
+/// `1 space`, `2 spaces`.
+fn spaces(count: usize) -> String {
+    if count == 1 { "1 space".to_owned() } else { format!("{count} spaces") }
 }
 
 /// The spaces a line begins with.

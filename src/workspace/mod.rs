@@ -18,6 +18,7 @@ mod one_off;
 mod open;
 mod orphans;
 mod owners;
+mod precondition;
 mod revocations;
 mod rollback;
 mod selection;

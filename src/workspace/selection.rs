@@ -140,12 +140,7 @@ impl Workspace {
         is_asked: impl Fn(&Certificate, &BTreeSet<PathBuf>) -> bool,
     ) -> Targets {
         let Selection { loaded, named, orphans, .. } = of;
-        let secrets = SecretSource::new(
-            loaded.secrets.clone(),
-            self.settings.config_dir.as_ref().map(|path| path.join("secrets")),
-            self.settings.credentials_dir.clone(),
-            self.settings.is_root,
-        );
+        let secrets = self.settings.secrets(&loaded);
         let is_meant = |certificate: &&Certificate| {
             let Metadata { namespace, labels, .. } = &certificate.metadata;
             let settings = &self.settings;

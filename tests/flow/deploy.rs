@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;
 
+use certctl::rehearsal::RequestKind;
 use certctl::resource::DeployStep;
 use rustix::io::Errno;
 use serde_json::Value;
@@ -134,7 +135,8 @@ fn what_stands_in_the_way_of_an_output_stays() {
     hook(&world, "install", "echo ran > $W/ran");
     hook(&world, "reload", "true");
     world.write("out/tls.key", "somebody's");
-    world.issue().ends_in(6).says("is not certctl's");
+    world.issue().ends_in(3).says("is not certctl's");
+    assert_eq!(world.ca.log().len(), 0, "no request to the CA");
     assert_eq!(read(&world, "out/tls.key"), "somebody's");
     assert_eq!(read(&world, "ran"), "", "what comes after an output waits for it");
     fs::remove_file(world.path("out/tls.key")).unwrap();
@@ -231,11 +233,77 @@ fn a_hook_that_others_could_write_is_not_run() {
     hook(&world, "install", "echo ran > $W/ran");
     let path = world.path("config/hooks.d/install");
     fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
-    world.issue().ends_in(6).says("can be written by others");
-    assert_eq!(read(&world, "ran"), "");
+    world.issue().ends_in(3).says("can be written by others");
+    assert_eq!((world.ca.log().len(), read(&world, "ran")), (0, String::new()));
+}
+
+/// A manifest that names something that is not there, and the line and the field that do.
+type Lack = (&'static str, usize, &'static str, fn(&World) -> String);
+
+const LACKS: [Lack; 8] = [
+    ("web.yaml", 6, "metadata.annotations.certctl.io/deploy-hook", |_| {
+        CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "absent").to_string()
+    }),
+    ("web.yaml", 6, "metadata.annotations.certctl.io/reload", |world| {
+        world.write("config/hooks.d/plain", "no program");
+        CertificateYaml::new("web").annotation("certctl.io/reload", "plain").to_string()
+    }),
+    ("web.yaml", 6, "metadata.annotations.certctl.io/output-dir", |world| {
+        let out = world.path("no/parent").display().to_string();
+        CertificateYaml::new("web").annotation("certctl.io/output-dir", &out).to_string()
+    }),
+    ("web.yaml", 6, "metadata.annotations.certctl.io/output-dir", |world| {
+        world.write("out/tls.key", "another program's");
+        let out = world.path("out").display().to_string();
+        CertificateYaml::new("web").annotation("certctl.io/output-dir", &out).to_string()
+    }),
+    ("web.yaml", 15, "spec.keystores.jks.passwordSecretRef", |_| {
+        let store = "keystores:\n    jks:\n      create: true\n      passwordSecretRef: \
+                     {name: absent, key: password}";
+        CertificateYaml::new("web").field(store).to_string()
+    }),
+    ("issuer.yaml", 10, "spec.acme.privateKeySecretRef.name", |world| {
+        world.write_secret("ca-account", "tls.key", "no key");
+        world.issuer().to_string()
+    }),
+    ("issuer.yaml", 9, "spec.acme.externalAccountBinding.keySecretRef.name", |world| {
+        let eab = "externalAccountBinding: {keyID: a, keySecretRef: {name: absent, key: key}}";
+        world.issuer().field(eab).to_string()
+    }),
+    ("issuer.yaml", 12, "spec.acme.solvers[0].dns01.cloudflare.apiTokenSecretRef.name", |world| {
+        let token = "    - dns01: {cloudflare: {apiTokenSecretRef: {name: absent, key: token}}}\n";
+        world.issuer().solvers(token).to_string()
+    }),
+];
+
+#[test]
+fn what_this_machine_lacks_is_found_before_an_order_with_its_line_and_field() {
+    for (file, line, field, manifest) in LACKS {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        let text = manifest(&world);
+        world.write(&format!("config/{file}"), &text);
+        let before = world.state().everything();
+        let place = format!("--> {}:{line}:", world.path(&format!("config/{file}")).display());
+        for verb in ["validate", "plan"] {
+            let run = world.run(&[verb]).ends_in(3);
+            let said = format!("error[E0401]: {field}: ");
+            assert!(run.stderr.contains(&said), "{verb}: {said}{}{text}", run.stderr);
+            assert!(run.stderr.contains(&place), "{verb}: {place}{}{text}", run.stderr);
+            assert_eq!(run.stderr.matches("E0401").count(), 1, "{}", run.stderr);
+        }
+        assert_eq!(world.state().everything(), before, "{field}");
+        let run = world.issue().ends_in(3).says(&place);
+        assert!(run.stderr.contains(&format!("error[E0401]: {field}: ")), "{}", run.stderr);
+        assert_eq!(world.sent(RequestKind::NewOrder), 0, "{field}");
+        assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+    }
+    // A machine without a config directory is not where the manifests are used.
     let world = World::start();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "absent")]);
-    world.issue().ends_in(6).says("hooks.d/absent");
+    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "absent");
+    world.write("web.yaml", &web);
+    world.write("issuer.yaml", &world.issuer());
+    let without = world.path("none").display().to_string();
+    world.run(&["validate", "web.yaml", "issuer.yaml", "--config-dir", &without]).ends_in(0);
 }
 
 #[test]

@@ -270,7 +270,8 @@ fn check_takeover(format: &str) {
         assert_eq!(Some(&version), present.get(&kind), "{kind} {}", path.display());
     }
     // The orders that are pending ask for their CA, which is not there, and take long about it.
-    let others = TAKEN_OVER.iter().map(|(name, _)| *name);
+    // A failed reload is tried at once for a named certificate.
+    let others = TAKEN_OVER.iter().map(|(name, _)| *name).filter(|name| *name != "deployed");
     run(&world, &["issue"].into_iter().chain(others).collect::<Vec<_>>());
     let others = |mut all: Everything| {
         let folder = world.state().path("certificates/default");

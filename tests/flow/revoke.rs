@@ -150,20 +150,16 @@ fn revoked_for_good_nothing_is_issued_until_renew() {
 #[test]
 fn what_is_not_deployed_yet_is_not_revoked() {
     let world = World::prepared(&[]);
-    let folder = world.path("out");
-    std::fs::create_dir(&folder).unwrap();
-    let annotation = folder.to_str().unwrap();
     world.write(
         "config/web.yaml",
-        &CertificateYaml::new("web").annotation("certctl.io/output-dir", annotation),
+        &CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install"),
     );
+    world.write_program("config/hooks.d/install", "exit 0");
     world.issue().ends_in(0);
-    std::fs::remove_dir_all(&folder).unwrap();
-    world.write("out", "in the way");
+    world.write_program("config/hooks.d/install", "exit 1");
     world.run(&["revoke", "web"]).ends_in(6).says("is not revoked yet");
     assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 0));
-    std::fs::remove_file(&folder).unwrap();
-    std::fs::create_dir(&folder).unwrap();
+    world.write_program("config/hooks.d/install", "exit 0");
     world.run(&["deploy", "web"]).ends_in(0).says("revoked (unspecified)");
     assert_eq!(world.ca.revoked(), 1);
 }

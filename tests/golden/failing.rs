@@ -163,8 +163,8 @@ fn a_hook_that_fails() {
     let mut scene = Session::new("exit-6");
     let certificate = web().annotation("certctl.io/deploy-hook", "install");
     scene.configured(&[("web", &certificate)]);
-    scene.run("certctl issue --exit-code");
     scene.hook("install", "echo 'no room' >&2; exit 3");
+    scene.run("certctl issue --exit-code");
     scene.run("certctl issue");
     scene.run("certctl status web");
     scene.run("certctl status --exit-code");

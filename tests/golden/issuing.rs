@@ -115,6 +115,41 @@ fn outputs_and_hooks_are_run_again() {
 }
 
 #[test]
+fn files_that_are_gone_come_back_without_an_order() {
+    let mut scene = Session::new("damaged");
+    let out = scene.world.path("out");
+    let certificate = CertificateYaml::new("web")
+        .annotation("certctl.io/output-dir", &out.display().to_string());
+    scene.configured(&[("web", &certificate)]);
+    scene.quietly("certctl issue");
+    let key = scene.world.path("state/secrets/default/web-tls/..data/tls.key");
+    std::fs::remove_file(key).unwrap();
+    scene.note("A private key is gone.").run("certctl status");
+    scene.run("certctl status --exit-code");
+    scene.run("certctl plan");
+    scene.run("certctl issue");
+    std::fs::remove_file(out.join("tls.key")).unwrap();
+    scene.note("So is a link in an output folder.").run("certctl status");
+    scene.run("certctl plan");
+    scene.run("certctl issue");
+    scene.run("certctl status");
+    scene.end();
+}
+
+#[test]
+fn what_this_machine_lacks_is_found_before_an_order() {
+    let mut scene = Session::new("lacks");
+    let certificate = CertificateYaml::new("web")
+        .annotation("certctl.io/output-dir", "/nowhere/tls/web")
+        .annotation("certctl.io/deploy-hook", "install");
+    scene.configured(&[("web", &certificate)]);
+    scene.run("certctl validate");
+    scene.run("certctl plan");
+    scene.run("certctl issue");
+    scene.end();
+}
+
+#[test]
 fn a_rehearsal_needs_nothing_and_leaves_nothing() {
     let mut scene = Session::within("rehearse", World::start());
     scene.configured(&[("web", &CertificateYaml::new("web"))]);

@@ -12,6 +12,9 @@ pub struct ValidateArgs {
     /// Manifests, folders of them, or `-` for standard input; the config directory when none.
     #[arg(value_name = "FILE|DIR|-")]
     pub paths: Vec<PathBuf>,
+    /// End in 3 for warnings too.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// `certctl rehearse`.

@@ -14,6 +14,7 @@ use super::issue::{nothing_found, tell_orphans};
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{open, request, targets};
+use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::FailureClass;
 use crate::workspace::Request;
@@ -35,6 +36,9 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         }
         let now = SystemClock.now();
         let items = Box::pin(workspace.plan(&targets, now)).await?;
+        let changed = items.iter().filter(|item| item.changes());
+        let tasks: Vec<&Task> = changed.filter_map(|item| targets.task(&item.key())).collect();
+        let unmet = workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await?;
         let text = match shell.global.format() {
             format @ (Format::Json | Format::Yaml) => {
                 document::text(&Items { items: &items }, format)?
@@ -45,7 +49,9 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             }
         };
         shell.output.data(&text)?;
-        let broken = targets.has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
+        unmet.iter().for_each(|one| shell.output.finding(one));
+        let is_broken = targets.has_errors || !unmet.is_empty();
+        let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
         Ok(exit::of_run(changes.chain(broken), shell.global.exit_code))
     })

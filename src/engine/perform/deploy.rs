@@ -1,6 +1,6 @@
 //! Effects of deployment: outputs, hooks, reloads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -163,13 +163,23 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-/// Checks whether keys may be put into the output's folder, before there is a key.
-pub(super) fn check_output(target: &DeployTarget) -> Result<(), EffectError> {
-    let output = output_of(target);
-    let output = output.map_err(|error| error::precondition(error.cause))?;
-    output.map_or(Ok(()), |output| {
-        output.check().map_err(|error| error::precondition(with_command(&error)))
-    })
+/// Checks whether a target can be deployed to, before there is a key.
+pub(in crate::engine) fn check_target(
+    target: &DeployTarget,
+    hooks_dir: &Path,
+) -> Result<(), EffectError> {
+    match target {
+        DeployTarget::Output { .. } => {
+            let output = output_of(target);
+            let output = output.map_err(|error| error::precondition(error.cause))?;
+            output.map_or(Ok(()), |output| {
+                output.check().map_err(|error| error::precondition(with_command(&error)))
+            })
+        }
+        DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
+            Program::find(hooks_dir, PLACE, &[name]).map(drop).map_err(error::precondition)
+        }
+    }
 }
 
 /// An output's error, with the command that fixes it.

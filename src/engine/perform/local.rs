@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use super::deploy::check_output;
+use super::deploy::check_target;
 use super::dns01::record_of;
 use super::error;
 use super::world::World;
@@ -42,7 +42,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         self.access(task).external_account_binding()?;
         self.formats_can_be_made(task, contents)?;
-        targets.iter().try_for_each(check_output)?;
+        targets.iter().try_for_each(|target| check_target(target, &self.options.hooks_dir))?;
         if !solving {
             return Ok(Outcome::Prepared);
         }

@@ -29,7 +29,7 @@ pub(in crate::engine) fn changed_passwords(
 }
 
 /// The password of a keystore, by its file name.
-pub(super) fn password(
+pub(in crate::engine) fn password(
     secrets: &SecretSource,
     certificate: &Certificate,
     name: &str,

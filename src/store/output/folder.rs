@@ -9,7 +9,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{FOLDER, Output, OutputError};
@@ -26,13 +26,18 @@ struct Way {
 }
 
 impl Output {
-    /// Checks whether keys can be put into the folder, by owners, modes and ACLs;
-    /// changes nothing. A missing parent folder or a link is left to the write to report.
+    /// Checks whether keys can be put into the folder, by owners, modes, ACLs and what is there;
+    /// changes nothing.
     pub fn check(&self) -> Result<(), OutputError> {
-        match self.walk() {
-            Ok(_) | Err(OutputError::Io { .. } | OutputError::Link { .. }) => Ok(()),
-            Err(error) => Err(error),
+        let Way { handle, path, missing } = self.walk()?;
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS)
+            .map_err(|error| failed("write to", &path, error))?;
+        if missing.is_none() {
+            self.live(&handle)?;
+            ["tls.crt", "tls.key"].iter().try_for_each(|name| self.check_name(&handle, name))?;
         }
+        Ok(())
     }
 
     /// Opens the folder, and makes it when only it is missing.

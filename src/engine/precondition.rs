@@ -1,0 +1,140 @@
+//! What must be there on this machine before an order is spent: secrets, hooks, output folders.
+//!
+//! Contract: no request is sent, and nothing is changed.
+
+use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
+use crate::acme::AccountKey;
+use crate::controller::deploy;
+use crate::manifest::{SecretError, SecretSource};
+use crate::resource::{
+    Certificate, DeployTarget, Issuer, SecretKeySelector, Settings, SolverKind, keystore,
+};
+use std::path::Path;
+
+/// A field that names what is not there, or cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unmet {
+    /// Whether it is a field of the Issuer, not of the Certificate.
+    pub of_issuer: bool,
+    /// The field: keys, and indexes such as `[0]`.
+    pub path: Vec<String>,
+    /// The secret below that field that is meant.
+    pub secret: Option<String>,
+    pub message: String,
+}
+
+impl Unmet {
+    fn new(of_issuer: bool, path: &str, message: impl ToString) -> Self {
+        let path = path.split(' ').map(str::to_owned).collect();
+        Self { of_issuer, path, secret: None, message: message.to_string() }
+    }
+
+    fn at_secret(self, name: &str) -> Self {
+        Self { secret: Some(name.to_owned()), ..self }
+    }
+}
+
+/// What a Certificate needs: the passwords of its keystores, its hooks, its output folder.
+pub fn of_certificate(
+    certificate: &Certificate,
+    issuer: &Issuer,
+    secrets: &SecretSource,
+    hooks_dir: &Path,
+) -> Vec<Unmet> {
+    let mut unmet = Vec::new();
+    let keystores = certificate.spec.keystores.clone().unwrap_or_default();
+    let has_jks = keystores.jks.is_some_and(|jks| jks.create);
+    let has_pkcs12 = keystores.pkcs12.is_some_and(|pkcs12| pkcs12.create);
+    for (is_wanted, file, field) in [
+        (has_jks, keystore::KEYSTORE_JKS, "spec keystores jks passwordSecretRef"),
+        (has_pkcs12, keystore::KEYSTORE_P12, "spec keystores pkcs12 passwordSecretRef"),
+    ] {
+        if is_wanted && let Err(error) = password(secrets, certificate, file) {
+            unmet.push(Unmet::new(false, field, error.cause));
+        }
+    }
+    let settings = certificate.settings.or(&issuer.settings);
+    for target in deploy::wanted(&settings) {
+        if let Err(error) = check_target(&target, hooks_dir) {
+            let own = &certificate.settings;
+            let (name, is_own) = match &target {
+                DeployTarget::Output { .. } => ("output-dir", own.output_dir.is_some()),
+                DeployTarget::Hook { .. } => ("deploy-hook", own.deploy_hook.is_some()),
+                DeployTarget::Reload { .. } => ("reload", own.reload.is_some()),
+            };
+            unmet.push(Unmet::new(!is_own, &annotation(name), error.cause));
+        }
+    }
+    unmet.extend(ca_crt(&settings, certificate, issuer));
+    unmet
+}
+
+fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Option<Unmet> {
+    if !settings.ca_crt_from_bundle || issuer.acme.ca_bundle.is_some() {
+        return None;
+    }
+    let message = format!("issuer \"{}\" has no caBundle", issuer.metadata.name);
+    let is_own = certificate.settings.ca_crt_from_bundle;
+    Some(Unmet::new(!is_own, &annotation("ca-crt"), message))
+}
+
+fn annotation(name: &str) -> String {
+    format!("metadata annotations certctl.io/{name}")
+}
+
+/// What an Issuer needs: its account key, its EAB key, and the credentials of these solvers.
+/// `has_account_key`: whether the state has one.
+pub fn of_issuer(
+    access: IssuerAccess<'_>,
+    solvers: &[usize],
+    reached: &ProviderAccess<'_>,
+    has_account_key: bool,
+) -> Vec<Unmet> {
+    let acme = &access.issuer.acme;
+    let mut unmet: Vec<Unmet> = account_key(access, has_account_key).into_iter().collect();
+    if let (Some(eab), Err(error)) =
+        (&acme.external_account_binding, access.external_account_binding())
+    {
+        let field = "spec acme externalAccountBinding keySecretRef";
+        unmet.push(Unmet::new(true, field, error.cause).at_secret(&eab.key_secret_ref.name));
+    }
+    for (index, solver) in acme.solvers.iter().enumerate().filter(|(at, _)| solvers.contains(at)) {
+        let SolverKind::Dns01(dns01) = &solver.kind else { continue };
+        let field = format!("spec acme solvers [{index}] dns01");
+        let secrets = dns01.provider.credentials();
+        let missing =
+            secrets.iter().find_map(|secret| Some((secret, access.secret(secret).err()?)));
+        match missing {
+            Some((secret, error)) => {
+                unmet.push(Unmet::new(true, &field, error).at_secret(&secret.name));
+            }
+            None => {
+                let error = access.provider(&dns01.provider, reached).err();
+                unmet.extend(error.map(|error| Unmet::new(true, &field, error)));
+            }
+        }
+    }
+    unmet
+}
+
+fn account_key(access: IssuerAccess<'_>, is_known: bool) -> Option<Unmet> {
+    let acme = &access.issuer.acme;
+    let SecretKeySelector { name, key } = &acme.private_key_secret_ref;
+    let key = if key.is_empty() { "tls.key" } else { key };
+    let reference = SecretKeySelector { name: name.clone(), key: key.to_owned() };
+    let message = match access.secret(&reference) {
+        Ok(bytes) => {
+            let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
+            text.and_then(|text| AccountKey::from_pem(text).map_err(|error| error.to_string()))
+                .err()?
+        }
+        Err(error @ SecretError::Missing { .. }) => {
+            if is_known || !acme.disable_account_key_generation {
+                return None;
+            }
+            format!("{error}; disableAccountKeyGeneration forbids to make one")
+        }
+        Err(error) => error.to_string(),
+    };
+    Some(Unmet::new(true, "spec acme privateKeySecretRef", message).at_secret(name))
+}

@@ -1,0 +1,139 @@
+//! What this machine lacks for the certificates of a request, found before an order is spent, at
+//! the field that names it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+
+use super::open::Workspace;
+use super::run::USER_AGENT;
+use super::selection::issuer_of;
+use super::settings::Settings;
+use crate::engine::inputs::{account_id, names_of, solver_for};
+use crate::engine::ports::StoreError;
+use crate::engine::precondition::{Unmet, of_certificate, of_issuer};
+use crate::engine::{IssuerAccess, ProviderAccess, Task, dns_api};
+use crate::manifest::{self, Diagnostic, Loaded, ObjectId, SecretSource};
+use crate::probe::{Resolver, ResolverOptions};
+use crate::resource::{AccountIdentity, Certificate, Issuer};
+use crate::store::Records;
+
+/// An issuer, the solvers of it that are used, and whether the state has its account key.
+struct Used<'a> {
+    issuer: &'a Issuer,
+    solvers: Vec<usize>,
+    has_account_key: bool,
+}
+
+impl Settings {
+    /// What all these manifests need and this machine lacks. Only a machine with a config
+    /// directory is looked at: any other is not where they are used.
+    pub fn unmet(&self, loaded: &Loaded) -> Vec<Diagnostic> {
+        if !self.config_dir.as_ref().is_some_and(|path| path.is_dir()) {
+            return Vec::new();
+        }
+        let is_usable = |kind: String, key| !loaded.blocked.contains(&ObjectId { kind, key });
+        let used = loaded
+            .issuers
+            .iter()
+            .filter(|issuer| is_usable(issuer.kind.to_string(), issuer.metadata.key()));
+        let used = used.map(|issuer| Used {
+            issuer,
+            solvers: (0..issuer.acme.solvers.len()).collect(),
+            has_account_key: false,
+        });
+        let certificates: Vec<&Certificate> = loaded
+            .certificates
+            .iter()
+            .filter(|one| is_usable("Certificate".to_owned(), one.metadata.key()))
+            .collect();
+        self.unmet_of(loaded, &self.secrets(loaded), &certificates, &used.collect::<Vec<_>>())
+    }
+
+    /// Where secrets come from.
+    pub fn secrets(&self, loaded: &Loaded) -> SecretSource {
+        SecretSource::new(
+            loaded.secrets.clone(),
+            self.config_dir.as_ref().map(|path| path.join("secrets")),
+            self.credentials_dir.clone(),
+            self.is_root,
+        )
+    }
+
+    fn unmet_of(
+        &self,
+        loaded: &Loaded,
+        secrets: &SecretSource,
+        certificates: &[&Certificate],
+        issuers: &[Used<'_>],
+    ) -> Vec<Diagnostic> {
+        let (hooks, solvers_dir) = (self.below_config("hooks.d"), self.below_config("solvers.d"));
+        let mut found = Vec::new();
+        let mut add = |certificate: Option<&Certificate>, issuer: &Issuer, unmet: Vec<Unmet>| {
+            for Unmet { of_issuer, path, secret, message } in unmet {
+                let (kind, key, origin) = match certificate.filter(|_| !of_issuer) {
+                    Some(of) => ("Certificate".to_owned(), of.metadata.key(), &of.origin),
+                    None => (issuer.kind.to_string(), issuer.metadata.key(), &issuer.origin),
+                };
+                let id = ObjectId { kind, key };
+                let one = manifest::unmet(loaded, id, origin, &path, secret.as_deref(), &message);
+                if !found.contains(&one) {
+                    found.push(one);
+                }
+            }
+        };
+        // It is never asked: no request is sent.
+        let servers = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 53))];
+        let resolver = Resolver::new(ResolverOptions { servers, ..ResolverOptions::default() });
+        if let Ok(resolver) = resolver {
+            let resolver = Rc::new(resolver);
+            for Used { issuer, solvers, has_account_key } in issuers {
+                let reached = ProviderAccess {
+                    environment: &|name| (self.environment)(name),
+                    solvers_dir: &solvers_dir,
+                    api: dns_api(USER_AGENT),
+                    resolver: Rc::clone(&resolver),
+                };
+                let cluster_resource_namespace = &self.cluster_resource_namespace;
+                let access = IssuerAccess { issuer, secrets, cluster_resource_namespace };
+                add(None, issuer, of_issuer(access, solvers, &reached, *has_account_key));
+            }
+        }
+        for certificate in certificates {
+            if let Some(issuer) = issuer_of(certificate, loaded) {
+                let unmet = of_certificate(certificate, issuer, secrets, &hooks);
+                add(Some(certificate), issuer, unmet);
+            }
+        }
+        found
+    }
+}
+
+impl Workspace {
+    /// What these tasks need and this machine lacks.
+    pub async fn unmet(
+        &self,
+        loaded: &Loaded,
+        secrets: &SecretSource,
+        tasks: &[&Task],
+    ) -> Result<Vec<Diagnostic>, StoreError> {
+        let mut used: Vec<Used<'_>> = Vec::new();
+        for Task { certificate, issuer, .. } in tasks {
+            let chosen = names_of(certificate).into_iter().filter_map(|name| {
+                let solver = solver_for(issuer, certificate, &name)?;
+                issuer.acme.solvers.iter().position(|one| std::ptr::eq(one, solver))
+            });
+            let known = used.iter_mut().find(|one| {
+                (one.issuer.kind, one.issuer.metadata.key()) == (issuer.kind, issuer.metadata.key())
+            });
+            if let Some(known) = known {
+                known.solvers.extend(chosen);
+                continue;
+            }
+            let id = account_id(&AccountIdentity::of(issuer));
+            let has_account_key = Records::new(&self.state).account_key(&id).await?.is_some();
+            used.push(Used { issuer, solvers: chosen.collect(), has_account_key });
+        }
+        let certificates: Vec<&Certificate> = tasks.iter().map(|task| &task.certificate).collect();
+        Ok(self.settings.unmet_of(loaded, secrets, &certificates, &used))
+    }
+}
