@@ -80,6 +80,8 @@ mod state_v1;
 #[path = "../support/mod.rs"]
 mod support;
 #[cfg(test)]
+mod talk;
+#[cfg(test)]
 mod temporary;
 #[cfg(test)]
 mod versions;
