@@ -8,10 +8,11 @@
 mod term;
 
 use std::cell::RefCell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::output::{When, escape, write_above};
 use super::report;
