@@ -144,7 +144,12 @@ fn a_killed_run_holds_nothing_and_its_successor_queues() {
     assert!(went.ending.is_none());
     assert_eq!(queue(&scene).runs[&0].len(), 3, "it could not give them back");
     // With a terminal, an order that was pending before has more than a minute.
-    let options = Options { max_concurrent_challenges: 1, unattended: false, ..options() };
+    let options = Options {
+        max_concurrent_challenges: 1,
+        unattended: false,
+        reports_daily: false,
+        ..options()
+    };
     let before = times(&scene, scene.clock.now(), "hopeless", Reason::Started).len();
     let start = scene.clock.now();
     let ended = scene.run_together(&[&[good("good")], &[hopeless(3)]], options, error);

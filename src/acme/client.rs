@@ -266,6 +266,14 @@ impl Client {
         if !error.is_worth_repeating() || asked > self.limits.longest_wait {
             return false;
         }
+        if repeated == 0 {
+            let longest: std::time::Duration = self.limits.retry_waits.iter().sum();
+            tracing::info!(
+                target: "certctl::acme::retry",
+                "{error}: trying again for up to {} s",
+                longest.as_secs()
+            );
+        }
         tokio::time::sleep(asked.max(*wait)).await;
         true
     }

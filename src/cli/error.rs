@@ -3,6 +3,9 @@
 use std::fmt;
 use std::io;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::EnvironmentError;
 use super::exit::ExitCode;
 use super::log::LogError;
@@ -39,6 +42,25 @@ impl CliError {
             .with("class", self.code.word())
             .with("exit_code", self.code.number())
             .with_some("hint", self.hint.as_deref())
+    }
+}
+
+/// Why a verb ended without its own data.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ErrorDocument<'a> {
+    /// The class of errors, in one word.
+    class: &'a str,
+    exit_code: u8,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl<'a> ErrorDocument<'a> {
+    pub(crate) fn of(error: &'a CliError) -> Self {
+        let CliError { code, message, hint } = error;
+        Self { class: code.word(), exit_code: code.number(), message, hint: hint.as_deref() }
     }
 }
 

@@ -103,6 +103,9 @@ async fn read_and_work(
     // Manifests are read before anything is written: an error in them changes nothing.
     let mut workspace = open(shell).await?;
     workspace.ignore_limits(ignore_limits);
+    if !request.is_empty() {
+        workspace.report_again();
+    }
     let targets = match targets(shell, &mut workspace, request) {
         Ok(targets) => targets,
         Err(error) => {

@@ -20,21 +20,23 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::args::GlobalArgs;
 use super::environment::Environment;
-use super::output::{LogFormat, Output, Paint, Talk, escape};
+use super::output::{AboveLines, LogFormat, Output, Paint, escape};
 use super::time::rfc3339;
 use crate::engine::ports::{Clock, SystemClock};
 
-/// Starts the log of this process. Called once, before the verb runs.
+/// Starts the log of this process. Called once, before the verb runs. In a routine run, by a
+/// scheduler, only what its end says is of interest: not that a request is repeated.
 pub fn start(
     global: &GlobalArgs,
     environment: &Environment,
     output: &Output,
+    is_routine: bool,
 ) -> Result<(), LogError> {
-    let filter = filter(global.verbose, global.quiet, environment)?;
+    let filter = filter(global.verbose, global.quiet, environment, is_routine)?;
     let (color, is_terminal) = (output.talk_has_color(), output.talks_to_terminal());
     let has_priorities = output.has_priorities();
     let style = Style { format: global.log_format, color, is_terminal, has_priorities };
-    let subscriber = subscriber(filter, style, || SystemClock.now(), || Talk);
+    let subscriber = subscriber(filter, style, || SystemClock.now(), || AboveLines);
     // A second start (in a test that runs two verbs) keeps the first log.
     drop(tracing::subscriber::set_global_default(subscriber));
     Ok(())
@@ -86,10 +88,16 @@ where
 }
 
 /// The filter. Libraries log warnings only, and only with -v.
-fn filter(verbose: u8, quiet: u8, environment: &Environment) -> Result<EnvFilter, LogError> {
+fn filter(
+    verbose: u8,
+    quiet: u8,
+    environment: &Environment,
+    is_routine: bool,
+) -> Result<EnvFilter, LogError> {
     let directives = match (verbose, quiet) {
         (0, 0) => match environment.value("CERTCTL_LOG") {
             Some(text) => text.to_str().ok_or(LogError::NotUnicode)?,
+            None if is_routine => "certctl=info,certctl::acme::retry=warn",
             None => "certctl=info",
         },
         (0, 1) => "certctl=warn",
@@ -223,25 +231,30 @@ mod tests {
         }
     }
 
-    fn logged(filter: EnvFilter, style: Style) -> String {
+    fn logged_by(events: impl FnOnce(), filter: EnvFilter, style: Style) -> String {
         let sink = Sink::default();
         let writer = sink.clone();
         let now = || "2026-11-21T03:12:09.5Z".parse().unwrap();
         let subscriber = subscriber(filter, style, now, move || writer.clone());
-        tracing::subscriber::with_default(subscriber, || {
+        tracing::subscriber::with_default(subscriber, events);
+        let bytes = sink.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn logged(filter: EnvFilter, style: Style) -> String {
+        let events = || {
             let why = "two\nmore words";
             tracing::info!(target: "certctl::engine", certificate = %"web", serial = "0a", why, "issued");
             tracing::warn!(target: "certctl::engine", "plain");
             tracing::debug!(target: "certctl::engine", "detail");
             tracing::trace!(target: "certctl::acme", "exchange");
             tracing::info!(target: "hyper", "noise");
-        });
-        let bytes = sink.0.lock().unwrap().clone();
-        String::from_utf8(bytes).unwrap()
+        };
+        logged_by(events, filter, style)
     }
 
     fn default_filter() -> EnvFilter {
-        filter(0, 0, &Environment::default()).unwrap()
+        filter(0, 0, &Environment::default(), false).unwrap()
     }
 
     #[test]
@@ -304,13 +317,19 @@ mod tests {
             (2, 0, vec!["issued", "plain", "detail"]),
             (3, 0, vec!["issued", "plain", "detail", "exchange"]),
         ] {
-            let text = logged(filter(verbose, quiet, &environment).unwrap(), style);
+            let text = logged(filter(verbose, quiet, &environment, false).unwrap(), style);
             let words = ["issued", "plain", "detail", "exchange", "noise"];
             let found: Vec<&str> = words.into_iter().filter(|word| text.contains(word)).collect();
             assert_eq!(found, wanted, "{verbose} {quiet}");
         }
+        let none = Environment::default();
+        for (is_routine, is_logged) in [(true, false), (false, true)] {
+            let retry = || tracing::info!(target: "certctl::acme::retry", "again");
+            let filter = filter(0, 0, &none, is_routine).unwrap();
+            assert_eq!(logged_by(retry, filter, style).contains("again"), is_logged);
+        }
         let broken = Environment::from_pairs(&[("CERTCTL_LOG", "certctl=loud")]);
-        let error = filter(0, 0, &broken).unwrap_err().to_string();
+        let error = filter(0, 0, &broken, false).unwrap_err().to_string();
         assert!(error.starts_with("CERTCTL_LOG: `certctl=loud`: "), "{error}");
     }
 }

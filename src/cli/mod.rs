@@ -65,7 +65,7 @@ use check::{AcmeItem, DnsDocument, HttpDocument};
 use count::count;
 use document::{Items, Object};
 use environment::Environment;
-use error::CliError;
+use error::{CliError, ErrorDocument};
 use exit::ExitCode;
 use message::{Level, Message};
 use output::{LogFormat, Output, When};
@@ -94,6 +94,7 @@ schema::output::documents! {
     OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
     OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
     OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
+    OURS "Error", "Any verb that ends in an error.": ErrorDocument<'_>;
     OURS "CertificateList", "`status`.": Items<'_, Object<CertificateObject>>;
     OURS "IssuerList", "`status issuer`.": Items<'_, IssuerKinds>;
     OURS "CertificateRequestList", "`status request`.": Items<'_, Object<RequestObject>>;
@@ -140,8 +141,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         Ok(code) => code,
         Err(error) => {
             shell.output.tell(&error.to_message());
+            print_error(&error, &mut shell);
             error.code
         }
+    }
+}
+
+/// Prints the error of a verb that printed no data, for programs.
+fn print_error(error: &CliError, shell: &mut Shell) {
+    if !shell.wants_document() || shell.output.has_data() {
+        return;
+    }
+    // There is no other place to report that stdout cannot be written.
+    if let Ok(text) = document::text(&ErrorDocument::of(error), shell.global.format()) {
+        drop(shell.output.data(&text));
     }
 }
 
@@ -175,7 +188,9 @@ fn refuse_time(now: Timestamp) -> Result<(), CliError> {
 }
 
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    log::start(&shell.global, &shell.environment, &shell.output)?;
+    let is_routine = matches!(&verb, Verb::Issue(args) if args.targets.is_empty())
+        && !shell.output.talks_to_terminal();
+    log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;
     match verb {
         Verb::Version(args) => {
             shell.output.data(&version::render(&args, shell)?)?;

@@ -5,8 +5,10 @@
 //! reported. With `--log-format json` every line on stderr is one JSON object, as in the log.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use indicatif::MultiProgress;
 use jiff::Timestamp;
 
 use super::environment::Environment;
@@ -49,6 +51,7 @@ pub struct Output {
     format: LogFormat,
     /// stderr goes to systemd's journal, which wants a priority before each line.
     has_priorities: bool,
+    has_data: bool,
     now: fn() -> Timestamp,
 }
 
@@ -62,6 +65,7 @@ impl Output {
             stderr: Stream::new(stderr.is_terminal(), talk_color, environment, Box::new(stderr)),
             format,
             has_priorities: format == LogFormat::Auto && journal::reads_stderr(environment),
+            has_data: false,
             now: || SystemClock.now(),
         }
     }
@@ -76,13 +80,20 @@ impl Output {
             stderr: stream(stderr),
             format: LogFormat::Auto,
             has_priorities: false,
+            has_data: false,
             now,
         }
     }
 
     /// Writes data to stdout, as it is.
     pub fn data(&mut self, text: &str) -> io::Result<()> {
+        self.has_data = true;
         self.stdout.write(text)
+    }
+
+    /// Whether data was written.
+    pub fn has_data(&self) -> bool {
+        self.has_data
     }
 
     /// Writes a line, or several, to stderr; a line feed is put behind it when there is none. As
@@ -190,6 +201,34 @@ impl Write for Talk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         drop(io::stderr().write_all(bytes));
         Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+thread_local! {
+    /// The progress lines at the end of stderr.
+    static LINES: RefCell<Option<MultiProgress>> = const { RefCell::new(None) };
+}
+
+/// Sets the progress lines above which the log is written.
+pub fn write_above(lines: Option<MultiProgress>) {
+    LINES.with(|known| *known.borrow_mut() = lines);
+}
+
+/// The same writer for the log, above the progress lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AboveLines;
+
+impl Write for AboveLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let lines = LINES.with(|lines| lines.borrow().clone());
+        match lines {
+            Some(lines) => lines.suspend(|| Talk.write(bytes)),
+            None => Talk.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -11,10 +11,13 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Timestamp;
+use tokio::time::Instant;
 
-use super::output::{When, escape};
+use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
+use super::time::rfc3339;
 use crate::engine::{Ended, Observer};
 use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, NamespacedName, Reason};
@@ -25,6 +28,8 @@ pub(crate) struct Progress {
     style: Style,
     /// stderr is a terminal: results are printed for a person.
     is_watched: bool,
+    /// After this time the reason of a wait is printed in full.
+    patience: Duration,
     seen: RefCell<Seen>,
 }
 
@@ -46,8 +51,18 @@ struct Seen {
     shown: Vec<(NamespacedName, ProgressBar, bool)>,
     /// Those that are running without a line.
     hidden: Vec<NamespacedName>,
+    waits: Vec<Waiting>,
     /// The line that counts, below all others, when there are several certificates.
     total: Option<ProgressBar>,
+}
+
+/// Why a certificate waits.
+struct Waiting {
+    certificate: NamespacedName,
+    why: String,
+    since: Instant,
+    /// In full, above the lines.
+    is_printed: bool,
 }
 
 impl Progress {
@@ -68,7 +83,8 @@ impl Progress {
             }
         };
         let style = Style { utf8: shell.environment.is_utf8(), is_alive: true };
-        Self::on(target, style, is_watched, certificates)
+        let interval = shell.global.self_check_interval.0.unsigned_abs();
+        Self::on(target, style, is_watched, certificates, interval * CHECKS)
     }
 
     fn on(
@@ -76,8 +92,10 @@ impl Progress {
         style: Style,
         is_watched: bool,
         certificates: usize,
+        patience: Duration,
     ) -> Self {
         let lines = target.map(MultiProgress::with_draw_target);
+        write_above(lines.clone());
         let total = lines.as_ref().filter(|_| certificates > 1).map(|lines| {
             let total = lines.add(ProgressBar::new_spinner());
             style.dress(&total, "{spinner} {wide_msg}", true);
@@ -89,13 +107,15 @@ impl Progress {
             failed: 0,
             shown: Vec::new(),
             hidden: Vec::new(),
+            waits: Vec::new(),
             total,
         };
-        Self { lines, style, is_watched, seen: RefCell::new(seen) }
+        Self { lines, style, is_watched, patience, seen: RefCell::new(seen) }
     }
 
     /// Removes the lines.
     pub(crate) fn finish(&self) {
+        write_above(None);
         let seen = self.seen.borrow();
         for (_, line, _) in &seen.shown {
             line.finish_and_clear();
@@ -172,6 +192,26 @@ impl Seen {
         Some(line)
     }
 
+    /// Whether it is time to print why the certificate waits: once for each reason, when it is seen
+    /// again after this time.
+    fn is_time_to_explain(
+        &mut self,
+        certificate: &NamespacedName,
+        why: &str,
+        patience: Duration,
+    ) -> bool {
+        let known = self.waits.iter_mut().find(|wait| wait.certificate == *certificate);
+        if let Some(wait) = known.filter(|wait| wait.why == why) {
+            let is_time = !wait.is_printed && wait.since.elapsed() >= patience;
+            wait.is_printed |= is_time;
+            return is_time;
+        }
+        self.waits.retain(|wait| wait.certificate != *certificate);
+        let (certificate, why) = (certificate.clone(), why.to_owned());
+        self.waits.push(Waiting { certificate, why, since: Instant::now(), is_printed: false });
+        false
+    }
+
     fn count(&self) {
         let Some(total) = &self.total else { return };
         let mut text = format!("{} of {} done", self.over, self.all);
@@ -188,7 +228,7 @@ impl Seen {
 impl Observer for Progress {
     fn event(&self, certificate: &NamespacedName, event: &Event) {
         let (message, reason) = (escape(&event.message), event.reason.as_str());
-        let log = || match event.kind {
+        match event.kind {
             // A person reads it below the certificate's own result.
             EventType::Normal if event.reason == Reason::Deployed && self.is_watched => {
                 tracing::debug!(%certificate, reason, "{message}");
@@ -217,10 +257,6 @@ impl Observer for Progress {
                 tracing::warn!(%certificate, reason, "{message}");
             }
             EventType::Warning => tracing::debug!(%certificate, reason, "warning: {message}"),
-        };
-        match &self.lines {
-            Some(lines) => lines.suspend(log),
-            None => log(),
         }
     }
 
@@ -231,6 +267,20 @@ impl Observer for Progress {
             line.set_message(escape(stage).into_owned());
         }
         seen.count();
+    }
+
+    /// The line cuts a long reason: after two checks it is printed once in full.
+    fn waits(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
+        self.stage(certificate, why);
+        let Some(lines) = &self.lines else { return };
+        if !self.seen.borrow_mut().is_time_to_explain(certificate, why, self.patience) {
+            return;
+        }
+        let name = report::short(certificate);
+        let until = deadline.map(|time| format!("; this run waits until {}", rfc3339(time)));
+        let text = format!("{name}: {}{}", escape(why), until.unwrap_or_default());
+        // Without the terminal there is nothing to report to.
+        drop(lines.println(text));
     }
 
     fn ended(&self, end: &Ended) {
@@ -252,6 +302,8 @@ impl Observer for Progress {
     }
 }
 
+/// The self-check intervals after which the reason of a wait is printed in full.
+const CHECKS: u32 = 2;
 /// How many certificates have a line of their own.
 const MOST: usize = 8;
 /// How often the lines are drawn in a second, at most.

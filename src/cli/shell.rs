@@ -67,6 +67,7 @@ impl Shell {
                 lock_timeout: global.lock_timeout.0,
                 intervals: Intervals { self_check: global.self_check_interval.0 },
                 unattended: !self.output.talks_to_terminal(),
+                reports_daily: !self.output.talks_to_terminal(),
                 limits: PUBLISHED,
                 ignore_limits: false,
             },

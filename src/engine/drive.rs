@@ -78,7 +78,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     compare_passwords(engine, task, &mut session);
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
         // That it was reported is recorded under the lock.
-        let is_new = matches!(ending, Ending::Unchanged { .. }) || !engine.options.unattended;
+        let is_new = matches!(ending, Ending::Unchanged { .. }) || !engine.options.reports_daily;
         let evidence = Evidence::of(&session.snapshot, &ending);
         return Ok((Ended { is_new, evidence, ..ended_with(ending) }, session.snapshot));
     }
@@ -107,7 +107,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
     session.lock_timeout = engine.options.lock_timeout;
     let mut drive = Drive::new(engine, shared, task, session);
-    let limited = engine.options.unattended && task.force.is_none() && task.goal == Goal::Issue;
+    let limited = engine.options.reports_daily && task.force.is_none() && task.goal == Goal::Issue;
     let (ending, is_new) = drive.all_passes(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
     let mut ended = Ended { is_new, evidence, ..ended_with(ending) };
@@ -289,7 +289,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     ..
                 } => return Ok(deferred(&self.session, until, &why, now)),
                 Step::Wait { until, wake, why: Deferral::Progress(what) } => {
-                    self.engine.observer.stage(&self.session.name, &what);
+                    self.engine.observer.waits(&self.session.name, &what, self.gives_up_at);
                     Some((until, wake))
                 }
                 Step::Fail(failure) if is_issuance => return Ok(self.fail(failure, now).await),
@@ -400,7 +400,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.note_slots(&held, &released, begun);
         let waits = self.session.snapshot.run.waits_for_an_order();
         if self.deadline.is_none() && !waits && self.is_past_the_queue() {
-            self.deadline = Some(self.engine.clock.sleep(self.timeout()).boxed_local());
+            let timeout = self.timeout();
+            self.deadline = Some(self.engine.clock.sleep(timeout).boxed_local());
+            self.gives_up_at = self.engine.clock.now().checked_add(timeout).ok();
         }
         Ok(())
     }

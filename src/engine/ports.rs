@@ -106,6 +106,11 @@ pub trait Observer {
     /// A certificate's run continues this order.
     fn stage(&self, certificate: &NamespacedName, stage: &str);
 
+    /// A certificate's run waits, until `deadline` at the longest.
+    fn waits(&self, certificate: &NamespacedName, why: &str, _deadline: Option<Timestamp>) {
+        self.stage(certificate, why);
+    }
+
     /// A certificate's run ended; reloads, and the operator's hook for failures, come later.
     fn ended(&self, _end: &Ended) {}
 }
@@ -117,6 +122,10 @@ impl<O: Observer> Observer for Rc<O> {
 
     fn stage(&self, certificate: &NamespacedName, stage: &str) {
         O::stage(self, certificate, stage);
+    }
+
+    fn waits(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
+        O::waits(self, certificate, why, deadline);
     }
 
     fn ended(&self, end: &Ended) {

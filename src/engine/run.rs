@@ -22,6 +22,8 @@ pub struct Options {
     pub intervals: Intervals,
     /// Unattended: a challenge of an earlier run gets at most a minute of probing.
     pub unattended: bool,
+    /// The same failure or wait of a certificate is reported once a day.
+    pub reports_daily: bool,
     /// The limits that CAs publish.
     pub limits: &'static [PublishedLimits],
     /// Ask the CA for what its limits would refuse.

@@ -479,6 +479,8 @@ fn brought_up_to_date(
     if record.spec_digest != digest {
         record.generation = record.generation.saturating_add(1);
         record.spec_digest = digest;
+        // What was reported was about another spec.
+        record.notices.clear();
     }
     record.secret_name.clone_from(&spec.secret_name);
     if task.manifest.is_some() {

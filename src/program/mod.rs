@@ -27,7 +27,7 @@ pub enum ProgramError {
         /// The program, from its folder on.
         program: String,
         seconds: u64,
-        /// The last line of its output.
+        /// The last lines of its output.
         said: String,
     },
     /// It ended with another exit code than 0, or by a signal.
@@ -37,7 +37,7 @@ pub enum ProgramError {
         program: String,
         /// The exit code, or the signal.
         status: String,
-        /// The last line of its output.
+        /// The last lines of its output.
         said: String,
     },
 }

@@ -181,7 +181,8 @@ struct Notice {
 }
 
 impl Notice {
-    /// The last line of standard error, or else the first of standard output.
+    /// The last lines of standard error, or else the first line of standard output: the reason may
+    /// stand above a line that only says that it failed.
     fn words(&self) -> String {
         let text = |kept: &RefCell<VecDeque<u8>>| {
             let bytes: Vec<u8> = kept.borrow().iter().copied().collect();
@@ -189,8 +190,12 @@ impl Notice {
         };
         let (out, err) = (text(&self.out), text(&self.err));
         let filled = |line: &&str| !line.trim().is_empty();
-        let line = err.lines().rfind(filled).or_else(|| out.lines().find(filled));
-        shown(line.unwrap_or_default())
+        let mut last: Vec<&str> = err.lines().rev().filter(filled).take(LAST_LINES).collect();
+        last.reverse();
+        if last.is_empty() {
+            last.extend(out.lines().find(filled));
+        }
+        shown(&last.iter().map(|line| line.trim()).collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -229,6 +234,7 @@ impl Drop for Group {
 }
 
 static UMASK: Mutex<()> = Mutex::new(());
+const LAST_LINES: usize = 3;
 /// Bytes of each output that are kept.
 const KEPT: usize = 64 << 10;
 const TRIES: u32 = 20;

@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::folder::{Folder, MAX_BYTES, TEMP_PREFIX, io_error, text};
@@ -20,9 +20,18 @@ use crate::store::port::StoreError;
 const PRIVATE: u32 = 0o600;
 
 /// Writes a file anywhere, durably and in one step, with the permission bits `mode` whatever the
-/// umask. The folder must exist; a symbolic link at `path` is replaced, not followed.
+/// umask. The folder must exist; a symbolic link at `path` is replaced, not followed, and nothing
+/// else but a plain file is: not `/dev/null`.
 pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
     let (folder, name) = open_parent(path)?;
+    let found = match folder.kind(name)? {
+        None | Some(FileType::RegularFile | FileType::Symlink) => None,
+        Some(FileType::Directory) => Some("a folder"),
+        Some(_) => Some("a special file"),
+    };
+    if let Some(found) = found {
+        return Err(StoreError::NotPlain { path: text(path), found, expected: "a plain file" });
+    }
     let temp = Temp::write(&folder, name, bytes, mode)?;
     temp.rename(name)?;
     folder.sync()
@@ -264,6 +273,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_no_plain_file_is_not_replaced() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (pipe, folder, link) = (
+            scratch.path().join("pipe"),
+            scratch.path().join("folder"),
+            scratch.path().join("link"),
+        );
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RWXU).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        for (path, kind) in [(&pipe, "a special file"), (&folder, "a folder")] {
+            let error = write(path, b"x", 0o644).unwrap_err();
+            assert!(
+                matches!(&error, StoreError::NotPlain { found, .. } if *found == kind),
+                "{error}"
+            );
+        }
+        write(&link, b"x", 0o644).unwrap();
+        assert!(link.symlink_metadata().unwrap().is_file());
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 3, "no temporary stays");
+    }
+
+    #[test]
     fn a_file_elsewhere_is_written_with_the_requested_mode() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("tls.crt");
@@ -277,7 +309,7 @@ mod tests {
         // A folder in the way is an error, and the temporary does not stay.
         std::fs::create_dir(scratch.path().join("folder")).unwrap();
         let taken = write(&scratch.path().join("folder"), b"", 0o600).unwrap_err();
-        assert!(matches!(taken, StoreError::Io { action: "rename", .. }), "{taken}");
+        assert!(matches!(taken, StoreError::NotPlain { .. }), "{taken}");
         let folder = Folder::open(scratch.path()).unwrap().unwrap();
         assert_eq!(folder.entries().unwrap(), ["folder", "tls.crt"]);
     }

@@ -59,6 +59,11 @@ impl Workspace {
         self.settings.options.ignore_limits = ignores;
     }
 
+    /// Reports a failure or a wait again that was reported within the last day.
+    pub fn report_again(&mut self) {
+        self.settings.options.reports_daily = false;
+    }
+
     /// The settings of the request, beside its objects.
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -120,6 +120,7 @@ fn planned(world: &World) -> Vec<Item> {
         lock_timeout: SignedDuration::ZERO,
         intervals: Intervals { self_check: SignedDuration::ZERO },
         unattended: true,
+        reports_daily: true,
         limits: PUBLISHED,
         ignore_limits: false,
     };

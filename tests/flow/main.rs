@@ -84,6 +84,8 @@ mod side_by_side;
 #[path = "../support/mod.rs"]
 mod support;
 #[cfg(test)]
+mod talk;
+#[cfg(test)]
 mod temporary;
 #[cfg(test)]
 mod versions;

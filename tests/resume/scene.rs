@@ -362,6 +362,7 @@ pub(crate) fn options() -> Options {
         lock_timeout: SignedDuration::from_secs(30),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         unattended: true,
+        reports_daily: true,
         limits: &[],
         ignore_limits: false,
     }

@@ -430,3 +430,39 @@ async fn the_time_of_the_ca_passes_after_its_answer() {
     assert!(theirs < first && first < theirs + SignedDuration::from_mins(10), "{first}");
     assert!(client.server_time().unwrap() > first);
 }
+
+#[tokio::test]
+async fn the_first_failure_of_a_request_that_is_repeated_is_logged_once() {
+    #[derive(Clone, Default)]
+    struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+    impl std::io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let fake = Fake::start(|_, _| Some(Reply::new(503, "busy"))).await;
+    let limits = Limits { retry_waits: vec![Duration::from_millis(1); 3], ..quick() };
+    let (client, log) = (fake.client_with(limits), Log::default());
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::INFO)
+        .without_time()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    client.directory().await.unwrap_err();
+    drop(guard);
+    assert_eq!(fake.count("/dir"), 4);
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let line = format!(
+        " INFO certctl::acme::retry: {}: HTTP status 503: busy: trying again for up to 0 s\n",
+        fake.url("/dir")
+    );
+    assert_eq!(log, line);
+}

@@ -24,7 +24,7 @@ use crate::probe::{CheckOptions, Resolver, check_http01};
 use crate::resource::{
     AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Settings, Token,
 };
-use crate::solver::http01::{Hits, Listener, TokenFolder, Webroot};
+use crate::solver::http01::{Hits, ListenError, Listener, TokenFolder, Webroot};
 
 /// `certctl check http`.
 pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -60,6 +60,8 @@ struct Findings {
     addresses: Result<Vec<String>, String>,
     /// The bound addresses, or why binding failed.
     listener: Result<Vec<SocketAddr>, String>,
+    /// What helps when it failed.
+    ways_out: &'static str,
     /// Other certctl processes that listen there as well.
     sharers: Vec<String>,
     /// The webroot, and whether tokens can be written there.
@@ -83,9 +85,16 @@ impl Findings {
         let (token, answer) = probe_token().map_err(|error| failed(&error))?;
         folder.put(&token, &answer).map_err(|error| failed(&error))?;
         let hits = Hits::new(|| SystemClock.now());
+        let mut ways_out = WAYS_OUT;
         let bound = match addresses_of(shell, settings) {
-            Ok(addresses) => Listener::bind(&addresses, Vec::new(), &folder, &hits)
-                .map_err(|error| error.to_string()),
+            Ok(addresses) => {
+                Listener::bind(&addresses, Vec::new(), &folder, &hits).map_err(|error| {
+                    if let ListenError::NoPermission { .. } = error {
+                        ways_out = WAYS_WITHOUT_PERMISSION;
+                    }
+                    error.to_string()
+                })
+            }
             Err(why) => Err(why),
         };
         let port = settings.http01_check_port.unwrap_or(shell.global.http01_check_port);
@@ -112,6 +121,7 @@ impl Findings {
                 .map(|holder| holder.to_string())
                 .collect(),
             listener: bound.map(|listener| listener.addresses().to_vec()),
+            ways_out,
             webroot,
             report,
         })
@@ -132,7 +142,7 @@ impl Findings {
                 };
                 format!("{}: {state}", addresses.join(", "))
             }
-            (Err(why), None) => format!("{why}\n{WAYS_OUT}"),
+            (Err(why), None) => format!("{why}\n{}", self.ways_out),
         };
         let mut page =
             vec![("name", self.name.clone()), ("addresses", addresses), ("listener", listener)];
@@ -270,5 +280,7 @@ fn probe_token() -> Result<(Token, String), String> {
     Ok((token, answer))
 }
 
+const WAYS_WITHOUT_PERMISSION: &str = "a port below 1024 needs root or CAP_NET_BIND_SERVICE; \
+                                       another port: --http01-listen, with port 80 forwarded to it";
 const WAYS_OUT: &str = "have that server serve the folder named by certctl.io/http01-webroot, or \
                         proxy /.well-known/acme-challenge/ to --http01-listen";

@@ -23,6 +23,11 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     let field = if is_ours { &annotation } else { &args.field };
     let (word, path) = field.split_once('.').unwrap_or((field, ""));
     let Some(kind) = Kind::parse(word) else {
+        let found = named(&args.field);
+        if !found.is_empty() {
+            shell.output.data(&found.join("\n"))?;
+            return Ok(ExitCode::Done);
+        }
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         let error =
             CliError::new(ExitCode::Usage, format_args!("`{word}` is not a kind of manifest"));
@@ -33,6 +38,33 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     let text = page(kind, path.trim_end_matches('.')).ok_or_else(|| unknown(kind, path))?;
     shell.output.data(&text)?;
     Ok(ExitCode::Done)
+}
+
+/// The pages of the fields that have this name, of a Certificate first: `reload` is the annotation
+/// `certctl.io/reload`. Without one, the pages of those that have the word in their names.
+fn named(word: &str) -> Vec<String> {
+    let mut fields: Vec<(Kind, Field)> = Vec::new();
+    for kind in Kind::ALL {
+        for field in all(kind) {
+            if !fields.iter().any(|(_, known)| known.path == field.path) {
+                fields.push((kind, field));
+            }
+        }
+    }
+    let is_named = |field: &Field| {
+        let key = key_of(field.path);
+        key.rsplit('/').next().unwrap_or(key).eq_ignore_ascii_case(word)
+    };
+    let has_word = |field: &Field| {
+        let key = key_of(field.path);
+        key.starts_with("certctl.io/") && key.contains(word)
+    };
+    let pages = |wanted: &dyn Fn(&Field) -> bool| -> Vec<String> {
+        let wanted = fields.iter().filter(|(_, field)| wanted(field));
+        wanted.filter_map(|(kind, field)| page(*kind, field.path)).collect()
+    };
+    let exact = pages(&is_named);
+    if exact.is_empty() && !word.is_empty() { pages(&has_word) } else { exact }
 }
 
 /// All fields of a kind, those above before those below.

@@ -134,3 +134,18 @@ fn every_annotation_is_told_and_no_other() {
         table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
     assert_eq!(listed, known);
 }
+
+#[test]
+fn a_bare_word_finds_the_field_of_that_name() {
+    let fields = |word: &str| -> Vec<String> {
+        let pages = named(word);
+        let lines =
+            pages.iter().filter_map(|page| page.lines().find(|line| line.starts_with("FIELD:")));
+        lines.map(|line| line.trim_start_matches("FIELD:").trim().to_owned()).collect()
+    };
+    assert_eq!(fields("reload"), ["certctl.io/reload <string>"]);
+    assert_eq!(fields("hook"), ["certctl.io/deploy-hook <string>"]);
+    assert_eq!(fields("renewBefore"), ["renewBefore <string>"]);
+    assert_eq!(fields("profile").len(), 2, "of a keystore, and of the CA");
+    assert_eq!((fields("nonsense"), fields("")), (vec![], vec![]));
+}

@@ -122,7 +122,7 @@ fn escaped(name: &str) -> String {
 /// Writes the pages into a folder, which is made when it is missing; returns how many.
 pub fn write(folder: &Path) -> Result<usize, CliError> {
     let failed = |path: &Path, error: &std::io::Error| {
-        CliError::new(ExitCode::Failed, format_args!("cannot write {}: {error}", path.display()))
+        CliError::new(ExitCode::Manifest, format_args!("cannot write {}: {error}", path.display()))
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let pages = pages();

@@ -104,7 +104,7 @@ fn progress(utf8: bool, certificates: usize) -> (Progress, Screen) {
     let screen = Screen::default();
     let target = ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), 255);
     let style = Style { utf8, is_alive: false };
-    (Progress::on(Some(target), style, true, certificates), screen)
+    (Progress::on(Some(target), style, true, certificates, Duration::ZERO), screen)
 }
 
 /// What is shown; nothing is left out for being drawn too often.
@@ -139,6 +139,35 @@ fn a_certificate_has_one_line_that_collapses_to_how_it_ended() {
     assert_eq!(shown(&progress, &screen), "web   ✗ failed: no\\u{1b}[2J");
     progress.finish();
     assert_eq!(screen.text(), "");
+}
+
+#[test]
+fn the_reason_of_a_wait_stands_in_full_above_the_line_after_two_checks() {
+    let (progress, screen) = progress(false, 1);
+    let why =
+        "www.example.com: Waiting for DNS-01 challenge propagation: no TXT at ns1.example.net";
+    let wait = |why: &str| {
+        progress.waits(&name("web"), why, Some("2026-11-22T10:10:00Z".parse().unwrap()));
+        shown(&progress, &screen)
+    };
+    let line = "web   - www.example.com: Waiting for DNS-01 challenge propag";
+    assert_eq!(wait(why), line);
+    let full = format!("web: {why}; this run waits until 2026-11-22T10:10:00Z");
+    let rows: Vec<String> =
+        full.chars().collect::<Vec<_>>().chunks(COLUMNS.into()).map(String::from_iter).collect();
+    let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
+    let above = format!("{}\n{line}", rows.join("\n"));
+    assert_eq!(wait(why), above);
+    assert_eq!(wait(why), above, "once");
+    let other = "www.example.com: connection refused";
+    assert_eq!(wait(other), above.replace(line, &format!("web   - {other}")));
+    // Two polls of an order take milliseconds.
+    let (mut progress, screen) = self::progress(false, 1);
+    progress.patience = Duration::from_hours(1);
+    for _ in 0..9 {
+        progress.waits(&name("web"), other, None);
+    }
+    assert_eq!(shown(&progress, &screen), format!("web   - {other}"));
 }
 
 #[test]
@@ -177,7 +206,8 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
 
 #[test]
 fn where_nobody_watches_there_are_no_lines() {
-    let progress = Progress::on(None, Style { utf8: true, is_alive: false }, false, 3);
+    let progress =
+        Progress::on(None, Style { utf8: true, is_alive: false }, false, 3, Duration::ZERO);
     progress.stage(&name("web"), "order");
     progress.ended(&failed("web"));
     assert!(progress.seen.borrow().shown.is_empty());

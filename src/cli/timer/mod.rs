@@ -32,7 +32,10 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
         let message = "the path of certctl has characters that a scheduler interprets";
         CliError::new(ExitCode::Failed, message).hinted("install certctl in /usr/local/bin")
     })?;
-    for (warning, advice) in warnings(args, program, &chosen_here(shell)) {
+    let is_other = !shell.environment.is_root() && args.user.is_none();
+    let mine = shell.environment.config_dir(None).ok().filter(|_| is_other);
+    let mine = mine.map(|found| found.path);
+    for (warning, advice) in warnings(args, program, &chosen_here(shell), mine.as_deref()) {
         let text = format!("warning: {warning}\n  try: {advice}");
         shell.output.tell(&Message::new(Level::Warn, text, &warning).with("hint", advice));
     }
@@ -44,13 +47,30 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     Ok(ExitCode::Done)
 }
 
-/// What makes the scheduled runs differ from what this user sees now, each with advice.
+/// The user whose runs are scheduled.
+fn user_of(args: &TimerPrintArgs) -> &str {
+    let usual = if args.systemd { "certctl" } else { "root" };
+    args.user.as_deref().unwrap_or(usual)
+}
+
+/// What makes the scheduled runs differ from what this user sees now, each with advice; `mine` is
+/// this user's own configuration, when another user's is read.
 fn warnings(
     args: &TimerPrintArgs,
     program: &str,
     chosen: &[String],
+    mine: Option<&Path>,
 ) -> Vec<(String, &'static str)> {
     let mut warnings = Vec::new();
+    if let Some(mine) = mine {
+        let warning = format!(
+            "the scheduled runs are of {}, who reads /etc/certctl and not {}",
+            user_of(args),
+            escape(&mine.to_string_lossy())
+        );
+        let advice = "--user NAME for your own user, or move the manifests to /etc/certctl";
+        warnings.push((warning, advice));
+    }
     // Another user may own the program that runs as that user; root and certctl hold the keys.
     let holds_keys = args.user.as_deref().is_none_or(|user| user == "root");
     if let Some(error) = check_trust(Path::new(program), true).err().filter(|_| holds_keys) {
@@ -93,14 +113,14 @@ fn chosen_here(shell: &Shell) -> Vec<String> {
 type Unit = (&'static str, String);
 
 fn files(args: &TimerPrintArgs, program: &str, host: Host) -> Vec<Unit> {
-    let (templates, usual_user): (&[(&str, &str)], _) = if args.cron {
-        (CRON, "root")
+    let templates: &[(&str, &str)] = if args.cron {
+        CRON
     } else if args.launchd {
-        (LAUNCHD, "root")
+        LAUNCHD
     } else {
-        (SYSTEMD, "certctl")
+        SYSTEMD
     };
-    let user = args.user.as_deref().unwrap_or(usual_user);
+    let user = user_of(args);
     let minute = host.minute();
     let fill = |text: &str| {
         // A calendar of systemd wants two digits, cron and launchd take both.
@@ -123,7 +143,7 @@ fn printed(files: &[Unit]) -> String {
 
 fn write(folder: &Path, files: &[Unit]) -> Result<(), CliError> {
     let failed = |path: &Path, error: &std::io::Error| {
-        CliError::new(ExitCode::Failed, format_args!("cannot write {}: {error}", path.display()))
+        CliError::new(ExitCode::Manifest, format_args!("cannot write {}: {error}", path.display()))
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     for (place, text) in files {
@@ -223,7 +243,7 @@ mod tests {
             else {
                 panic!()
             };
-            let found = warnings(&args, program.to_str().unwrap(), chosen);
+            let found = warnings(&args, program.to_str().unwrap(), chosen, None);
             found.into_iter().map(|(warning, _)| warning).collect::<Vec<_>>()
         };
         for (line, wanted) in [
@@ -243,6 +263,26 @@ mod tests {
         let wanted = "the scheduled runs will not have --state-dir, CERTCTL_RESOLVERS";
         assert_eq!(of(&["--cron"], Path::new("/"), &chosen), [wanted]);
         assert!(of(&["--cron"], Path::new("/"), &[]).is_empty());
+    }
+
+    #[test]
+    fn another_users_runs_read_another_configuration() {
+        for (line, user) in [("--cron", "root"), ("--systemd", "certctl"), ("--launchd", "root")] {
+            let words = ["certctl", "timer", "print", line];
+            let Verb::Timer(TimerVerb::Print(args)) =
+                Arguments::try_parse_from(words).unwrap().verb
+            else {
+                panic!()
+            };
+            let mine = Path::new("/home/me/.config/certctl");
+            let found = warnings(&args, "/", &[], Some(mine));
+            let warning = format!(
+                "the scheduled runs are of {user}, who reads /etc/certctl and not \
+                 /home/me/.config/certctl"
+            );
+            let advice = "--user NAME for your own user, or move the manifests to /etc/certctl";
+            assert_eq!(found, [(warning, advice)]);
+        }
     }
 
     #[test]

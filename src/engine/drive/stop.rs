@@ -232,7 +232,7 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
         ) if owed.is_empty() => {
             let ending = deferred(session, until, &why, now);
             let is_new = notice::is_new(&snapshot.record, &ending, now);
-            (!engine.options.unattended || !is_new).then_some(ending)
+            (!engine.options.reports_daily || !is_new).then_some(ending)
         }
         (_, Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_)) => {
             None

@@ -233,6 +233,15 @@ fn cannot_listen(error: &ListenError) -> EffectError {
             PORT_PAUSE.as_secs() * u64::from(PORT_WAITS)
         ));
     }
+    if let ListenError::NoPermission { .. } = error {
+        return error::precondition(format!(
+            "the HTTP-01 listener cannot start: {error}: a port below 1024 needs root or \
+             CAP_NET_BIND_SERVICE (setcap cap_net_bind_service=+ep certctl; the systemd units have \
+             a socket for it). Or choose another port with --http01-listen, to which port 80 is \
+             forwarded, and the port that the CA connects to with --http01-check-port; or let a \
+             web server serve the folder of the annotation certctl.io/http01-webroot"
+        ));
+    }
     error::precondition(format!(
         "the HTTP-01 listener cannot start: {error}. If a web server has the port, let it serve a \
          folder and name that in the annotation certctl.io/http01-webroot, or let it proxy \
@@ -249,3 +258,21 @@ const PORT_WAITS: u32 = 120;
 const PORT_PAUSE: Duration = Duration::from_secs(1);
 /// How long a self-check waits for earlier ones.
 const CHECK_TURN: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_without_permission_is_no_port_of_a_web_server() {
+        let addr = "[::]:80".parse().unwrap();
+        let error = cannot_listen(&ListenError::NoPermission { addr }).cause.to_string();
+        let first = "the HTTP-01 listener cannot start: no permission to listen on [::]:80: a port \
+                     below 1024 needs root or CAP_NET_BIND_SERVICE";
+        assert!(error.starts_with(first), "{error}");
+        for flag in ["--http01-listen", "--http01-check-port"] {
+            assert!(error.contains(flag), "{error}");
+        }
+        assert!(!error.contains("has the port"), "{error}");
+    }
+}

@@ -65,7 +65,7 @@ pub enum ProviderError {
         /// The program's path, from its folder on.
         program: String,
         status: String,
-        /// The last line of its output.
+        /// The last lines of its output.
         reason: String,
     },
     /// No answer.

@@ -13,7 +13,7 @@
 //! lego's RAW mode is not supported: it needs the challenge's token. In both modes the environment is
 //! `PATH`, `HOME`, `LANG`, `TZ` and `CERTCTL_ACTION`, `CERTCTL_DOMAIN`, `CERTCTL_FQDN` and
 //! `CERTCTL_ZONE` (with a trailing dot), `CERTCTL_VALUE`; the working directory is that of the
-//! program. Exit code 0 is success; otherwise the last line of standard error is the reason. Exit
+//! program. Exit code 0 is success; otherwise the last lines of standard error are the reason. Exit
 //! code 75 means that an early retry may help, every other code that it will not.
 
 #[cfg(test)]

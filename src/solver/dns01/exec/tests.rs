@@ -190,7 +190,7 @@ async fn an_error_quotes_the_output_of_the_program() {
     let cases = [
         (
             "echo out; echo one >&2; echo 'no such zone' >&2; echo >&2; exit 3",
-            "exit code 3: no such zone",
+            "exit code 3: one; no such zone",
         ),
         ("echo first; echo second; exit 1", "exit code 1: first"),
         ("exit 255", "exit code 255: no details"),
@@ -198,7 +198,7 @@ async fn an_error_quotes_the_output_of_the_program() {
         ("printf '\\377\\n' >&2; exit 1", "exit code 1: \u{fffd}"),
         ("kill -KILL $$", "signal 9 (SIGKILL): no details"),
         ("echo bye >&2; kill -TERM $$", "signal 15 (SIGTERM): bye"),
-        (flood, "exit code 4: last"),
+        (flood, "exit code 4: first; firs; last"),
         (&long, &format!("exit code 1: {}…", "x".repeat(300))),
     ];
     for (script, expected) in cases {

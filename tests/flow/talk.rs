@@ -1,0 +1,74 @@
+//! What runs say without a terminal, for people and for programs.
+
+use serde_json::{Value, json};
+
+use crate::support::{CertificateYaml, Webhook, World};
+
+/// A world whose DNS provider has an error that passes.
+fn failing() -> (World, Webhook) {
+    let world = World::start();
+    let webhook = Webhook::start(world.dns.provider());
+    world.write("config/issuer.yaml", &world.issuer().solvers(&webhook.solver("")));
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
+    webhook.answers(500);
+    (world, webhook)
+}
+
+#[test]
+fn named_certificates_always_say_why_they_wait_and_all_of_them_once_a_day() {
+    let (world, _webhook) = failing();
+    let (file, short) = (world.path("config/web.yaml"), ["--timeout", "1s"]);
+    let file = file.to_str().unwrap();
+    for words in [&["issue"][..], &["issue", "web"], &["issue", "web"], &["issue", file]] {
+        world.run(&[words, &short].concat()).ends_in(75).says("answered 500");
+    }
+    let run = world.run(&[&["issue"], &short[..]].concat()).ends_in(75);
+    assert_eq!(run.stderr, "");
+    // Another spec is another matter.
+    let edited = CertificateYaml::new("web").for_names(&["*.example.test"]);
+    world.write("config/web.yaml", &edited.field("duration: 2000h"));
+    world.run(&[&["issue"], &short[..]].concat()).ends_in(75).says("answered 500");
+}
+
+#[test]
+fn a_verb_that_ends_in_an_error_prints_an_object_with_it() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let run = world.run(&["status", "wep", "-o", "json"]).ends_in(3);
+    let object: Value = serde_json::from_str(&run.stdout).unwrap();
+    let (kind, class) = (&object["kind"], &object["class"]);
+    assert_eq!(
+        (kind, class, &object["exitCode"]),
+        (&json!("Error"), &json!("precondition"), &json!(3))
+    );
+    assert!(run.stderr.contains(object["message"].as_str().unwrap()), "{run:?}");
+    let run = world.run(&["renew", "-o", "yaml"]).ends_in(2);
+    assert!(run.stdout.contains("kind: Error\n"), "{}", run.stdout);
+    // What has printed its own data prints no second object.
+    let run = world.run(&["issue", "-o", "json"]).ends_in(0);
+    let object: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(object["kind"], "Result");
+    let run = world.run(&["status", "wep"]).ends_in(3);
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn a_quiet_run_tells_failures_only() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let run = world.run(&["issue", "-q"]).ends_in(0);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    assert_eq!(world.ca.issued(), 1);
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write("config/issuer.yaml", &world.issuer().trusting(""));
+    world.run(&["issue", "-q"]).ends_in(5).says("error: web: ");
+}
+
+#[test]
+fn the_reason_of_a_hook_is_told_from_above_its_last_line() {
+    let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
+    let world = World::prepared(&[web]);
+    let script = "echo 'nginx: [emerg] bind() to 0.0.0.0:443 failed' >&2\n\
+                  echo 'nginx: configuration file /etc/nginx/nginx.conf test failed' >&2\nexit 1";
+    world.write_program("config/hooks.d/nginx", script);
+    let run = world.issue().ends_in(6).says("nginx: [emerg] bind() to 0.0.0.0:443 failed; nginx: ");
+    run.says("nginx.conf test failed");
+}
