@@ -1,51 +1,10 @@
-//! The orders at the CA on which a certificate works.
-//!
-//! A CA may give one order to several certificates. The first that takes the order's lock stores its
-//! URL and works on it until the order is done or the run ends, so that a killed run leaves nothing
-//! to wait for. A certificate that waits for a lock holds none meanwhile: no two wait for each
-//! other. It keeps the lock for which it has waited until its own order is done, so that of many
-//! that wait, one after the other orders.
-
-use jiff::SignedDuration;
+//! The orders that a certificate's run works on, and its wait for those of others.
 
 use super::state::Drive;
 use crate::controller::{Effect, OthersOrder, Outcome};
-use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
-
-/// How often it is tried to take the order of another certificate.
-const PAUSE: SignedDuration = SignedDuration::from_millis(50);
-
-/// An order that no other certificate works on until this is dropped.
-pub(super) struct Claim<L> {
-    url: String,
-    _lease: L,
-}
-
-/// Takes an order, unless another certificate works on it.
-async fn claim<S: Store>(store: &S, url: &str) -> Result<Option<Claim<S::Lease>>, StoreError> {
-    let lock = Lock::Order(digest_of(url.as_bytes()));
-    match store.lock(&lock, SignedDuration::ZERO).await {
-        Ok(lease) => Ok(Some(Claim { url: url.to_owned(), _lease: lease })),
-        Err(StoreError::Locked { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Waits until no other certificate works on the order of this URL; for ever, if there is none.
-pub(super) async fn claim_when_free<C: Clock, S: Store>(
-    clock: &C,
-    store: &S,
-    order: Option<&OthersOrder>,
-) -> Result<Claim<S::Lease>, StoreError> {
-    let Some(OthersOrder::Held { url }) = order else { return std::future::pending().await };
-    loop {
-        if let Some(claim) = claim(store, url).await? {
-            return Ok(claim);
-        }
-        clock.sleep(PAUSE).await;
-    }
-}
+use crate::engine::claim::{Claim, claim};
+use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
+use crate::resource::Order;
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// The outcome of newOrder, when another certificate works on the order.
@@ -95,7 +54,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     /// Gives the orders up that are done.
     pub(super) fn give_done_orders_up(&mut self) {
-        let is_open = |order: &crate::resource::Order| order.phase.is_open();
+        let is_open = |order: &Order| order.phase.is_open();
         if !self.session.snapshot.current_order().is_some_and(is_open) {
             self.claims.clear();
         }

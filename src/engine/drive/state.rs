@@ -5,9 +5,9 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
-use super::claim::Claim;
 use super::shared::Shared;
 use crate::controller::{Effect, EffectError, Outcome, Record, absorb, backoff, limit};
+use crate::engine::claim::Claim;
 use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
