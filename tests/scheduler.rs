@@ -172,10 +172,10 @@ fn a_queue_that_cannot_be_read_is_refused_or_set_aside() {
     assert!(kept(1).exists() && kept(2).exists());
 }
 
-/// Ten certificates of a name each and one that all have, at a CA that hands out the pending
+/// Certificates of a name each and one that all have, at a CA that hands out the pending
 /// authorizations again: the shared name is presented and proven once, whatever the number of slots,
 /// of processes, and the method.
-fn ten_that_share_a_name(cap: usize, processes: usize, over_dns: bool) {
+fn some_that_share_a_name(count: usize, cap: usize, processes: usize, over_dns: bool) {
     let world = World::with(|options| options.reuse = Reuse::PendingAuthorizations);
     let webhook = Webhook::start(world.dns.provider());
     let shared = "shared.example.test";
@@ -183,7 +183,7 @@ fn ten_that_share_a_name(cap: usize, processes: usize, over_dns: bool) {
         let own = format!("own-{number}.example.test");
         CertificateYaml::new(&format!("c{number}")).for_names(&[&own, shared])
     };
-    let certificates: Vec<_> = (0..10).map(certificate).collect();
+    let certificates: Vec<_> = (0..count).map(certificate).collect();
     let issuer = world.issuer();
     let issuer = if over_dns { issuer.solvers(&webhook.solver("")) } else { issuer };
     let mut children = Vec::new();
@@ -210,8 +210,8 @@ fn ten_that_share_a_name(cap: usize, processes: usize, over_dns: bool) {
         these.filter(|event| event.message.ends_with(&format!("({name})"))).count()
     };
     assert_eq!((presented("own-3.example.test"), presented(shared)), (1, 1));
-    assert_eq!(world.sent(RequestKind::Challenge), 11, "each name is proven once");
-    let writes = if over_dns { 11 } else { 0 };
+    assert_eq!(world.sent(RequestKind::Challenge), count + 1, "each name is proven once");
+    let writes = if over_dns { count + 1 } else { 0 };
     let actions = webhook.actions();
     for action in ["Present", "CleanUp"] {
         assert_eq!(actions.iter().filter(|done| *done == action).count(), writes, "{action}");
@@ -221,13 +221,10 @@ fn ten_that_share_a_name(cap: usize, processes: usize, over_dns: bool) {
 }
 
 #[test]
-fn a_name_that_ten_certificates_share_is_proven_once() {
-    for cap in [1, 60] {
-        for processes in [1, 2] {
-            for over_dns in [false, true] {
-                ten_that_share_a_name(cap, processes, over_dns);
-            }
-        }
+fn a_name_that_several_certificates_share_is_proven_once() {
+    for (count, cap) in [(4, 1), (10, 60)] {
+        some_that_share_a_name(count, cap, 1, false);
+        some_that_share_a_name(count, cap, 2, true);
     }
 }
 

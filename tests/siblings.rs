@@ -127,6 +127,30 @@ fn a_finalized_order_that_is_given_again_is_no_failure() {
     assert!(passed <= SignedDuration::from_secs(2), "{passed:?}");
 }
 
+/// The name stays taken until its clean-up, which comes with the verdict: that is read at once, and
+/// not with the order.
+#[test]
+fn a_name_that_the_ca_fetched_is_free_although_its_order_is_not_done() {
+    let all = [false, true].map(|dns| [false, true].map(|reuses| [1, 2].map(|n| (dns, reuses, n))));
+    for (dns, reuses, runs) in all.into_iter().flatten().flatten() {
+        let scene = scene();
+        scene.ca.borrow_mut().reuses = reuses;
+        let tasks = vec![task("web-0", &["a.example", "z.example"]), task("web-1", &["a.example"])];
+        let tasks = if dns { over_dns(tasks) } else { tasks };
+        let hidden = || Error { unreachable_names: Some("z."), ..Error::default() };
+        let shares: Vec<&[Task]> = tasks.chunks(2 / runs).collect();
+        scene.run_together(&shares, options(), hidden);
+        let memory = scene.memory.borrow();
+        let done = memory
+            .events
+            .iter()
+            .find(|(of, event)| of.name == "web-1" && event.reason == Reason::Complete);
+        let begun: jiff::Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+        let took = begun.duration_until(done.unwrap().1.time);
+        assert!(took < SignedDuration::from_secs(4), "{took:?}, {dns} {reuses} {runs}");
+    }
+}
+
 /// What the first of two runs passes when the second one works beside it.
 fn labels(tasks: &[Task], killed: usize) -> Vec<String> {
     let scene = scene();

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 /// One challenge in this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Attempt {
     pub slot: Slot,
     /// Another certificate waits for the same name and type.

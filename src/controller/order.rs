@@ -5,7 +5,7 @@
 //! | no order for the request, or a replaced one | record a new one | Creating |
 //! | Creating | newOrder | pending → Authorizing; ready → Finalizing; another certificate's → Creating |
 //! | any, a run of another certificate works on the order | wait for it | |
-//! | any, found from an earlier run | read the order first | as the CA says |
+//! | any, found from an earlier run; Finalizing, new | read the order first | as the CA says |
 //! | Authorizing | read each authorization not read yet | all read → Solving |
 //! | Solving, challenges in progress | settled: the challenges' controller acts | |
 //! | Solving, all accepted | read the order, 5 ms after the last hit, then ×2; when it stays pending, authorizations beside it | ready → Finalizing; invalid → Refused |

@@ -4,7 +4,6 @@ mod account;
 mod adopt;
 mod alert;
 mod claim;
-mod order_lock;
 mod pace;
 mod reload;
 mod shared;

@@ -5,6 +5,7 @@
 //! the others. Everything is recorded before the effect that needs it starts, and the same code
 //! absorbs an outcome whether this run or an earlier one started the effect.
 
+mod claim;
 mod drive;
 mod dry_run;
 mod ending;

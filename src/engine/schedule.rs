@@ -95,6 +95,8 @@ struct Turn {
     may_yield: bool,
     /// It has waited for another group of the same name and type.
     was_behind: bool,
+    /// Others wait for its name.
+    is_wanted: bool,
 }
 
 impl Turn {
@@ -270,9 +272,9 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             return false;
         }
         let turns = || state.members.values().flat_map(|member| &member.turns);
-        let waits = || state.members.values().any(Member::looks_at_others);
+        let looks = || state.members.values().any(|member| member.looks_at(&state.others));
         let is_over = |turn: &Turn| self.ends(turn).is_some_and(|ends| ends <= now);
-        (!state.others.is_empty() && waits()) || turns().any(is_over)
+        looks() || turns().any(is_over)
     }
 
     /// When a turn ends, if others want the slot.
@@ -396,7 +398,10 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             } else {
                 Slot::None
             };
-            turn.urls.iter().for_each(|url| run.attempt_mut(url).slot = slot);
+            for url in &turn.urls {
+                let attempt = run.attempt_mut(url);
+                (attempt.slot, attempt.is_wanted) = (slot, turn.is_wanted);
+            }
         }
         let member = state.members.get(certificate);
         let owed = member.map_or(&[][..], |member| &member.clean_ups);
@@ -406,8 +411,8 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
                 run.attempt_mut(&challenge.spec.url).is_wanted = true;
             }
         }
-        let waits = member.is_some_and(Member::looks_at_others);
-        let looks = (waits && !state.others.is_empty()).then(|| state.next_look()).flatten();
+        let looks = member.is_some_and(|member| member.looks_at(&state.others));
+        let looks = looks.then(|| state.next_look()).flatten();
         let writes = state.write_after.filter(|_| state.is_unwritten);
         let ends = own.iter().filter_map(|turn| self.ends(turn)).filter(|ends| *ends > now).min();
         [looks, writes, ends].into_iter().flatten().min()
@@ -421,10 +426,14 @@ impl Member {
         self.turns.iter().map(|turn| &turn.entry).chain(owed.map(|owed| &owed.entry))
     }
 
-    /// Whether it depends on what other runs have in the queue.
-    fn looks_at_others(&self) -> bool {
+    /// Whether it depends on what other runs have in the queue: it waits for them, or they may wait
+    /// for a verdict of it.
+    fn looks_at(&self, others: &[Entry]) -> bool {
+        let is_idle = |turn: &Turn| turn.phase == Phase::Accepted;
+        let waits = |turn: &Turn| turn.entry.place != Place::Granted;
         !self.clean_ups.is_empty()
-            || self.turns.iter().any(|turn| turn.entry.place != Place::Granted)
+            || self.turns.iter().any(is_idle)
+            || (!others.is_empty() && self.turns.iter().any(waits))
     }
 
     /// The clean-ups that are owed at names where the certificate has no turn. One whose turn is
@@ -502,20 +511,20 @@ impl State {
         }
     }
 
-    /// Notes for which groups that are cleaned up others wait.
+    /// Notes for which groups others wait, that have nothing left to do but to learn the verdict.
     fn note_those_wanted(&mut self) {
-        if self.members.values().all(|member| member.clean_ups.is_empty()) {
-            return;
-        }
         let waits = |entry: &&Entry| matches!(entry.place, Place::Queued | Place::Requeued);
         let wanted: BTreeSet<_> = self.all().filter(waits).map(key_of).collect();
         for member in self.members.values_mut() {
-            for owed in &mut member.clean_ups {
-                let is_wanted = wanted.contains(&key_of(&owed.entry));
-                if is_wanted && !owed.is_wanted {
+            let turns = member.turns.iter_mut().filter(|turn| turn.phase == Phase::Accepted);
+            let turns = turns.map(|turn| (&turn.entry, &mut turn.is_wanted));
+            let owed = member.clean_ups.iter_mut().map(|owed| (&owed.entry, &mut owed.is_wanted));
+            for (entry, was_wanted) in turns.chain(owed) {
+                let is_wanted = wanted.contains(&key_of(entry));
+                if is_wanted && !*was_wanted {
                     member.woken.notify_one();
                 }
-                owed.is_wanted = is_wanted;
+                *was_wanted = is_wanted;
             }
         }
     }
@@ -548,7 +557,12 @@ impl State {
         now: Timestamp,
         asking: Option<&NamespacedName>,
     ) -> Vec<Entry> {
+        let was_alone = self.others.is_empty();
         self.others = others.runs.values().flatten().cloned().collect();
+        if was_alone && !self.others.is_empty() {
+            // Those that wait look at the queue from now on.
+            self.members.values().for_each(|member| member.woken.notify_one());
+        }
         self.grant_names();
         let started: BTreeSet<_> = grant(self.all(), cap).into_iter().map(Entry::group).collect();
         let started: Vec<Entry> =
@@ -669,6 +683,7 @@ fn turn_of(
         entered: before.and_then(|before| before.entered),
         grant: before.and_then(|before| before.grant),
         was_behind: before.is_some_and(|before| before.was_behind),
+        is_wanted: before.is_some_and(|before| before.is_wanted),
         may_yield: matches!(phase, Phase::Presenting | Phase::SelfChecking)
             && !group.iter().any(|(challenge, _)| waits_instead(challenge)),
     })

@@ -38,7 +38,8 @@ fn of_the_same_names(count: usize, processes: usize) {
             let certificate = CertificateYaml::new(&name(number)).for_names(&names).to_string();
             // One of the certificates has an RSA key.
             let algorithm = if number == 0 { "RSA" } else { "ECDSA" };
-            text += &format!("---\n{}", certificate.replace("ECDSA", algorithm));
+            text += "---\n";
+            text += &certificate.replace("ECDSA", algorithm);
         }
         let path = world.write(&format!("{process}.yaml"), &text);
         children.push(world.start_certctl(&["issue", path.to_str().unwrap()]));
@@ -53,13 +54,12 @@ fn of_the_same_names(count: usize, processes: usize) {
         assert!(!journal.contains("\"Failed\""), "{journal}");
         let presented = journal.matches("\"Presented\"").count();
         assert!(presented == 0 || presented == 2, "one of them proves both names: {journal}");
-        let orders = world.state().orders(&name(number));
-        assert_eq!(orders.len(), 1, "{orders:#?}");
     }
     assert_eq!((world.ca.issued(), world.sent(RequestKind::Finalize)), (count, count));
     assert_eq!(world.sent(RequestKind::Challenge), 2, "each name is proven once");
+    // Each orders once, and once more after its wait; or when the order was finalized meanwhile.
     let orders = world.sent(RequestKind::NewOrder);
-    assert!(orders <= 2 * count, "{orders} newOrders");
+    assert!(orders <= 3 * count, "{orders} newOrders");
     let locks = std::fs::read_dir(world.state().path("locks")).unwrap();
     let left = locks
         .filter(|lock| lock.as_ref().unwrap().file_name().to_str().unwrap().starts_with("order-"));

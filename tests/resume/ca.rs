@@ -12,6 +12,7 @@ use rcgen::{Issuer, KeyPair};
 
 use super::issuance::{self, Wrong};
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a manner of its own")]
 pub(crate) struct Ca {
     issuer: Issuer<'static, KeyPair>,
     /// By the digest of the account's key.

@@ -53,6 +53,11 @@ pub fn absorb(
             run.others_order = Some(OthersOrder::Finalized { again });
             Ok(Record::default())
         }
+        (Effect::ReadOrder { .. }, Outcome::Order(seen))
+            if is_finalized_by_another(&snapshot.run, &order, &seen.state) =>
+        {
+            Ok(others(snapshot, &order, now))
+        }
         (
             Effect::CreateOrder { .. } | Effect::ReadOrder { .. } | Effect::Finalize { .. },
             Outcome::Order(mut seen),
@@ -87,13 +92,27 @@ pub fn absorb(
             if snapshot.run.csr_is_taken || snapshot.run.others_orders >= OTHERS_ORDERS {
                 return Ok(refusal(&mut snapshot.run, order, effect, &error, now));
             }
-            snapshot.run.note_others_order();
-            let why = "the CA had given the same order to another certificate";
-            Ok(Record::of(Change::Order(Box::new(given_up(&order, why, now)))))
+            Ok(others(snapshot, &order, now))
         }
         (_, Outcome::Failed(error)) => Ok(refusal(&mut snapshot.run, order, effect, &error, now)),
         (_, other) => Err(IllegalOutcome::new(order.phase.word(), &other)),
     }
+}
+
+/// Whether an order that was ready has got a CSR, although this run made it and has not sent one.
+fn is_finalized_by_another(run: &Run, order: &Order, state: &OrderState) -> bool {
+    matches!(order.phase, OrderPhase::Finalizing(_))
+        && matches!(state, OrderState::Processing | OrderState::Valid)
+        && run.ordered
+        && run.finalize_tries == 0
+        && run.others_orders < OTHERS_ORDERS
+}
+
+/// Gives up an order that another certificate has finalized.
+fn others(snapshot: &mut Snapshot, order: &Order, now: Timestamp) -> Record {
+    snapshot.run.note_others_order();
+    let why = "the CA had given the same order to another certificate";
+    Record::of(Change::Order(Box::new(given_up(order, why, now))))
 }
 
 /// Applies the order, as the CA shows it, to this run.
@@ -122,7 +141,8 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
         };
     } else {
         run.ordered = true;
-        run.order_is_known = true;
+        // Another certificate may have finalized it before this one could take it.
+        run.order_is_known = seen.state != OrderState::Ready;
         run.csr_is_taken = false;
     }
 }

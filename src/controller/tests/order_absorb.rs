@@ -191,6 +191,27 @@ fn an_order_that_is_new_and_finalized_is_asked_for_again_a_little_later() {
     }
 }
 
+/// The CA's answer may be older than the end of the certificate that held it.
+#[test]
+fn a_new_order_that_is_ready_is_read_before_it_is_finalized() {
+    let mut snapshot = ordered("creating", OrderState::Unknown);
+    let outcome = |state| Outcome::Order(Box::new(order_seen(state)));
+    let ready = outcome(OrderState::Ready);
+    let record = absorb(&mut snapshot, &create_order(), ready.clone(), now()).unwrap();
+    snapshot.order = Some(written_order(&record).clone());
+    assert_eq!(controller::decide(&snapshot, now()), Step::Act(vec![read_order()]));
+    for state in [OrderState::Processing, OrderState::Valid] {
+        let mut snapshot = snapshot.clone();
+        let record = absorb(&mut snapshot, &read_order(), outcome(state), now()).unwrap();
+        snapshot.order = Some(written_order(&record).clone());
+        let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
+        assert_eq!(written_order(&record).phase.word(), "creating");
+    }
+    let record = absorb(&mut snapshot, &read_order(), ready, now()).unwrap();
+    snapshot.order = Some(written_order(&record).clone());
+    assert_eq!(controller::decide(&snapshot, now()), Step::Act(vec![finalize()]));
+}
+
 fn authorizing() -> Snapshot {
     let mut snapshot = ordered("authorizing", OrderState::Pending);
     let order = snapshot.order.as_mut().unwrap();

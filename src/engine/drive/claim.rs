@@ -1,8 +1,8 @@
-//! The orders that a certificate claims, and gives up.
+//! The orders that a certificate's run works on, and its wait for those of others.
 
-use super::order_lock::{Claim, claim};
 use super::state::Drive;
 use crate::controller::{Effect, OthersOrder, Outcome};
+use crate::engine::claim::{Claim, claim};
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::resource::Order;
 

@@ -5,9 +5,9 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
-use super::order_lock::Claim;
 use super::shared::Shared;
 use crate::controller::{Effect, EffectError, Outcome, Record, absorb, backoff, limit};
+use crate::engine::claim::Claim;
 use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
@@ -31,8 +31,6 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     pub(super) effects: FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>,
     /// Measured on the monotonic clock: no jump of the wall clock moves it.
     pub(super) deadline: Option<LocalBoxFuture<'a, ()>>,
-    /// The same on the wall clock, to be shown.
-    pub(super) gives_up_at: Option<Timestamp>,
     pub(super) extended: bool,
     pub(super) hits_seen: u64,
     /// When to decide again, whatever happens.
@@ -60,7 +58,6 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             in_flight: Vec::new(),
             effects: FuturesUnordered::new(),
             deadline: None,
-            gives_up_at: None,
             extended: false,
             hits_seen: 0,
             look_at: None,
@@ -146,12 +143,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         match absorb(&mut self.session.snapshot, effect, outcome, now) {
             Ok(record) => {
                 self.is_outdated |= is_done
-                    && matches!(
-                        effect,
-                        Effect::SwitchBack { .. }
-                            | Effect::RestoreLinks { .. }
-                            | Effect::RestoreFiles { .. }
-                    );
+                    && matches!(effect, Effect::SwitchBack { .. } | Effect::RestoreLinks { .. });
                 self.session.apply(record);
             }
             Err(illegal) => {

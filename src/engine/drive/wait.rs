@@ -3,9 +3,9 @@
 use futures_util::StreamExt;
 use jiff::Timestamp;
 
-use super::order_lock::{Claim, claim_when_free};
 use super::state::Drive;
 use crate::controller::{Effect, Outcome, Wake};
+use crate::engine::claim::{Claim, claim_when_free};
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::signal;
 

@@ -18,7 +18,7 @@ use crate::resource::{
     Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, KeyAlgorithm,
     SolverKind, Token,
 };
-use crate::solver::http01::{ListenError, Listener, Webroot};
+use crate::solver::http01::{ListenError, Listener, Webroot, answers_for};
 use crate::store::Records;
 
 /// Generates a key on a blocking thread, off the main one.
@@ -113,12 +113,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                     waits += 1;
                     tokio::time::sleep(PORT_PAUSE).await;
                 }
-                // A listener of this run on all addresses answers for this one, too.
+                // Another listener of this run answers for this address, too.
                 Err(ListenError::InUse { addr, holder: Some(holder) })
                     if holder.is_this_process()
-                        && listeners.keys().flatten().any(|open| {
-                            open.ip().is_unspecified() && open.port() == addr.port()
-                        }) =>
+                        && listeners.keys().flatten().any(|open| answers_for(*open, addr)) =>
                 {
                     return Ok(());
                 }

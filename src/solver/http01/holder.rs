@@ -53,16 +53,24 @@ pub(super) fn stranger_on(address: SocketAddr) -> Option<Holder> {
     found::holders(address).into_iter().find(is_stranger)
 }
 
+/// Whether a listener on `open` answers for `wanted`. Its sockets are dual-stack: `[::]` answers for
+/// all addresses, and `0.0.0.0` for those of IPv4.
+pub fn answers_for(open: SocketAddr, wanted: SocketAddr) -> bool {
+    let (all, ip) = (open.ip().to_canonical(), wanted.ip().to_canonical());
+    let covers = all.is_unspecified() && (all.is_ipv6() || ip.is_ipv4());
+    open.port() == wanted.port() && (all == ip || covers)
+}
+
 #[cfg(target_os = "linux")]
 mod found {
     use std::collections::BTreeSet;
     use std::fs::{self, File};
     use std::io::{BufRead, BufReader};
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
     use std::os::unix::fs::MetadataExt as _;
     use std::path::{Path, PathBuf};
 
-    use super::Holder;
+    use super::{Holder, answers_for};
 
     pub(super) fn holders(address: SocketAddr) -> Vec<Holder> {
         holders_of(sockets(address))
@@ -158,13 +166,9 @@ mod found {
     const SYN_RECEIVED: &str = "03";
     const LISTEN: &str = "0A";
 
-    /// Whether the two addresses conflict. `0.0.0.0` conflicts with `[::]` for a dual-stack socket,
-    /// which is the case here.
+    /// Whether the two addresses conflict: one of them answers for the other.
     fn do_meet(held: SocketAddr, wanted: SocketAddr) -> bool {
-        let (one, other) = (held.ip().to_canonical(), wanted.ip().to_canonical());
-        let covers =
-            |all: IpAddr, ip: IpAddr| all.is_unspecified() && (all.is_ipv6() || ip.is_ipv4());
-        held.port() == wanted.port() && (one == other || covers(one, other) || covers(other, one))
+        answers_for(held, wanted) || answers_for(wanted, held)
     }
 
     /// `0100007F:0050`: the address in words of four bytes, each in the host's byte order.
@@ -267,6 +271,23 @@ mod tests {
                 let address = socket.local_addr().unwrap();
                 assert_eq!(holder_of(address), Some(us()), "{address}");
             }
+        }
+    }
+
+    #[test]
+    fn a_listener_answers_for_all_addresses_of_its_family_when_it_is_on_all() {
+        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let cases = [
+            ("0.0.0.0:80", "192.0.2.1:80", true),
+            ("0.0.0.0:80", "[::]:80", false),
+            ("[::]:80", "0.0.0.0:80", true),
+            ("[::]:80", "[2001:db8::1]:80", true),
+            ("192.0.2.1:80", "0.0.0.0:80", false),
+            ("192.0.2.1:80", "[::ffff:192.0.2.1]:80", true),
+            ("[::]:80", "[::]:81", false),
+        ];
+        for (open, wanted, answers) in cases {
+            assert_eq!(answers_for(address(open), address(wanted)), answers, "{open} {wanted}");
         }
     }
 

@@ -8,12 +8,9 @@
 
 use jiff::SignedDuration;
 
+use super::inputs::digest_of;
+use super::ports::{Clock, Lock, Store, StoreError};
 use crate::controller::OthersOrder;
-use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Clock, Lock, Store, StoreError};
-
-/// How often it is tried to take the order of another certificate.
-const PAUSE: SignedDuration = SignedDuration::from_millis(50);
 
 /// An order that no other certificate works on until this is dropped.
 pub(super) struct Claim<L> {
@@ -48,3 +45,6 @@ pub(super) async fn claim_when_free<C: Clock, S: Store>(
         clock.sleep(PAUSE).await;
     }
 }
+
+/// How often it is tried to take the order of another certificate.
+const PAUSE: SignedDuration = SignedDuration::from_millis(50);
