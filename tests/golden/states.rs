@@ -55,7 +55,7 @@ fn each_state_is_reached() {
     scene.note("One is revoked, and what the others rest on is taken away.");
     scene.run("certctl status 2>errors.txt");
     scene.run("certctl status --exit-code 2>&1 >/dev/null | tail -n 2");
-    scene.run("certctl status --exit-code ready");
+    scene.run("certctl status --exit-code ready >ready.txt 2>&1");
     for name in ["damaged", "deferred", "deploy", "failed", "invalid", "revoked", "waiting"] {
         scene.run(&format!("certctl status {name} 2>/dev/null | head -n 4"));
     }
