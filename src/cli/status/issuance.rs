@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 
 use super::page::{NONE, Page, or_none};
+use super::progress::{identifier, type_word};
 use super::scene::Scene;
-use super::waiting::{identifier, type_word};
 use crate::cli::output::escape;
 use crate::cli::time::length;
 use crate::resource::{Authorization, AuthorizationState, Challenge, Event, Order, Phase};

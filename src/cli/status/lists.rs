@@ -3,9 +3,9 @@
 use super::issuance::{challenge_name, reason, state};
 use super::noun::Noun;
 use super::objects;
+use super::progress::{identifier, type_word};
 use super::scene::Scene;
 use super::table::{Cell, render_in};
-use super::waiting::{identifier, type_word};
 
 use crate::cli::args::Format;
 use crate::cli::document;

@@ -11,6 +11,7 @@ mod noun;
 pub(in crate::cli) mod objects;
 mod overview;
 mod page;
+mod progress;
 mod prometheus;
 mod scene;
 pub(crate) mod table;

@@ -21,8 +21,8 @@
 
 use jiff::Timestamp;
 
+use super::progress::order_waits_for;
 use super::scene::Scene;
-use super::waiting::order_waits_for;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
 use crate::engine::Evidence;

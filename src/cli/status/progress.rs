@@ -1,0 +1,55 @@
+//! What an order in progress waits for.
+
+use crate::cli::output::escape;
+use crate::resource::{Challenge, Order, OrderPhase, Phase};
+
+/// What an order waits for.
+pub(super) fn order_waits_for(order: &Order) -> Vec<String> {
+    let at_ca = match order.phase {
+        OrderPhase::Solving(_) | OrderPhase::Refused { .. } => {
+            let open: Vec<String> =
+                order.challenges.iter().filter_map(challenge_waits_for).collect();
+            return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
+        }
+        OrderPhase::Creating => "the CA: creating the order",
+        OrderPhase::Authorizing(_) => "the CA: reading the authorizations",
+        OrderPhase::Finalizing(_) => "the CA: sending the CSR",
+        OrderPhase::Awaiting(_) => "the CA: issuing",
+        OrderPhase::Downloading { .. } => "the CA: downloading the certificate",
+        OrderPhase::Issued { .. } | OrderPhase::Replaced { .. } | OrderPhase::Failed(_) => NEXT_RUN,
+    };
+    vec![at_ca.to_owned()]
+}
+
+fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
+    let phase = challenge.phase()?;
+    let action = match phase {
+        Phase::Queued if challenge.is_presented() => "a free slot (presented)",
+        Phase::Queued => "a free slot",
+        Phase::Requeued => "a free slot (presented)",
+        Phase::Presenting => "presenting",
+        Phase::SelfChecking => "the self-check",
+        Phase::Accepting => "accepting",
+        Phase::Accepted => "validation by the CA",
+    };
+    let reason = match (phase, challenge.reason.as_str()) {
+        // `action` says it already.
+        (_, "") | (Phase::Accepted, _) => String::new(),
+        (_, reason) => format!(": {}", escape(reason)),
+    };
+    Some(format!("{} for {}: {action}{reason}", type_word(challenge), identifier(challenge)))
+}
+
+/// The type in cert-manager's spelling: `HTTP-01`, `DNS-01`.
+pub(super) fn type_word(challenge: &Challenge) -> String {
+    escape(challenge.spec.kind.as_str()).to_uppercase()
+}
+
+/// The identifier with its `*.`.
+pub(super) fn identifier(challenge: &Challenge) -> String {
+    let prefix = if challenge.spec.wildcard { "*." } else { "" };
+    format!("{prefix}{}", challenge.spec.identifier)
+}
+
+pub(super) const NEXT_RUN: &str = "the next run of certctl issue";
+const READY_AT_CA: &str = "the CA: reading the order";
