@@ -1,4 +1,4 @@
-//! Promise: a renewal that is overdue is said to be, whatever keeps it: by the word of `status`, by
+//! Promise: a renewal that is overdue is reported, whatever blocks it: by the word of `status`, by
 //! its exit code, by a metric, and by the operator's hook, once for each stage.
 //!
 //! Hourly runs from the renewal to the end of a certificate, on a clock that moves only when all
@@ -41,7 +41,7 @@ const HOURS: i32 = 240;
 const STAGES: [(i32, &str); 4] =
     [(25, "overdue"), (121, "half"), (217, "nine-tenths"), (HOURS, "expired")];
 
-/// What keeps a renewal.
+/// What blocks a renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Obstacle {
     MissingSecret,
@@ -100,7 +100,7 @@ fn view(scene: &Scene) -> CertificateView {
 }
 
 /// The word of `status`, whether its exit code is 8, and the metric.
-fn told(scene: &Scene) -> (String, bool, bool) {
+fn shown(scene: &Scene) -> (String, bool, bool) {
     let view = view(scene);
     let look = |format| {
         let (now, zone) = (scene.clock.now(), TimeZone::UTC);
@@ -111,12 +111,12 @@ fn told(scene: &Scene) -> (String, bool, bool) {
     let metrics = look(Format::Prometheus);
     let sample =
         metrics.lines().find(|line| line.starts_with("certctl_certificate_renewal_overdue{"));
-    let attention = status::needs_attention(&[view.clone()], scene.clock.now());
+    let attention = status::needs_attention(std::slice::from_ref(&view), scene.clock.now());
     (word, attention, sample.unwrap().ends_with(" 1"))
 }
 
 #[test]
-fn an_overdue_renewal_is_told_at_each_stage_whatever_keeps_it() {
+fn an_overdue_renewal_is_reported_at_each_stage_whatever_blocks_it() {
     use Obstacle::{FullDisk, HeldLock, MissingSecret, NoRun, UnreachableCa};
     for obstacle in [MissingSecret, UnreachableCa, HeldLock, FullDisk, NoRun] {
         let scene = due();
@@ -128,7 +128,7 @@ fn an_overdue_renewal_is_told_at_each_stage_whatever_keeps_it() {
             let heard = scene.alerts.as_ref().unwrap().take();
             stages.extend(heard.iter().map(|alert| (hour, alert.stage.name())));
             scene.clock.set(begin + HOUR * hour);
-            let (word, attention, metric) = told(&scene);
+            let (word, attention, metric) = shown(&scene);
             let is_late = hour > 24;
             let fresh = match obstacle {
                 MissingSecret | UnreachableCa => ("FAILED", true),
@@ -154,7 +154,7 @@ fn an_overdue_renewal_is_told_at_each_stage_whatever_keeps_it() {
 
 /// No window opens before the end: renewed when it is due, and never late.
 #[test]
-fn a_window_that_never_opens_keeps_no_renewal() {
+fn a_window_that_never_opens_blocks_no_renewal() {
     let mut scene = due();
     let windows = serde_json::from_value(serde_json::json!({
         "windows": [{ "cron": "0 0 30 2 *", "windowDuration": "1h" }],

@@ -363,9 +363,8 @@ impl Check<'_> {
     fn is_misread(&self, id: &ObjectId) -> bool {
         let NamespacedName { namespace, name } = &id.key;
         let mut misread = self.loaded.misread.iter();
-        misread.any(|one| {
-            one.name == *name && (namespace.is_empty() || one.namespace == *namespace)
-        })
+        misread
+            .any(|one| one.name == *name && (namespace.is_empty() || one.namespace == *namespace))
     }
 
     fn issuer_key(&self) -> NamespacedName {

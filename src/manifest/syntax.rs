@@ -168,8 +168,11 @@ impl<'t> Scene<'t> {
         let less = open.iter().find(|(_, level)| *level < own);
         let at_line = |(number, level): &(usize, usize)| format!("{level} in line {number}");
         let others: Vec<String> = deeper.into_iter().chain(less).map(at_line).collect();
-        let message =
-            format!("indented by {}, which fits no line above ({})", spaces(own), others.join(", "));
+        let message = format!(
+            "indented by {}, which fits no line above ({})",
+            spaces(own),
+            others.join(", ")
+        );
         let help = Some("what belongs together begins in the same column");
         let column = own + 1;
         let end_column = self.line(at.line).trim_end().chars().count() + 1;

@@ -231,7 +231,7 @@ impl Workspace {
     }
 }
 
-/// What the hook is told of an overdue renewal with an invalid manifest, and what notes that.
+/// The arguments of the hook for an overdue renewal with an invalid manifest, and what notes its run.
 fn alert_of(view: &CertificateView, now: Timestamp) -> Option<(Alert, String)> {
     let (record, mistake) = (view.record.as_ref()?, view.mistake.as_ref()?);
     let stage = alert::due(record, false, now)?;

@@ -151,6 +151,7 @@ fn every_scene_is_played() {
         }
     }
     for scene in shown().into_keys() {
-        assert!(text.contains(&format!("(\"{scene}\")")), "nobody plays {scene}");
+        let is_played = [")", ","].map(|end| text.contains(&format!("(\"{scene}\"{end}")));
+        assert!(is_played.contains(&true), "no test plays {scene}");
     }
 }

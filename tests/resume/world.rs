@@ -82,17 +82,19 @@ impl World {
         })))
     }
 
+    fn prepare(&self, solving: bool) -> Result<Outcome, EffectError> {
+        if self.error.secret_is_missing {
+            let message = "Secret default/eab is missing".to_owned();
+            return Err(EffectError::new(Cause::Precondition { message }));
+        }
+        self.listens.set(solving || self.listens.get());
+        Ok(Outcome::Prepared)
+    }
+
     async fn do_it(&self, task: &Task, effect: &Effect) -> Result<Outcome, EffectError> {
         let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
         match effect {
-            Effect::Prepare { .. } if self.error.secret_is_missing => {
-                let message = "Secret default/eab is missing".to_owned();
-                Err(EffectError::new(Cause::Precondition { message }))
-            }
-            Effect::Prepare { solving, .. } => {
-                self.listens.set(*solving || self.listens.get());
-                Ok(Outcome::Prepared)
-            }
+            Effect::Prepare { solving, .. } => self.prepare(*solving),
             Effect::GenerateKey { algorithm, size } => {
                 Ok(key(&PrivateKey::generate(*algorithm, *size).unwrap()))
             }

@@ -4,11 +4,10 @@
 
 use super::issuance;
 use super::objects::REGISTERED;
-use super::order::owed;
 use super::page::{NONE, Page};
 use super::scene::Scene;
 use super::verdict::{Verdict, findings};
-use super::waiting::{next_attempt, waiting_for};
+use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::output::{Paint, escape};
 use crate::resource::{CertificateSpec, Remedy, Revocation};
 use crate::workspace::view::CertificateView;

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use super::order::{identifier, type_word};
 use super::page::{NONE, Page, or_none};
+use super::progress::{identifier, type_word};
 use super::scene::Scene;
 use crate::cli::output::escape;
 use crate::cli::time::length;

@@ -3,7 +3,7 @@
 use super::issuance::{challenge_name, reason, state};
 use super::noun::Noun;
 use super::objects;
-use super::order::{identifier, type_word};
+use super::progress::{identifier, type_word};
 use super::scene::Scene;
 use super::table::{Cell, render_in};
 

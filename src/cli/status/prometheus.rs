@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_run_its_end_and_its_requests_are_told() {
+    fn after_a_run_its_end_and_its_requests_are_written() {
         let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();
         let kind = |method: &str, status| RequestKind {
             host: "acme.example".to_owned(),

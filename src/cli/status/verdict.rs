@@ -22,7 +22,7 @@
 
 use jiff::Timestamp;
 
-use super::order::order_waits_for;
+use super::progress::order_waits_for;
 use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};

@@ -1,10 +1,17 @@
-//! What a certificate waits for, and its next attempt.
+//! What a certificate waits for, its next attempt, and pending clean-up.
 
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
-use super::order::{NEXT_RUN, order_waits_for};
+use super::progress::{NEXT_RUN, order_waits_for};
 use super::scene::Scene;
 use super::verdict::Verdict;
+use crate::cli::output::escape;
+use crate::resource::{
+    Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, SolverKind,
+};
 use crate::workspace::view::CertificateView;
 
 /// What this certificate waits for, one line each; never empty.
@@ -61,5 +68,48 @@ pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Sce
     match view.failures() {
         0 => when,
         failures => format!("{when}, attempt {}", failures.saturating_add(1)),
+    }
+}
+
+/// Every challenge response that may still be published, named so that a person can remove it.
+pub(super) fn owed(view: &CertificateView) -> Vec<String> {
+    let owing = |order: &Order| -> Vec<String> {
+        let challenges = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
+        challenges.map(|challenge| format!("{} (order {})", trace(challenge), order.name)).collect()
+    };
+    view.orders.iter().flat_map(owing).collect()
+}
+
+/// Where the answer of a challenge is seen (RFC 8555 sections 8.3 and 8.4).
+fn trace(challenge: &Challenge) -> String {
+    let spec = &challenge.spec;
+    match &spec.kind {
+        ChallengeType::Http01 => {
+            format!("http://{}/.well-known/acme-challenge/{}", spec.identifier, escape(&spec.token))
+        }
+        ChallengeType::Dns01 => {
+            let value = URL_SAFE_NO_PAD.encode(digest(&SHA256, spec.key.as_bytes()));
+            let place = match &spec.solver.kind {
+                SolverKind::Dns01(dns01) => written_at(dns01),
+                SolverKind::Http01(_) => String::new(),
+            };
+            format!("TXT _acme-challenge.{} \"{value}\"{place}", spec.identifier)
+        }
+        ChallengeType::Other(word) => format!("{} for {}", escape(word), spec.identifier),
+    }
+}
+
+/// Which provider the record is at, and whether under another name.
+fn written_at(dns01: &Dns01) -> String {
+    let provider = if let Dns01Provider::Webhook(webhook) = &dns01.provider {
+        &webhook.solver_name
+    } else {
+        dns01.provider.name()
+    };
+    match dns01.cname_strategy {
+        Some(CnameStrategy::Follow) => {
+            format!(" at {}, or at the CNAME's target", escape(provider))
+        }
+        Some(CnameStrategy::None) | None => format!(" at {}", escape(provider)),
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     pub(super) effects: FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>,
     /// Measured on the monotonic clock: no jump of the wall clock moves it.
     pub(super) deadline: Option<LocalBoxFuture<'a, ()>>,
+    /// The same on the wall clock, to be shown.
+    pub(super) gives_up_at: Option<Timestamp>,
     pub(super) extended: bool,
     pub(super) hits_seen: u64,
     /// When to decide again, whatever happens.
@@ -58,6 +60,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             in_flight: Vec::new(),
             effects: FuturesUnordered::new(),
             deadline: None,
+            gives_up_at: None,
             extended: false,
             hits_seen: 0,
             look_at: None,
@@ -143,7 +146,12 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         match absorb(&mut self.session.snapshot, effect, outcome, now) {
             Ok(record) => {
                 self.is_outdated |= is_done
-                    && matches!(effect, Effect::SwitchBack { .. } | Effect::RestoreLinks { .. });
+                    && matches!(
+                        effect,
+                        Effect::SwitchBack { .. }
+                            | Effect::RestoreLinks { .. }
+                            | Effect::RestoreFiles { .. }
+                    );
                 self.session.apply(record);
             }
             Err(illegal) => {

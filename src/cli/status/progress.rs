@@ -1,15 +1,7 @@
-//! What an order waits for, and its challenges: their pending clean-up among that.
-
-use aws_lc_rs::digest::{SHA256, digest};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+//! What an order in progress waits for.
 
 use crate::cli::output::escape;
-use crate::resource::{
-    Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, OrderPhase, Phase,
-    SolverKind,
-};
-use crate::workspace::view::CertificateView;
+use crate::resource::{Challenge, Order, OrderPhase, Phase};
 
 /// What an order waits for.
 pub(super) fn order_waits_for(order: &Order) -> Vec<String> {
@@ -46,49 +38,6 @@ fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
         (_, reason) => format!(": {}", escape(reason)),
     };
     Some(format!("{} for {}: {action}{reason}", type_word(challenge), identifier(challenge)))
-}
-
-/// Every challenge response that may still be published, named so that a person can remove it.
-pub(super) fn owed(view: &CertificateView) -> Vec<String> {
-    let owing = |order: &Order| -> Vec<String> {
-        let challenges = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
-        challenges.map(|challenge| format!("{} (order {})", trace(challenge), order.name)).collect()
-    };
-    view.orders.iter().flat_map(owing).collect()
-}
-
-/// Where the answer of a challenge is seen (RFC 8555 sections 8.3 and 8.4).
-fn trace(challenge: &Challenge) -> String {
-    let spec = &challenge.spec;
-    match &spec.kind {
-        ChallengeType::Http01 => {
-            format!("http://{}/.well-known/acme-challenge/{}", spec.identifier, escape(&spec.token))
-        }
-        ChallengeType::Dns01 => {
-            let value = URL_SAFE_NO_PAD.encode(digest(&SHA256, spec.key.as_bytes()));
-            let place = match &spec.solver.kind {
-                SolverKind::Dns01(dns01) => written_at(dns01),
-                SolverKind::Http01(_) => String::new(),
-            };
-            format!("TXT _acme-challenge.{} \"{value}\"{place}", spec.identifier)
-        }
-        ChallengeType::Other(word) => format!("{} for {}", escape(word), spec.identifier),
-    }
-}
-
-/// Which provider the record is at, and whether under another name.
-fn written_at(dns01: &Dns01) -> String {
-    let provider = if let Dns01Provider::Webhook(webhook) = &dns01.provider {
-        &webhook.solver_name
-    } else {
-        dns01.provider.name()
-    };
-    match dns01.cname_strategy {
-        Some(CnameStrategy::Follow) => {
-            format!(" at {}, or at the CNAME's target", escape(provider))
-        }
-        Some(CnameStrategy::None) | None => format!(" at {}", escape(provider)),
-    }
 }
 
 /// The type in cert-manager's spelling: `HTTP-01`, `DNS-01`.
