@@ -86,6 +86,12 @@ const WITHOUT_A_DOCUMENT: &[&str] = &[
     "timer print --cron",
 ];
 
+/// What is printed, unless it is an error or no document.
+fn document_in(printed: &str) -> Option<Value> {
+    let value = printed.parse::<Value>().ok()?;
+    value.get("kind").is_some_and(|kind| kind != "Error").then_some(value)
+}
+
 #[test]
 fn what_is_printed_is_what_the_schema_says() {
     let world = world();
@@ -164,11 +170,7 @@ fn what_is_printed_is_what_the_schema_says() {
     for line in WITHOUT_A_DOCUMENT {
         let words: Vec<&str> = line.split(' ').chain(["-o", "json"]).collect();
         let printed = world.run(&words).stdout;
-        let document = printed
-            .parse::<Value>()
-            .ok()
-            .filter(|value| value.get("kind").is_some_and(|kind| kind != "Error"));
-        assert_eq!(document, None, "{line} prints a document: it needs a schema");
+        assert_eq!(document_in(&printed), None, "{line} prints a document: it needs a schema");
         used.extend(verbs.iter().find(|verb| line.starts_with(verb.as_str())).cloned());
     }
     assert_eq!(used, verbs, "a verb that is neither printed here nor known to print no document");

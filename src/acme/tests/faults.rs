@@ -382,7 +382,7 @@ async fn what_is_wrong_with_the_certificate_of_the_server_is_said_in_words() {
         let AcmeError::Untrusted { why, .. } = error else { panic!("{error}") };
         why
     };
-    let why = distrust(&|params| params.is_ca = is_ca.clone()).await;
+    let why = distrust(&|params| params.is_ca = is_ca).await;
     assert_eq!(why, Distrust::CaCertificate);
     assert_eq!(why.to_string(), "the server presents a CA certificate as its own");
     let why = distrust(&|params| params.not_before = rcgen::date_time_ymd(2999, 1, 1)).await;

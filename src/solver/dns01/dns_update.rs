@@ -171,7 +171,8 @@ impl DnsProvider for More {
         Box::pin(async move {
             let (name, zone) = (record.name.as_str(), record.zone.as_str());
             let values = vec![DnsRecord::TXT(record.value.clone())];
-            let adding = self.client.add_to_rrset(name, DnsRecordType::TXT, TTL, values, zone);
+            let ttl = ttl(self.name);
+            let adding = self.client.add_to_rrset(name, DnsRecordType::TXT, ttl, values, zone);
             self.within(adding).await?.map_err(|error| self.failed(&error))
         })
     }
@@ -195,8 +196,16 @@ impl DnsProvider for More {
     }
 }
 
-/// TTL in seconds: no service requires more, except those for which the crate raises it.
+/// TTL in seconds of a service's values.
+fn ttl(name: &str) -> u32 {
+    if RAISED.contains(&name) { SHORT_TTL } else { TTL }
+}
+
+/// No service requires more, except those for which the crate raises it.
 const TTL: u32 = 600;
+/// For services of which the crate knows the shortest TTL, to which it raises this one.
+const SHORT_TTL: u32 = 60;
+const RAISED: [&str; 3] = ["joker", "namecheap", "selectel"];
 /// The time limit of one operation. The crate waits up to a minute, three times, when a service
 /// limits the rate of requests.
 const LIMIT: Duration = Duration::from_secs(90);

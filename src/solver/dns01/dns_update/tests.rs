@@ -309,3 +309,9 @@ fn the_texts_of_the_crate_become_errors_without_credentials() {
         assert_eq!(more.failed(&error).to_string(), expected);
     }
 }
+
+#[test]
+fn the_shortest_ttl_is_asked_for_where_the_crate_knows_it() {
+    assert!(RAISED.iter().all(|name| names().any(|known| known == *name)));
+    assert_eq!(["joker", "namecheap", "godaddy"].map(ttl), [SHORT_TTL, SHORT_TTL, TTL]);
+}
