@@ -110,6 +110,7 @@ impl<'a, S: Store> Session<'a, S> {
                 repair,
                 sets: sets.iter().map(links::decoded).collect(),
                 current_request,
+                issued_profile: None,
                 next_request,
                 next_key,
                 account: None,
@@ -140,6 +141,11 @@ impl<'a, S: Store> Session<'a, S> {
         for ((revision, number), kept) in self.records().all_orders(&self.name).await? {
             let kept = kept?;
             let order = kept.value.clone();
+            if self.snapshot.record.status.revision == Some(revision)
+                && order.certificate().is_some()
+            {
+                self.snapshot.issued_profile = Some(order.spec.profile.clone());
+            }
             if kept.is_outdated {
                 self.outdated.push(Change::Order(Box::new(order.clone())));
             }

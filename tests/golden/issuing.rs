@@ -118,8 +118,8 @@ fn outputs_and_hooks_are_run_again() {
 fn files_that_are_gone_come_back_without_an_order() {
     let mut scene = Session::new("damaged");
     let out = scene.world.path("out");
-    let certificate = CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", &out.display().to_string());
+    let certificate =
+        CertificateYaml::new("web").annotation("certctl.io/output-dir", &out.display().to_string());
     scene.configured(&[("web", &certificate)]);
     scene.quietly("certctl issue");
     let key = scene.world.path("state/secrets/default/web-tls/..data/tls.key");

@@ -215,7 +215,8 @@ fn of_bytes(label: &str, bytes: &[u8], is_manifest: bool) -> Result<Subject, Cli
             CertificateError::NotFound if text.contains("PRIVATE KEY-----") => {
                 let why = "it holds a private key and no certificate";
                 let file = manifest::quoted(Path::new(label));
-                let hint = format!("with its certificate: cat CERTIFICATE {file} | certctl inspect -");
+                let hint =
+                    format!("with its certificate: cat CERTIFICATE {file} | certctl inspect -");
                 unread(label, &why).hinted(hint)
             }
             error => unread(label, &error),
