@@ -171,3 +171,21 @@ fn an_edited_profile_leads_to_a_new_certificate_once() {
     world.issue().says_nothing();
     assert_eq!(world.state().readiness("web"), Reason::Ready);
 }
+
+#[test]
+fn a_switch_to_a_staging_ca_asks_before_it_replaces_a_trusted_certificate() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let (live, requests) = (world.state().published("web"), world.ca.requests());
+    let staging = "https://acme-staging-v02.api.letsencrypt.org/directory";
+    let issuer = world.issuer().to_string().replace(&world.ca.directory_url(), staging);
+    world.write("config/issuer.yaml", &issuer);
+    let plan = world.run(&["plan"]).ends_in(0).stdout;
+    assert!(plan.contains("which no client trusts: --allow-untrusted"), "{plan}");
+    for verb in [&["issue"][..], &["renew", "web"]] {
+        world.run(verb).ends_in(3).says("which no client trusts: --allow-untrusted, or the");
+    }
+    assert_eq!(world.state().published("web"), live);
+    assert_eq!(world.ca.requests(), requests);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+}
