@@ -307,3 +307,22 @@ fn there_is_no_config_directory_and_a_key_is_no_certificate() {
     world.write("config/web.yaml", "apiVersion: v1\n a: b\n");
     world.run(&["validate"]).ends_in(3).says("1 space");
 }
+
+#[test]
+fn a_field_that_certctl_ignores_and_a_usage_that_the_ca_does_not_issue_are_warnings() {
+    let world = World::prepared(&[]);
+    let server = "https://acme-v02.api.letsencrypt.org/directory";
+    let issuer = world.issuer().to_string().replace(&world.ca.directory_url(), server);
+    world.write("config/issuer.yaml", &issuer);
+    let usages = "usages: [digital signature, server auth, client auth]";
+    world.write("config/web.yaml", &CertificateYaml::new("web").field(usages));
+    let said = "warning[W0304]: spec.usages: Let's Encrypt issues no certificates for client";
+    world.run(&["validate"]).ends_in(0).says(said).says("web.yaml:12:");
+    world.run(&["validate", "--strict"]).ends_in(3).says(said);
+    // Another CA may issue it.
+    let own = world.issuer().field("renewalInformationSource: ARI");
+    world.write("config/issuer.yaml", &own);
+    let run = world.run(&["validate"]).ends_in(0);
+    assert!(!run.stderr.contains("W0304"), "{}", run.stderr);
+    run.says("warning[W0305]: spec.acme.renewalInformationSource: certctl ignores this: it");
+}

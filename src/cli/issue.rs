@@ -32,7 +32,9 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         })?;
     }
     let request = request(shell, &args.targets)?;
-    begin(shell, &request, "issue", args.ignore_limits, |_| {})
+    begin(shell, &request, "issue", args.ignore_limits, |task| {
+        task.allow_untrusted = args.allow_untrusted;
+    })
 }
 
 /// Runs pending outputs and hooks, without waiting for a backoff.
@@ -69,7 +71,10 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
     let force = Force { new_key: args.new_key, new_order: args.new_order };
-    begin(shell, &request, "renew", args.ignore_limits, |task| task.force = Some(force))
+    begin(shell, &request, "renew", args.ignore_limits, |task| {
+        task.force = Some(force);
+        task.allow_untrusted = args.allow_untrusted;
+    })
 }
 
 fn begin(

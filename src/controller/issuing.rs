@@ -100,6 +100,7 @@ pub fn absorb(
         Change::DropNextKey,
     ];
     snapshot.run.published = true;
+    snapshot.issued_profile = issued(snapshot).map(|(order, _)| order.spec.profile.clone());
     now_live(snapshot, &leaf);
     Ok(Record { changes, events: Vec::new() }.normal(
         now,
@@ -136,6 +137,7 @@ fn published_record(
     after.secret = Some(published_pair(snapshot, leaf));
     after.current_request.clone_from(&snapshot.next_request);
     after.next_request = None;
+    after.issued_profile = issued(snapshot).map(|(order, _)| order.spec.profile.clone());
     readiness::refreshed(&after, now)
 }
 

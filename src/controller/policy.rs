@@ -33,6 +33,7 @@ pub const TRIGGER: &[Check] = &[
     certificate_is_revoked,
     issuer_is_not_the_one_that_issued,
     directory_is_not_the_one_that_issued,
+    profile_is_not_the_one_that_issued,
     secret_was_issued_for_another_certificate,
     key_differs_from_the_spec,
     key_is_not_the_one_of_the_current_request,
@@ -52,6 +53,7 @@ pub const READINESS: &[Check] = &[
     certificate_is_revoked,
     issuer_is_not_the_one_that_issued,
     directory_is_not_the_one_that_issued,
+    profile_is_not_the_one_that_issued,
     secret_was_issued_for_another_certificate,
     key_differs_from_the_spec,
     key_is_not_the_one_of_the_current_request,
@@ -206,6 +208,18 @@ fn directory_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option
                 s.issuer.acme.server
             ),
         )
+    })
+}
+
+/// Not from cert-manager, which applies another profile with the next renewal.
+fn profile_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
+    let (issued_by, wanted) = (s.issued_profile.as_ref()?, &s.issuer.acme.profile);
+    (issued_by != wanted).then(|| {
+        let message = format!(
+            "Issuing certificate as Secret was previously issued with the ACME profile \
+             \"{issued_by}\", and the issuer now names \"{wanted}\""
+        );
+        violation(Reason::IncorrectIssuer, message)
     })
 }
 

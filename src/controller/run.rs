@@ -68,6 +68,8 @@ pub struct Run {
     pub refusal: Option<(Refusal, Failure)>,
     /// Why no order may be asked for yet.
     pub hold: Option<Hold>,
+    /// A certificate that clients trust may be replaced by one that they do not.
+    pub allow_untrusted: bool,
     /// Deploy, ignoring the wait after earlier failures (`deploy`, and `issue NAME`).
     pub deploy_now: bool,
     /// What was deployed in this run.

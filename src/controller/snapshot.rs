@@ -29,6 +29,9 @@ pub struct Snapshot {
     pub lost_output: Option<String>,
     /// The request of the live revision.
     pub current_request: Option<CertificateRequest>,
+    /// The ACME profile of the order that the live revision was issued by; `None` when that order
+    /// is not kept.
+    pub issued_profile: Option<String>,
     /// The request of the next revision.
     pub next_request: Option<CertificateRequest>,
     /// The next private key; `Err` when it cannot be decoded.

@@ -3,6 +3,7 @@
 //! | Issuing | violation of `policy::TRIGGER` | backoff | step |
 //! | --- | --- | --- | --- |
 //! | – | – | times of a wrong clock | correct them |
+//! | any but a settled one | the live pair is trusted, the issuer's are not | – | fail, unless that is allowed |
 //! | True | – | – | settled: already requested |
 //! | not True, a pair was published in this run | – | – | settled: one run issues at most once |
 //! | not True, revoked without a replacement | – | – | settled, until the user requests one |
@@ -18,14 +19,18 @@ use jiff::Timestamp;
 use super::policy::{Violation, first_trigger, window_error};
 use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff, revocation};
 use crate::resource::{
-    CertificateRecord, Condition, ConditionStatus, ConditionType, NamespacedName, PublishedPair,
-    Reason,
+    Cause, CertificateRecord, Condition, ConditionStatus, ConditionType, Doing, Failure,
+    NamespacedName, PublishedPair, Reason, is_staging,
 };
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if let Some(record) = backoff::corrected(&snapshot.record, now) {
         return Step::Record(Record::of(Change::Certificate(Box::new(record))));
+    }
+    let is_due = || snapshot.is_issuing() || first_trigger(snapshot, now).is_some();
+    if let Some(failure) = replaces_trusted(snapshot, now).filter(|_| is_due()) {
+        return Step::Fail(failure);
     }
     // A certificate can be due as soon as it is issued, when its lifetime is shorter than
     // renewBefore; the next run renews it, and this one does not loop.
@@ -52,6 +57,24 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         Some(error) => outside_windows(record, error, now),
         None => record,
     })
+}
+
+/// A valid pair of a production CA would be replaced by one of a staging CA, which clients refuse.
+fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
+    let issued_by = snapshot.record.directory_urls.get(&snapshot.record.status.revision?)?;
+    let server = &snapshot.issuer.acme.server;
+    let is_valid = snapshot.live_leaf().is_some_and(|leaf| now < leaf.not_after);
+    let is_allowed = snapshot.settings.allow_untrusted || snapshot.run.allow_untrusted;
+    if is_allowed || !is_valid || is_staging(issued_by) || !is_staging(server) {
+        return None;
+    }
+    let message = format!(
+        "the certificate in place is from {issued_by}, and issuer \"{}\" names the staging CA \
+         {server}, which no client trusts: --allow-untrusted, or the annotation \
+         certctl.io/allow-untrusted: \"true\", replaces it",
+        snapshot.issuer.metadata.name
+    );
+    Some(Failure::of(Doing::Nothing, Cause::Precondition { message }))
 }
 
 /// The same, with the event that no window allowed the renewal.

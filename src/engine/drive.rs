@@ -172,6 +172,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Goal::Issue => {
                 compare_passwords(self.engine, self.task, &mut self.session);
                 self.session.snapshot.run.deploy_now = self.task.is_named;
+                self.session.snapshot.run.allow_untrusted = self.task.allow_untrusted;
                 self.session.resume();
                 if self.engine.options.ignore_limits {
                     self.session.forget_retry_after();

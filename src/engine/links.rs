@@ -225,11 +225,10 @@ impl<'a> Published<'a> {
 
 /// The chains in a set: its own file, and the one behind the key.
 fn chain_texts(files: &SecretFiles) -> impl Iterator<Item = &str> {
-    let texts = ["tls.crt", "tls-combined.pem"].into_iter().filter_map(|name| {
+    ["tls.crt", "tls-combined.pem"].into_iter().filter_map(|name| {
         let text = std::str::from_utf8(present(files, name)?).ok()?;
         text.get(text.find("-----BEGIN CERTIFICATE-----")?..)
-    });
-    texts
+    })
 }
 
 /// The forms of the key in a set, as PEM.

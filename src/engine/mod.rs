@@ -99,5 +99,5 @@ pub async fn look<S: Store>(
     intervals: Intervals,
     now: Timestamp,
 ) -> Result<Snapshot, ports::StoreError> {
-    Ok(session::Session::load(store, task, intervals, now).await?.snapshot)
+    Ok(Box::pin(session::Session::load(store, task, intervals, now)).await?.snapshot)
 }

@@ -2,6 +2,9 @@
 //!
 //! Contract: no request is sent, and nothing is changed.
 
+use std::fmt;
+use std::path::Path;
+
 use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
 use crate::acme::AccountKey;
 use crate::controller::deploy;
@@ -9,7 +12,6 @@ use crate::manifest::{SecretError, SecretSource};
 use crate::resource::{
     Certificate, DeployTarget, Issuer, SecretKeySelector, Settings, SolverKind, keystore,
 };
-use std::path::Path;
 
 /// A field that names what is not there, or cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +26,7 @@ pub struct Unmet {
 }
 
 impl Unmet {
-    fn new(of_issuer: bool, path: &str, message: impl ToString) -> Self {
+    fn new(of_issuer: bool, path: &str, message: &dyn fmt::Display) -> Self {
         let path = path.split(' ').map(str::to_owned).collect();
         Self { of_issuer, path, secret: None, message: message.to_string() }
     }
@@ -50,7 +52,7 @@ pub fn of_certificate(
         (has_pkcs12, keystore::KEYSTORE_P12, "spec keystores pkcs12 passwordSecretRef"),
     ] {
         if is_wanted && let Err(error) = password(secrets, certificate, file) {
-            unmet.push(Unmet::new(false, field, error.cause));
+            unmet.push(Unmet::new(false, field, &error.cause));
         }
     }
     let settings = certificate.settings.or(&issuer.settings);
@@ -62,7 +64,7 @@ pub fn of_certificate(
                 DeployTarget::Hook { .. } => ("deploy-hook", own.deploy_hook.is_some()),
                 DeployTarget::Reload { .. } => ("reload", own.reload.is_some()),
             };
-            unmet.push(Unmet::new(!is_own, &annotation(name), error.cause));
+            unmet.push(Unmet::new(!is_own, &annotation(name), &error.cause));
         }
     }
     unmet.extend(ca_crt(&settings, certificate, issuer));
@@ -75,7 +77,7 @@ fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Op
     }
     let message = format!("issuer \"{}\" has no caBundle", issuer.metadata.name);
     let is_own = certificate.settings.ca_crt_from_bundle;
-    Some(Unmet::new(!is_own, &annotation("ca-crt"), message))
+    Some(Unmet::new(!is_own, &annotation("ca-crt"), &message))
 }
 
 fn annotation(name: &str) -> String {
@@ -96,7 +98,7 @@ pub fn of_issuer(
         (&acme.external_account_binding, access.external_account_binding())
     {
         let field = "spec acme externalAccountBinding keySecretRef";
-        unmet.push(Unmet::new(true, field, error.cause).at_secret(&eab.key_secret_ref.name));
+        unmet.push(Unmet::new(true, field, &error.cause).at_secret(&eab.key_secret_ref.name));
     }
     for (index, solver) in acme.solvers.iter().enumerate().filter(|(at, _)| solvers.contains(at)) {
         let SolverKind::Dns01(dns01) = &solver.kind else { continue };
@@ -104,14 +106,10 @@ pub fn of_issuer(
         let secrets = dns01.provider.credentials();
         let missing =
             secrets.iter().find_map(|secret| Some((secret, access.secret(secret).err()?)));
-        match missing {
-            Some((secret, error)) => {
-                unmet.push(Unmet::new(true, &field, error).at_secret(&secret.name));
-            }
-            None => {
-                let error = access.provider(&dns01.provider, reached).err();
-                unmet.extend(error.map(|error| Unmet::new(true, &field, error)));
-            }
+        if let Some((secret, error)) = missing {
+            unmet.push(Unmet::new(true, &field, &error).at_secret(&secret.name));
+        } else if let Err(error) = access.provider(&dns01.provider, reached) {
+            unmet.push(Unmet::new(true, &field, &error));
         }
     }
     unmet
@@ -136,5 +134,5 @@ fn account_key(access: IssuerAccess<'_>, is_known: bool) -> Option<Unmet> {
         }
         Err(error) => error.to_string(),
     };
-    Some(Unmet::new(true, "spec acme privateKeySecretRef", message).at_secret(name))
+    Some(Unmet::new(true, "spec acme privateKeySecretRef", &message).at_secret(name))
 }

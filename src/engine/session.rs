@@ -18,8 +18,8 @@ use crate::controller::{
     Answer, Change, Intervals, Record, Run, Snapshot, challenge, order, trigger,
 };
 use crate::resource::{
-    Account, AccountIdentity, AccountStep, BannedKey, CertificateRecord, CertificateStatus, Event,
-    NamespacedName, Order, Reason, Rollback,
+    Account, AccountIdentity, AccountStep, BannedKey, CertificateRecord, CertificateRequest,
+    CertificateStatus, Event, NamespacedName, Order, Reason, Rollback,
 };
 use crate::store::{Kept, Records};
 
@@ -65,24 +65,9 @@ impl<'a, S: Store> Session<'a, S> {
         let record = brought_up_to_date(stored_record.clone(), task, now);
         let current = record.status.revision;
         let next = record.next_revision();
-        let (mut current_request, mut next_request) = (None, None);
-        for (revision, kept) in records.requests(&name).await? {
-            let (is_current, is_next) = (current == Some(revision), revision == next);
-            let kept = match kept {
-                Err(error) if is_current || is_next => return Err(error),
-                Err(_) => continue,
-                Ok(kept) => kept,
-            };
-            stored.insert(Key::Request(name.clone(), revision), kept.revision);
-            if kept.is_outdated {
-                outdated.push(Change::Request(Box::new(kept.value.clone())));
-            }
-            if is_current {
-                current_request = Some(kept.value);
-            } else if is_next {
-                next_request = Some(kept.value);
-            }
-        }
+        let revisions = (current, next);
+        let (current_request, next_request) =
+            requests(&records, &name, revisions, &mut stored, &mut outdated).await?;
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
         let banned = records.banned_keys().await?;
         let secret = task.certificate.secret_key();
@@ -110,6 +95,7 @@ impl<'a, S: Store> Session<'a, S> {
                 repair,
                 sets: sets.iter().map(links::decoded).collect(),
                 current_request,
+                issued_profile: None,
                 next_request,
                 next_key,
                 account: None,
@@ -140,6 +126,11 @@ impl<'a, S: Store> Session<'a, S> {
         for ((revision, number), kept) in self.records().all_orders(&self.name).await? {
             let kept = kept?;
             let order = kept.value.clone();
+            if self.snapshot.record.status.revision == Some(revision)
+                && order.certificate().is_some()
+            {
+                self.snapshot.issued_profile = Some(order.spec.profile.clone());
+            }
             if kept.is_outdated {
                 self.outdated.push(Change::Order(Box::new(order.clone())));
             }
@@ -432,6 +423,35 @@ impl<'a, S: Store> Session<'a, S> {
         let limit = usize::try_from(limit).unwrap_or(1);
         self.records().prune(&self.name, &self.snapshot.record, limit).await.map(drop)
     }
+}
+
+/// The requests of the current and of the next revision.
+async fn requests<S: Store>(
+    records: &Records<'_, S>,
+    name: &NamespacedName,
+    (current, next): (Option<u32>, u32),
+    stored: &mut HashMap<Key, Etag>,
+    outdated: &mut Vec<Change>,
+) -> Result<(Option<CertificateRequest>, Option<CertificateRequest>), StoreError> {
+    let (mut current_request, mut next_request) = (None, None);
+    for (revision, kept) in records.requests(name).await? {
+        let (is_current, is_next) = (current == Some(revision), revision == next);
+        let kept = match kept {
+            Err(error) if is_current || is_next => return Err(error),
+            Err(_) => continue,
+            Ok(kept) => kept,
+        };
+        stored.insert(Key::Request(name.clone(), revision), kept.revision);
+        if kept.is_outdated {
+            outdated.push(Change::Request(Box::new(kept.value.clone())));
+        }
+        if is_current {
+            current_request = Some(kept.value);
+        } else if is_next {
+            next_request = Some(kept.value);
+        }
+    }
+    Ok((current_request, next_request))
 }
 
 fn remember_order(snapshot: &mut Snapshot, order: &Order) {

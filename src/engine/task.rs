@@ -16,6 +16,8 @@ pub struct Task {
     pub references: Vec<PathBuf>,
     /// Whether the user named it, by name or by file: a failed deployment is tried at once.
     pub is_named: bool,
+    /// Whether a trusted certificate may be replaced by an untrusted one (`--allow-untrusted`).
+    pub allow_untrusted: bool,
     /// Issue now, overriding the trigger and the backoff (`renew`).
     pub force: Option<Force>,
     pub goal: Goal,

@@ -3,7 +3,7 @@
 //!
 //! Contract: all errors go to the sink; the value is only used when there are none.
 
-use crate::resource::{CertificateSpec, DnsName, IssuerKind, IssuerRef};
+use crate::resource::{CertificateSpec, DnsName, IssuerKind, IssuerRef, Usage};
 
 use super::constraint::name_constraints;
 use super::diagnostic::Draft;
@@ -34,6 +34,7 @@ pub(crate) struct Places {
     pub(crate) common_name: Option<CommonName>,
     /// Each name with its field and place.
     pub(crate) names: Vec<Name>,
+    pub(crate) usages: Vec<(Usage, Span)>,
     /// SANs that no public ACME CA certifies: field and place.
     pub(crate) unusual: Vec<(String, Span)>,
 }
@@ -56,6 +57,7 @@ pub(crate) fn spec(
     let (duration, renew_before, renew_before_percentage) = renewal_time(&mut fields, sink);
     let (private_key, algorithm) = private_key(&mut fields, sink);
     let is_ca = fields.take("isCA").and_then(|f| f.boolean(sink)).unwrap_or_default();
+    let found_usages = usages(&mut fields, sink);
     let mut spec = CertificateSpec {
         secret_name: secret.as_ref().and_then(|f| object_name(f, sink)).unwrap_or_default(),
         common_name: String::new(),
@@ -73,7 +75,7 @@ pub(crate) fn spec(
         renew_before,
         renew_before_percentage,
         renewal: renewal(&mut fields, sink),
-        usages: usages(&mut fields, sink),
+        usages: found_usages.iter().map(|(usage, _)| *usage).collect(),
         is_ca,
         private_key,
         signature_algorithm: signature_algorithm(&mut fields, algorithm, sink),
@@ -100,6 +102,7 @@ pub(crate) fn spec(
         common_name: common,
         names: found_names.places,
         unusual: found_names.unusual,
+        usages: found_usages,
     };
     spec.issuer_ref = issuer.issuer;
     if let Some(common) = places.common_name.as_ref().filter(|common| !common.literal) {

@@ -6,6 +6,7 @@ use crate::resource::{
 
 use super::field::{Field, Fields};
 use super::sink::Sink;
+use super::tree::Span;
 
 /// Reads `privateKey`; the second part is the algorithm that holds, `None` when it is wrong.
 pub(crate) fn private_key(
@@ -83,13 +84,13 @@ pub(crate) fn signature_algorithm(
 }
 
 /// Reads `usages`.
-pub(crate) fn usages(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<Usage> {
+pub(crate) fn usages(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<(Usage, Span)> {
     let Some(field) = fields.take("usages") else { return Vec::new() };
     let mut found = Vec::new();
     for item in field.list(sink) {
         let Some(text) = item.text(sink) else { continue };
         if let Some((_, usage)) = Usage::ALL.iter().find(|(word, _)| *word == text) {
-            found.push(*usage);
+            found.push((*usage, item.span()));
         } else {
             let words: Vec<&str> = Usage::ALL.iter().map(|(word, _)| *word).collect();
             item.refuse_word(sink, "unknown keyusage".to_owned(), &words);

@@ -403,6 +403,7 @@ fn read_document(
         errors.retain(|(span, _)| span.line < place.line);
         errors.push((place, TreeError::Second));
     }
+    let is_unreadable = root.is_none() && !errors.is_empty();
     let flaws: Vec<Span> = errors.iter().map(|(span, _)| *span).collect();
     if root.as_ref().is_some_and(holds_secret) {
         sink.keep_secret();
@@ -414,8 +415,15 @@ fn read_document(
         Some(root) if root.value != Value::Null => {
             objects(&root, &Context { flaws: &flaws, ..*context }, sink)
         }
+        Some(_) | None if is_unreadable => names_in(document).map(Object::Misread).collect(),
         Some(_) | None => Vec::new(),
     }
+}
+
+/// The names that an unreadable document may define, in any namespace.
+fn names_in(document: Document<'_>) -> impl Iterator<Item = NamespacedName> {
+    let lines = document.text.lines().filter_map(|line| line.trim().strip_prefix("name:"));
+    lines.map(|name| NamespacedName::new("", name.trim().trim_matches(['"', '\''])))
 }
 
 /// The diagnostic for an error of a document.

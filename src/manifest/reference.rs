@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::resource::{
     Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, NamespacedName, Origin,
-    pick_solver,
+    Usage, pick_solver,
 };
 
 use super::builder::parse;
@@ -298,6 +298,7 @@ impl Check<'_> {
     /// Returns whether its issuer can be used.
     fn all(&self, sink: &mut Sink<'_>) -> bool {
         let Some(issuer) = self.issuer(sink) else { return false };
+        self.client_auth(issuer, sink);
         for (field, span) in &self.places.unusual {
             let message = "public ACME CAs do not certify these names";
             sink.add(Draft::warning("W0303", *span, field, message));
@@ -363,8 +364,10 @@ impl Check<'_> {
     fn is_misread(&self, id: &ObjectId) -> bool {
         let NamespacedName { namespace, name } = &id.key;
         let mut misread = self.loaded.misread.iter();
-        misread
-            .any(|one| one.name == *name && (namespace.is_empty() || one.namespace == *namespace))
+        misread.any(|one| {
+            let is_near = one.namespace.is_empty() || one.namespace == *namespace;
+            one.name == *name && (namespace.is_empty() || is_near)
+        })
     }
 
     fn issuer_key(&self) -> NamespacedName {
@@ -415,6 +418,20 @@ impl Check<'_> {
         } else {
             format!("there is {}", there.join(", "))
         }));
+    }
+
+    /// Let's Encrypt ended client authentication in 2026.
+    fn client_auth(&self, issuer: &Issuer, sink: &mut Sink<'_>) {
+        let host = issuer.acme.server.split('/').nth(2).unwrap_or_default();
+        let span = self.places.usages.iter().find(|(usage, _)| *usage == Usage::ClientAuth);
+        if let Some((_, span)) = span
+            && (host == LETS_ENCRYPT || host.ends_with(&format!(".{LETS_ENCRYPT}")))
+        {
+            let message = "Let's Encrypt issues no certificates for client authentication: the \
+                           certificate will lack it";
+            let draft = Draft::warning("W0304", *span, "spec.usages", message);
+            sink.add(draft.help("remove `client auth`, or use a CA that issues it"));
+        }
     }
 
     fn common_name(&self, sink: &mut Sink<'_>) {
@@ -475,3 +492,4 @@ impl Check<'_> {
 
 /// How many issuers are listed when no name is similar to the missing one.
 const MAX_LISTED: usize = 5;
+const LETS_ENCRYPT: &str = "letsencrypt.org";

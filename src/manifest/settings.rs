@@ -90,6 +90,12 @@ fn set(settings: &mut Settings, key: &str, text: &str) -> Result<(), &'static st
             }
             settings.ca_crt_from_bundle = true;
         }
+        "allow-untrusted" => {
+            if text != "true" {
+                return Err("the only value is `true`");
+            }
+            settings.allow_untrusted = true;
+        }
         _ => {}
     }
     Ok(())
@@ -159,6 +165,7 @@ const KEYS: &[&str] = &[
     "deploy-hook",
     "reload",
     "ca-crt",
+    "allow-untrusted",
 ];
 
 #[cfg(test)]
@@ -185,6 +192,7 @@ mod tests {
             ("reload", "nginx.sh", "/bin/sh"),
             ("reload", "nginx", "nginx -s reload"),
             ("ca-crt", "from-ca-bundle", "yes"),
+            ("allow-untrusted", "true", "yes"),
         ] {
             let mut settings = Settings::default();
             assert_eq!(set(&mut settings, key, good), Ok(()), "{key}: {good}");
@@ -197,7 +205,7 @@ mod tests {
     fn every_key_sets_something() {
         for key in KEYS {
             let mut settings = Settings::default();
-            for text in ["/a", "0600", "600", "a", "[::]:80", "from-ca-bundle"] {
+            for text in ["/a", "0600", "600", "a", "[::]:80", "from-ca-bundle", "true"] {
                 _ = set(&mut settings, key, text);
             }
             assert_ne!(settings, Settings::default(), "{key}");

@@ -290,7 +290,7 @@ mod tests {
         let bracket = "this bracket is never closed";
         let dashes = "objects are separated by a line of exactly three dashes: ---";
         let space = "a space is missing behind this `:`";
-        let fits = "spaces, which fits no line above";
+        let fits = "which fits no line above";
         let column = "(what belongs together begins in the same column)";
         let cases = [
             ("a:\n\tb: 1", format!("2:1-2 {tab}")),
@@ -326,11 +326,11 @@ mod tests {
             ),
             (
                 "a:\n   b: 1\n  c: 1\n",
-                format!("3:3-7 indented by 2 {fits} (3 in line 2, 0 in line 1) {column}"),
+                format!("3:3-7 indented by 2 spaces, {fits} (3 in line 2, 0 in line 1) {column}"),
             ),
             (
                 "a:\n  b: 1\n c: 1\n",
-                format!("3:2-6 indented by 1 {fits} (2 in line 2, 0 in line 1) {column}"),
+                format!("3:2-6 indented by 1 space, {fits} (2 in line 2, 0 in line 1) {column}"),
             ),
             (
                 "a:\n- b: 1\n   c: 1\n",

@@ -108,6 +108,20 @@ pub struct Acme {
     pub solvers: Vec<Solver>,
 }
 
+/// Whether the certificates of an ACME server are for tests: no client trusts them.
+pub fn is_staging(directory_url: &str) -> bool {
+    let host = directory_url.split('/').nth(2).unwrap_or_default();
+    STAGING.contains(&host.split(':').next().unwrap_or_default())
+}
+
+/// The hosts of the staging environments of public CAs.
+const STAGING: &[&str] = &[
+    "acme-staging.api.letsencrypt.org",
+    "acme-staging-v02.api.letsencrypt.org",
+    "dv.acme-v02.test-api.pki.goog",
+    "api.test4.buypass.no",
+];
+
 /// `spec.acme.renewalInformationSource`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RenewalInformationSource {

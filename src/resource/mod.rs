@@ -79,7 +79,7 @@ pub use hex::hex;
 pub use http01::{CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, TokenError};
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
-    Solver, SolverKind,
+    Solver, SolverKind, is_staging,
 };
 pub use key::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
 pub use leaf::LeafFacts;

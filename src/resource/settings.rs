@@ -37,6 +37,9 @@ pub struct Settings {
     /// `certctl.io/ca-crt: from-ca-bundle`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ca_crt_from_bundle: bool,
+    /// `certctl.io/allow-untrusted: "true"`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_untrusted: bool,
 }
 
 impl Settings {
@@ -59,6 +62,7 @@ impl Settings {
             deploy_hook: own.deploy_hook.or_else(|| defaults.deploy_hook.clone()),
             reload: own.reload.or_else(|| defaults.reload.clone()),
             ca_crt_from_bundle: own.ca_crt_from_bundle || defaults.ca_crt_from_bundle,
+            allow_untrusted: own.allow_untrusted || defaults.allow_untrusted,
         }
     }
 }

@@ -83,6 +83,17 @@ impl Usage {
         ("netscape sgc", Self::NetscapeSgc),
     ];
 
+    /// Its name in a manifest.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, usage)| *usage == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether it is an extended key usage (RFC 5280 section 4.2.1.12): a CA takes the others from
+    /// the kind of key.
+    pub fn is_extended(self) -> bool {
+        self >= Self::Any
+    }
+
     /// cert-manager's defaults when `spec.usages` is empty.
     pub const DEFAULT: &'static [Self] = &[Self::DigitalSignature, Self::KeyEncipherment];
 }

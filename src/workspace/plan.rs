@@ -229,6 +229,13 @@ impl Course {
             let message = message.unwrap_or_default();
             return Self { wait, ..Self::new(Action::Wait, reason, message) };
         }
+        if let Step::Fail(failure) = step
+            && !then.is_issuing()
+        {
+            let due = first_trigger(then, now).map(|due| (due.reason, due.message)).unzip();
+            let wait = Some(Wait { until: None, why: failure.to_string() });
+            return Self { wait, ..Self::new(Action::Wait, due.0, due.1.unwrap_or_default()) };
+        }
         if then.is_issuing() {
             let (reason, message) = asked_for(&then.record);
             let is_renewal = reason == Some(Reason::Renewing);

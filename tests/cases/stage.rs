@@ -160,6 +160,7 @@ pub(crate) fn idle() -> Snapshot {
         repair: None,
         files_digest: None,
         lost_output: None,
+        issued_profile: None,
         current_request: None,
         next_request: None,
         next_key: None,

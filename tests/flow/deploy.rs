@@ -336,6 +336,9 @@ fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
     assert_eq!(read(&world, "words").lines().count(), 2, "a new failure");
 }
 
+/// Something that happens to an output.
+type Damage<'d> = &'d dyn Fn() -> std::io::Result<()>;
+
 #[test]
 fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
     let world = World::start();
@@ -348,7 +351,7 @@ fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
     let live = || out.join(fs::read_link(out.join("..data")).unwrap());
     let empty = |path: &Path| fs::File::create(path).map(drop);
     let before = (fs::read(out.join("tls.crt")).unwrap(), fs::read(out.join("tls.key")).unwrap());
-    let damages: [(&str, &dyn Fn() -> std::io::Result<()>, &str); 7] = [
+    let damages: [(&str, Damage<'_>, &str); 7] = [
         ("tls.key is missing", &|| fs::remove_file(out.join("tls.key")), "issue"),
         ("tls.crt is missing", &|| fs::remove_file(out.join("tls.crt")), "deploy"),
         ("tls.key is missing", &|| fs::remove_file(live().join("tls.key")), "issue"),

@@ -96,3 +96,18 @@ fn what_cannot_be_read_ends_in_3() {
     world.run(&["inspect"]).ends_in(2);
     world.run(&["inspect", "web", "-o", "prometheus"]).ends_in(2);
 }
+
+#[test]
+fn a_usage_that_the_ca_did_not_issue_does_not_match_the_spec() {
+    let world = World::prepared(&[
+        CertificateYaml::new("web").field("usages: [digital signature, server auth]"),
+        CertificateYaml::new("both").field("usages: [server auth, client auth]"),
+    ]);
+    world.issue().ends_in(0);
+    for (name, said) in
+        [("web", "Matches spec: yes\n"), ("both", "Matches spec: no: spec.usages\n")]
+    {
+        let shown = world.run(&["inspect", name, "--offline"]).ends_in(0).stdout;
+        assert!(shown.contains(said), "{shown}");
+    }
+}

@@ -152,3 +152,40 @@ fn a_certificate_that_is_due_as_soon_as_it_is_issued_is_issued_once_a_run() {
     }
     assert_eq!((world.ca.issued(), world.sent(RequestKind::NewOrder)), (2, 2));
 }
+
+#[test]
+fn an_edited_profile_leads_to_a_new_certificate_once() {
+    let world = World::with(|options| {
+        for name in ["classic", "short"] {
+            options.profiles.insert(name.to_owned(), "https://ca.example/profiles".to_owned());
+        }
+    });
+    world.prepare(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    world.write("config/issuer.yaml", &world.issuer().field("profile: short"));
+    let plan = world.run(&["plan", "--exit-code"]).ends_in(10).stdout;
+    let said = "previously issued with the ACME profile \"\", and the issuer now names \"short\"";
+    assert!(plan.contains(said), "{plan}");
+    world.issue().ends_in(0);
+    assert_eq!(world.ca.issued(), 2);
+    world.issue().says_nothing();
+    assert_eq!(world.state().readiness("web"), Reason::Ready);
+}
+
+#[test]
+fn a_switch_to_a_staging_ca_asks_before_it_replaces_a_trusted_certificate() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let (live, requests) = (world.state().published("web"), world.ca.requests());
+    let staging = "https://acme-staging-v02.api.letsencrypt.org/directory";
+    let issuer = world.issuer().to_string().replace(&world.ca.directory_url(), staging);
+    world.write("config/issuer.yaml", &issuer);
+    let plan = world.run(&["plan"]).ends_in(0).stdout;
+    assert!(plan.contains("which no client trusts: --allow-untrusted"), "{plan}");
+    for verb in [&["issue"][..], &["renew", "web"]] {
+        world.run(verb).ends_in(3).says("which no client trusts: --allow-untrusted, or the");
+    }
+    assert_eq!(world.state().published("web"), live);
+    assert_eq!(world.ca.requests(), requests);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+}

@@ -393,9 +393,8 @@ fn each_published_link_and_file_that_is_gone_or_damaged_is_seen_and_restored_wit
     assert_eq!(before.len(), 6, "{:?}", before.keys());
     let requests = world.ca.requests();
     let mut number = 0;
-    loop {
-        // The live set may be another one by now.
-        let Some((what, path, damage)) = cases(&folder).into_iter().nth(number) else { break };
+    // The live set may be another one each time.
+    while let Some((what, path, damage)) = cases(&folder).into_iter().nth(number) {
         number += 1;
         damage(&folder.join(path));
         assert!(!is_ready(&world), "{what}");

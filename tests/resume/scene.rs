@@ -421,6 +421,7 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
         references: Vec::new(),
         force: None,
         is_named: false,
+        allow_untrusted: false,
         goal: Goal::Issue,
         secret: None,
         input_digest: "1".to_owned(),

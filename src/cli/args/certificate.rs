@@ -21,6 +21,9 @@ pub struct IssueArgs {
     /// ends in exit code 75 with the time at which it fits; plan shows what is left.
     #[arg(long, hide_short_help = true)]
     pub ignore_limits: bool,
+    /// Replace a trusted certificate by one of a staging CA, which no client trusts.
+    #[arg(long, hide_short_help = true)]
+    pub allow_untrusted: bool,
     /// Start after a fixed, host-specific delay of up to DURATION.
     #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = values::duration)]
     pub splay: Option<GoDuration>,
@@ -48,6 +51,9 @@ pub struct RenewArgs {
     /// for one, which ends in exit code 75 with the time at which it fits.
     #[arg(long)]
     pub ignore_limits: bool,
+    /// Replace a trusted certificate by one of a staging CA, which no client trusts.
+    #[arg(long)]
+    pub allow_untrusted: bool,
 }
 
 /// `certctl plan`.

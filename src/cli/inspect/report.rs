@@ -108,7 +108,12 @@ impl Report {
         let leaf = CertificateDetails::read(subject.bundle.leaf()).map_err(damaged)?;
         let facts = subject.facts().map_err(damaged)?;
         let spec = subject.spec.as_ref().map(|spec| {
-            let differences = leaf_mismatches(spec, &facts);
+            let mut differences = leaf_mismatches(spec, &facts);
+            let lacks_one = spec.usages.iter().any(|usage| {
+                let name = usage.name();
+                usage.is_extended() && !leaf.usages.iter().any(|found| found == name)
+            });
+            differences.extend(lacks_one.then_some("spec.usages"));
             SpecMatch { matches: differences.is_empty(), differences }
         });
         let served = subject.state_serial.as_ref().map(|state_serial| Served {

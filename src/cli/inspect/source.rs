@@ -211,15 +211,14 @@ fn of_bytes(label: &str, bytes: &[u8], is_manifest: bool) -> Result<Subject, Cli
     };
     let is_pem = text.lines().any(|line| line.starts_with("-----BEGIN "));
     if is_pem && !is_manifest {
-        let bundle = Bundle::from_pem(text).map_err(|error| match error {
-            CertificateError::NotFound if text.contains("PRIVATE KEY-----") => {
-                let why = "it holds a private key and no certificate";
+        let bundle = Bundle::from_pem(text).map_err(|error| {
+            if error == CertificateError::NotFound && text.contains("PRIVATE KEY-----") {
                 let file = manifest::quoted(Path::new(label));
                 let hint =
                     format!("with its certificate: cat CERTIFICATE {file} | certctl inspect -");
-                unread(label, &why).hinted(hint)
+                return unread(label, &"it holds a private key and no certificate").hinted(hint);
             }
-            error => unread(label, &error),
+            unread(label, &error)
         })?;
         return Ok(Subject::new(label.to_owned(), bundle));
     }

@@ -36,8 +36,8 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         }
         let now = SystemClock.now();
         let items = Box::pin(workspace.plan(&targets, now)).await?;
-        let changed = items.iter().filter(|item| item.changes());
-        let tasks: Vec<&Task> = changed.filter_map(|item| targets.task(&item.key())).collect();
+        let active = items.iter().filter(|item| item.changes());
+        let tasks: Vec<&Task> = active.filter_map(|item| targets.task(&item.key())).collect();
         let unmet = workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await?;
         let text = match shell.global.format() {
             format @ (Format::Json | Format::Yaml) => {
@@ -49,7 +49,9 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             }
         };
         shell.output.data(&text)?;
-        unmet.iter().for_each(|one| shell.output.finding(one));
+        for one in &unmet {
+            shell.output.finding(one);
+        }
         let is_broken = targets.has_errors || !unmet.is_empty();
         let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);

@@ -71,6 +71,7 @@ pub(super) fn fresh() -> Snapshot {
         repair: None,
         files_digest: None,
         lost_output: None,
+        issued_profile: None,
         current_request: None,
         next_request: None,
         next_key: None,

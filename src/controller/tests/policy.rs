@@ -53,6 +53,11 @@ fn each_check_has_its_reason_in_both_lists() {
             Reason::IncorrectIssuer,
         ),
         (
+            "another profile",
+            |s| s.issued_profile = Some("classic".to_owned()),
+            Reason::IncorrectIssuer,
+        ),
+        (
             "another certificate's",
             |s| {
                 let annotations = &mut s.secret.as_mut().unwrap().annotations;

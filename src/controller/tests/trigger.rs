@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::fixture::{after, fresh, hours, issuing_first, live, now, written_record};
 use crate::controller::{Deferral, Snapshot, Step, trigger};
-use crate::resource::{ConditionStatus, ConditionType, Reason};
+use crate::resource::{ConditionStatus, ConditionType, FailureClass, Reason};
 
 /// A certificate that does not exist, after this many failures, the last one an hour ago.
 fn failed(attempts: Option<u32>) -> Snapshot {
@@ -107,4 +107,38 @@ fn a_clock_that_was_wrong_holds_for_one_delay_and_no_longer() {
     snapshot.record.retry_after = None;
     assert_eq!(holds(&snapshot, after(hours(1))).unwrap().0, Some(after(hours(2))));
     assert_eq!(holds(&snapshot, after(hours(2))), None);
+}
+
+#[test]
+fn a_trusted_certificate_is_replaced_by_an_untrusted_one_only_when_that_is_allowed() {
+    let staging = "https://acme-staging-v02.api.letsencrypt.org/directory";
+    let mut snapshot = live();
+    snapshot.issuer.acme.server = staging.to_owned();
+    let Step::Fail(failure) = trigger::decide(&snapshot, now()) else { panic!("not refused") };
+    assert_eq!((failure.class, failure.counts()), (FailureClass::Precondition, false));
+    assert!(failure.to_string().contains("--allow-untrusted"), "{failure}");
+    // So is what was requested, as by renew.
+    let mut requested = snapshot.clone();
+    requested.record =
+        trigger::issuing(&requested.record, Reason::ManuallyTriggered, "requested", now());
+    assert!(matches!(trigger::decide(&requested, now()), Step::Fail(_)));
+    let allowed: [fn(&mut Snapshot); 4] = [
+        |s| s.settings.allow_untrusted = true,
+        |s| s.run.allow_untrusted = true,
+        // It comes from a staging CA, or has expired: there is nothing to lose.
+        |s| {
+            let own = s.issuer.acme.server.clone();
+            s.record.directory_urls.insert(1, own);
+            s.certificate.spec.issuer_ref.name = "other".to_owned();
+        },
+        |s| {
+            let pair = s.secret.as_mut().unwrap();
+            pair.certificate.as_mut().unwrap().as_mut().unwrap().not_after = now();
+        },
+    ];
+    for allow in allowed {
+        let mut snapshot = snapshot.clone();
+        allow(&mut snapshot);
+        assert_eq!(holds(&snapshot, now()), None);
+    }
 }

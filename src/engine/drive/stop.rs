@@ -208,7 +208,10 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     now: Timestamp,
 ) -> Option<Ending> {
     let snapshot = &session.snapshot;
-    let asked = task.force.is_some() || task.goal != Goal::Issue || engine.options.ignore_limits;
+    let asked = task.force.is_some()
+        || task.allow_untrusted
+        || task.goal != Goal::Issue
+        || engine.options.ignore_limits;
     let goes_back = snapshot.record.rollback.as_ref().is_some_and(Rollback::is_owed);
     if asked
         || goes_back
