@@ -163,17 +163,3 @@ fn a_killed_run_holds_nothing_and_its_successor_queues() {
     let orders = scene.orders_of("hopeless");
     assert!(orders[0].challenges.iter().all(|c| c.phase() == Some(Phase::Queued)));
 }
-
-/// The run that was alone looks at the queue of all runs from then on.
-#[test]
-fn one_that_waits_notices_a_run_that_came_later() {
-    let options = Options { max_concurrent_challenges: 1, ..options() };
-    let tasks = |names: &[&str]| names.iter().map(|name| good(name)).collect::<Vec<_>>();
-    for (first, second) in [(["a1", "a3"], ["a2"]), (["a1", "a2"], ["a3"]), (["a2", "a3"], ["a1"])]
-    {
-        let scene = Scene::new(&["a.example"]);
-        let (first, second) = (tasks(&first), tasks(&second));
-        let ended = scene.run_together(&[&first, &second], options, Error::default);
-        assert!(ended.iter().flatten().all(is_issued), "{ended:?}");
-    }
-}
