@@ -114,7 +114,6 @@ fn all_mistakes_come_in_one_go() {
             "E0109 7:15 spec.secretName: a lowercase RFC 1123 subdomain must consist of lower case \
              alphanumeric characters, '-' or '.', and must start and end with an alphanumeric \
              character",
-            "E0201 13:11 spec.issuerRef.name: issuer `letsencrypt` not found",
         ]
     );
     assert_eq!(loaded.issuers.len(), 1);
