@@ -52,11 +52,7 @@ fn each_check_has_its_reason_in_both_lists() {
             |s| s.issuer.acme.server = "https://other.test/directory".to_owned(),
             Reason::IncorrectIssuer,
         ),
-        (
-            "another profile",
-            |s| s.issued_profile = Some("classic".to_owned()),
-            Reason::IncorrectIssuer,
-        ),
+        ("a profile", |s| s.issued_profile = Some("x".to_owned()), Reason::IncorrectIssuer),
         (
             "another certificate's",
             |s| {
