@@ -140,9 +140,11 @@ impl<'a> Published<'a> {
                     }
                 }
             }
-            // Without digests, key and chain are compared with the records.
+            // Without digests, key and chain are compared with the records, unless they belong
+            // together: a killed run may have published them before it wrote its record.
             metadata => {
-                for name in ["tls.crt", "tls.key"] {
+                let is_good = files.is_some_and(|files| published_pair(files).is_good());
+                for name in ["tls.crt", "tls.key"].into_iter().filter(|_| !is_good) {
                     match file(name) {
                         None => missing.push(name.to_owned()),
                         Some(_) if !self.is_of_the_pair(name, files) => {
