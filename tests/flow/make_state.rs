@@ -138,8 +138,9 @@ fn issue_what_cannot_be_issued(world: &World) {
 
 #[test]
 #[ignore = "makes the fixture of CERTCTL_FORMAT anew, with the old binary that CERTCTL_OLD names"]
+#[expect(clippy::disallowed_methods, reason = "made by hand, once for each format")]
 fn make_state() {
-    let format = std::env::var("CERTCTL_FORMAT").unwrap();
+    let format = std::env::var_os("CERTCTL_FORMAT").unwrap().into_string().unwrap();
     let world = World::with(|options| {
         long_lived(options);
         options.bind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
