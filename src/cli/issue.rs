@@ -16,6 +16,7 @@ use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{open, request, targets};
 use super::timer::Host;
+use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Loaded, Source};
@@ -94,7 +95,7 @@ fn begin(
         if is_pinged {
             ping(shell, Moment::of(&result)).await;
         }
-        result
+        result.map(|(code, _)| code)
     })
 }
 
@@ -104,7 +105,7 @@ async fn read_and_work(
     verb: &'static str,
     ignore_limits: bool,
     adapt: impl Fn(&mut Task),
-) -> Result<ExitCode, CliError> {
+) -> Result<(ExitCode, bool), CliError> {
     // Manifests are read before anything is written: an error in them changes nothing.
     let mut workspace = open(shell).await?;
     workspace.ignore_limits(ignore_limits);
@@ -118,7 +119,19 @@ async fn read_and_work(
             return Err(error);
         }
     };
-    Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await
+    let is_stuck = targets.tasks.iter().any(|task| is_stuck(&workspace, task));
+    let code = Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await?;
+    Ok((code, is_stuck))
+}
+
+/// Whether a certificate has failed or is overdue already, as a run begins.
+fn is_stuck(workspace: &Workspace, task: &Task) -> bool {
+    let key = task.certificate.metadata.key();
+    let record = workspace.records().iter().find(|(known, _)| *known == key);
+    record.is_some_and(|(_, CertificateRecord { status, .. })| {
+        status.failed_issuance_attempts.is_some()
+            || alert::overdue(status.renewal_time, status.not_after, SystemClock.now()).is_some()
+    })
 }
 
 /// Runs a verb on its targets, then the pending clean-up of earlier runs.

@@ -1,7 +1,8 @@
 //! `--ping URL`: tells a monitor in healthchecks.io's style when a run begins and how it ended.
 //!
 //! Contract: GET URL/start, then URL, or URL/fail. A ping that fails is a warning, takes at most a
-//! few seconds and changes no exit code. A run that is deferred is no failure.
+//! few seconds and changes no exit code. A run that is deferred is a failure when it waits because
+//! one of its certificates has failed or is overdue.
 
 use std::time::Duration;
 
@@ -27,12 +28,15 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
-    /// That of the end of a run.
-    pub(crate) fn of(result: &Result<ExitCode, CliError>) -> Self {
-        match result {
-            Ok(ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) => Self::Success,
-            Ok(
-                ExitCode::Failed
+    /// That of the end of a run, by its exit code and whether a certificate of it is stuck.
+    pub(crate) fn of(result: &Result<(ExitCode, bool), CliError>) -> Self {
+        match result.as_ref().map(|(code, is_stuck)| (*code, *is_stuck)) {
+            Ok((ExitCode::Done | ExitCode::Changed, _) | (ExitCode::Deferred, false)) => {
+                Self::Success
+            }
+            Ok((
+                ExitCode::Deferred
+                | ExitCode::Failed
                 | ExitCode::Usage
                 | ExitCode::Manifest
                 | ExitCode::Validation
@@ -41,7 +45,8 @@ impl Moment {
                 | ExitCode::State
                 | ExitCode::Attention
                 | ExitCode::Signal(_),
-            )
+                _,
+            ))
             | Err(_) => Self::Failure,
         }
     }

@@ -33,6 +33,28 @@ fn one_name_costs_no_more_than_nine_requests_once_the_account_is_known() {
     assert!(sent.len() <= 9, "{sent:?}");
 }
 
+#[test]
+fn a_renewal_that_was_only_asked_for_and_failed_is_tried_again_when_it_is_due() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let problem = Fault::Problem {
+        status: 400,
+        kind: ProblemType::BadCsr,
+        detail: "the key is not liked".to_owned(),
+        retry_after: None,
+    };
+    world.fault(Rule::always(problem).on(RequestKind::Finalize));
+    let renewal = world.state().record("web").status.renewal_time.unwrap();
+    let renewal = renewal.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    world.run(&["renew", "web"]).ends_in(5).says(&format!("next attempt {renewal}"));
+    let status = world.run(&["status", "web", "-o", "json"]).ends_in(0).stdout;
+    assert!(
+        status.contains(&format!("\"status.certctl.io/next-attempt\": \"{renewal}\"")),
+        "{status}"
+    );
+    world.issue().says_nothing();
+}
+
 /// The name of the next private key of `bad`, and whether it is there.
 fn record_of_next_key(world: &World) -> (Option<String>, bool) {
     let name = world.state().record("bad").status.next_private_key_secret_name;

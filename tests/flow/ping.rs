@@ -59,6 +59,20 @@ fn a_monitor_learns_of_the_start_the_success_and_the_failure() {
 }
 
 #[test]
+fn a_run_that_waits_after_a_failure_is_no_success() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let (address, requests) = monitor("200 OK");
+    let url = format!("http://{address}/uuid");
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
+    world.fault(Rule::always(refusal));
+    for code in [4, 75] {
+        world.run(&["issue", "--ping", &url]).ends_in(code);
+        let heard: Vec<String> = requests.try_iter().collect();
+        assert_eq!(heard, ["GET /uuid/start HTTP/1.1", "GET /uuid/fail HTTP/1.1"], "{code}");
+    }
+}
+
+#[test]
 fn a_monitor_that_fails_is_a_warning_and_changes_no_run() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let (address, _requests) = monitor("500 Internal Server Error");
