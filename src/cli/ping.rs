@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn a_run_that_is_deferred_is_no_failure() {
         for code in [ExitCode::Done, ExitCode::Changed, ExitCode::Deferred] {
-            assert_eq!(Moment::of(&Ok(code)), Moment::Success, "{code:?}");
+            assert_eq!(Moment::of(&Ok((code, false))), Moment::Success, "{code:?}");
         }
         for code in [ExitCode::Manifest, ExitCode::Ca, ExitCode::State, ExitCode::Signal(15)] {
-            assert_eq!(Moment::of(&Ok(code)), Moment::Failure, "{code:?}");
+            assert_eq!(Moment::of(&Ok((code, false))), Moment::Failure, "{code:?}");
         }
         let error = CliError::new(ExitCode::Manifest, "no Certificate");
         assert_eq!(Moment::of(&Err(error)), Moment::Failure);
