@@ -64,11 +64,14 @@ fn a_renewal_by_hand_succeeds_within_the_wait() {
     world.is_deferred(time - 60.seconds(), &third);
     world.succeed(time, &RENEW);
 
-    // Nothing of the three failures is left: the next one is a first one.
+    // Nothing of the three failures is left: the next one is a first one. The certificate that was
+    // issued is not due, and is not tried again before.
     world.spoil();
     world.write(&Manifest { account: OTHER_ACCOUNT, ..Manifest::default() });
     let run = world.work.run_at(time + 5.minutes(), &RENEW);
-    assert_eq!(world.failure(&run, time + 5.minutes()).count(), (1, 1));
+    let failure = world.failure(&run, time + 5.minutes());
+    let due = world.record().status.renewal_time;
+    assert_eq!((failure.attempts, Some(failure.next)), (1, due));
 }
 
 #[test]

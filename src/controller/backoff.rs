@@ -8,6 +8,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::policy::first_trigger;
 use super::{Change, Effect, Outcome, Record, Snapshot};
 use crate::resource::{
     AuthorizationState, CertificateRecord, Challenge, Condition, ConditionStatus, ConditionType,
@@ -54,6 +55,31 @@ pub fn next_attempt(record: &CertificateRecord) -> Option<Timestamp> {
         (Some(a), Some(b)) => Some(a.max(b)),
         (a, b) => a.or(b),
     }
+}
+
+/// When a certificate with this record is tried again: without a reason to issue it, such as after a
+/// renewal that was only requested, not before it is due.
+pub fn next_try(
+    snapshot: &Snapshot,
+    record: &CertificateRecord,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let next = next_attempt(record)?;
+    let issuing = record.status.condition(ConditionType::Issuing);
+    let is_issuing = issuing.is_some_and(|issuing| issuing.status == ConditionStatus::True);
+    if is_issuing { Some(next) } else { when_due(snapshot, record, next, now) }
+}
+
+fn when_due(
+    snapshot: &Snapshot,
+    record: &CertificateRecord,
+    next: Timestamp,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    if first_trigger(snapshot, now).is_some() {
+        return Some(next);
+    }
+    record.status.renewal_time.map(|due| due.max(next))
 }
 
 /// The record with times corrected that can only come from a wrong clock: a failure in the future
@@ -135,7 +161,8 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     if !record.attempted_inputs.contains(&snapshot.input_digest) {
         record.attempted_inputs.push(snapshot.input_digest.clone());
     }
-    let next = next_attempt(&record).unwrap_or(now);
+    let next = next_attempt(&record).and_then(|next| when_due(snapshot, &record, next, now));
+    let next = next.unwrap_or(now);
     let message = format!(
         "The certificate request has failed to complete and will be retried: {failure} (attempt \
          {attempts}; next attempt at {})",

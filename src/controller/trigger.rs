@@ -59,16 +59,6 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     })
 }
 
-/// When it is tried again after a failure: a renewal that was only requested is not, before the
-/// certificate is due.
-pub fn next_attempt(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
-    let next = backoff::next_attempt(&snapshot.record)?;
-    if snapshot.is_issuing() || first_trigger(snapshot, now).is_some() {
-        return Some(next);
-    }
-    snapshot.record.status.renewal_time.map(|due| due.max(next))
-}
-
 /// A valid pair of a production CA would be replaced by one of a staging CA, which clients refuse.
 fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
     let issued_by = snapshot.record.directory_urls.get(&snapshot.record.status.revision?)?;

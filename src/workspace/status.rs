@@ -8,7 +8,7 @@ use super::open::Workspace;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
 use crate::controller::{
-    Intervals, Snapshot, alert, deploy, limit, readiness, revocation, trigger,
+    Intervals, Snapshot, alert, backoff, deploy, limit, readiness, revocation,
 };
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
@@ -171,7 +171,7 @@ impl Workspace {
         let lost = output.zip(snapshot.lost_output.as_ref());
         let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
         let (held_until, limit) = self.held(&snapshot, ledgers, now).await?;
-        let next_attempt = trigger::next_attempt(&snapshot, now).filter(|time| *time > now);
+        let next_attempt = backoff::next_try(&snapshot, &record, now).filter(|time| *time > now);
         let due = record.status.renewal_time.filter(|_| !revocation::ends_here(&snapshot));
         Ok(CertificateView {
             next_attempt: next_attempt.max(held_until),

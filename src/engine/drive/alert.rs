@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use crate::controller::{Change, Record, alert, readiness, trigger};
+use crate::controller::{Change, Record, alert, backoff, readiness};
 use crate::engine::ending::{Ended, Ending};
 use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
@@ -78,7 +78,7 @@ async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
         certificate: end.certificate.clone(),
         message,
         attempts: record.status.failed_issuance_attempts.unwrap_or_default(),
-        next_attempt: trigger::next_attempt(&session.snapshot, now),
+        next_attempt: backoff::next_try(&session.snapshot, &record, now),
         not_after: record.status.not_after,
         stage,
     };

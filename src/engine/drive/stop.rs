@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::state::Drive;
-use crate::controller::{
-    Change, Deferral, Record, Step, backoff, challenge, deploy, next_step, trigger,
-};
+use crate::controller::{Change, Deferral, Record, Step, backoff, challenge, deploy, next_step};
 use crate::engine::ending::{Ending, Issued};
 use crate::engine::goal::Goal;
 use crate::engine::notice;
@@ -39,7 +37,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let attempts = failure.counts().then_some(record.status.failed_issuance_attempts).flatten();
         // Without an issuance in progress, the failure does not wait for the next attempt.
         let waits = failure.counts() || self.session.snapshot.is_issuing();
-        let next_attempt = trigger::next_attempt(&self.session.snapshot, now);
+        let next_attempt = backoff::next_try(&self.session.snapshot, record, now);
         let next_attempt = next_attempt.filter(|time| *time > now && waits);
         Ending::Failed { failure, attempts, next_attempt }
     }
