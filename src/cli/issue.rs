@@ -1,5 +1,6 @@
 //! `certctl issue`, `certctl renew` and `certctl deploy`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
@@ -21,7 +22,7 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Loaded, Source};
 use crate::report::Report;
-use crate::resource::{CertificateRecord, FailureClass, Metadata, NamespacedName};
+use crate::resource::{CertificateRecord, FailureClass, NamespacedName};
 use crate::workspace::{Job, Request, Targets, Workspace, owes};
 
 /// Issues or renews the certificates that are due.
@@ -119,18 +120,19 @@ async fn read_and_work(
             return Err(error);
         }
     };
-    let is_stuck = targets.tasks.iter().any(|task| is_stuck(&workspace, task));
+    let is_stuck = shell.global.ping.is_some() && any_is_stuck(&workspace, &targets.tasks);
     let code = Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await?;
     Ok((code, is_stuck))
 }
 
-/// Whether a certificate has failed or is overdue already, as a run begins.
-fn is_stuck(workspace: &Workspace, task: &Task) -> bool {
-    let key = task.certificate.metadata.key();
-    let record = workspace.records().iter().find(|(known, _)| *known == key);
-    record.is_some_and(|(_, CertificateRecord { status, .. })| {
-        status.failed_issuance_attempts.is_some()
-            || alert::overdue(status.renewal_time, status.not_after, SystemClock.now()).is_some()
+/// Whether one of the certificates has failed or is overdue already, as a run begins.
+fn any_is_stuck(workspace: &Workspace, tasks: &[Task]) -> bool {
+    let now = SystemClock.now();
+    let keys: BTreeSet<_> = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
+    workspace.records().iter().any(|(key, CertificateRecord { status, .. })| {
+        let is_stuck = status.failed_issuance_attempts.is_some()
+            || alert::overdue(status.renewal_time, status.not_after, now).is_some();
+        is_stuck && keys.contains(key)
     })
 }
 
@@ -170,7 +172,10 @@ pub(crate) async fn work_on(
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
     let job = || Job::new(verb, secrets.clone());
     let ended = Box::pin(run(shell, workspace, &tasks, job())).await?;
-    let failed: Vec<&Task> = tasks.iter().filter(|task| lacks_something(task, &ended)).collect();
+    let lacking: BTreeSet<_> =
+        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
+    let failed: Vec<&Task> =
+        tasks.iter().filter(|task| lacking.contains(&task.certificate.metadata.key())).collect();
     for unmet in workspace.unmet(&loaded, &secrets, &failed).await? {
         shell.output.finding(&unmet);
     }
@@ -200,14 +205,10 @@ pub(crate) async fn work_on(
     }
 }
 
-/// Whether a task failed by a precondition, which is to be told now.
-fn lacks_something(task: &Task, ended: &[Report]) -> bool {
-    let Metadata { namespace, name, .. } = &task.certificate.metadata;
-    let mut own = ended.iter().filter(|end| (&end.namespace, &end.name) == (namespace, name));
-    own.any(|end| {
-        let class = end.error.as_ref().map(|fault| fault.class);
-        class == Some(FailureClass::Precondition) && end.details.is_due
-    })
+/// Whether a certificate failed by a precondition, which is to be told now.
+fn lacks_something(end: &Report) -> bool {
+    let class = end.error.as_ref().map(|fault| fault.class);
+    class == Some(FailureClass::Precondition) && end.details.is_due
 }
 
 /// With -v: logs unknown files among the documents of a certificate.

@@ -3,8 +3,9 @@
 //! Attempt n fails at t: the next one is not before t + 1h·2^(n−1), at most 32h later, and not
 //! before the CA's Retry-After. While the live certificate is valid, it is at most 7/8 of the time
 //! from t to its end later, and at least 5 minutes: so a certificate of a few days is renewed by a
-//! CA that recovers shortly before the end, and the formula is exact until 36h before it. Success clears everything; an edit of what goes to the
-//! CA lets one attempt through for each distinct input, and clears nothing.
+//! CA that recovers shortly before the end, and the formula is exact until 36h before it. Success
+//! clears everything; an edit of what goes to the CA lets one attempt through for each distinct
+//! input, and clears nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -65,9 +66,7 @@ pub fn next_try(
     now: Timestamp,
 ) -> Option<Timestamp> {
     let next = next_attempt(record)?;
-    let issuing = record.status.condition(ConditionType::Issuing);
-    let is_issuing = issuing.is_some_and(|issuing| issuing.status == ConditionStatus::True);
-    if is_issuing { Some(next) } else { when_due(snapshot, record, next, now) }
+    if snapshot.is_issuing() { Some(next) } else { when_due(snapshot, record, next, now) }
 }
 
 fn when_due(

@@ -7,9 +7,9 @@
 //! | Hook | `RunHook`: the certificate's own program | it has not succeeded for the live files |
 //! | Reload | the engine, once per program and run | the same |
 //!
-//! A step waits for the steps before it, and is done again after an output that servers had lost. A failed step is not retried in the same run, but by the
-//! next; then after 5 minutes, doubling up to an hour. A run for a named certificate waits for
-//! nothing.
+//! A step waits for the steps before it, and is done again after an output that servers had lost. A
+//! failed step is not retried in the same run, but by the next; then after 5 minutes, doubling up to
+//! an hour. A run for a named certificate waits for nothing.
 
 use jiff::{SignedDuration, Timestamp};
 

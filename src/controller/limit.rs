@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Effect, EffectError, Hold, Snapshot, Step, Wake, order};
-use crate::resource::{AuthorizationState, Doing, OrderPhase, Refusal, Scope};
+use crate::resource::{AuthorizationState, Doing, OrderPhase, Refusal, Scope, Spending};
 
 /// The wait when the CA does not say how long.
 const UNSAID: SignedDuration = SignedDuration::from_hours(1);
@@ -69,8 +69,14 @@ pub fn failed(snapshot: &Snapshot) -> Vec<String> {
     failed.map(|challenge| challenge.spec.identifier.to_string()).collect()
 }
 
+/// What the order for these names would spend of the CA's published limits.
+pub fn spending<'a>(snapshot: &Snapshot, names: &'a [String]) -> Spending<'a> {
+    let registers = snapshot.account.as_ref().is_none_or(|account| account.url.is_none());
+    Spending { names, renews: renews(snapshot, names), registers }
+}
+
 /// Whether the order renews the live certificate: this CA issued it, for the same names.
-pub fn renews(snapshot: &Snapshot, names: &[String]) -> bool {
+pub(super) fn renews(snapshot: &Snapshot, names: &[String]) -> bool {
     let record = &snapshot.record;
     let issued_by = record.status.revision.and_then(|live| record.directory_urls.get(&live));
     let live = snapshot.live_leaf().filter(|_| issued_by == Some(&snapshot.issuer.acme.server));

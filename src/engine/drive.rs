@@ -106,7 +106,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
     session.lock_timeout = engine.options.lock_timeout;
     let mut drive = Drive::new(engine, shared, task, session);
-    let limited = engine.options.reports_daily && task.force.is_none() && task.goal == Goal::Issue;
+    let limited = engine.options.reports_once_a_day(task);
     let (ending, is_new) = drive.all_passes(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
     let mut ended = Ended { is_new, evidence, ..ended_with(ending) };

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use crate::controller::{Deferral, Hold, Snapshot, limit};
-use crate::resource::{AccountLimits, Ledger, NamespacedName, Spending, Spent};
+use crate::resource::{AccountLimits, Ledger, NamespacedName, Spent};
 
 /// As many as have requests in flight at one CA.
 const AT_ONCE: usize = 8;
@@ -49,9 +49,9 @@ impl Pace {
         now: Timestamp,
     ) -> Option<Hold> {
         let names = limit::names(snapshot);
-        let renews = limit::renews(snapshot, &names);
+        let spending = limit::spending(snapshot, &names);
         self.is_slow = self.known.is_slow(now);
-        if let Some(refusal) = self.known.refusal(&names, renews, now) {
+        if let Some(refusal) = self.known.refusal(&names, spending.renews, now) {
             let until = Some(refusal.until);
             self.leave(name);
             return Some(Hold { until, why: Deferral::RetryAfter });
@@ -59,9 +59,6 @@ impl Pace {
         if let Some(ledger) = &mut self.ledger
             && !self.reserved.contains_key(name)
         {
-            let account = snapshot.account.as_ref();
-            let registers = account.is_none_or(|account| account.url.is_none());
-            let spending = Spending { names: &names, renews, registers };
             self.reserved.insert(name.clone(), ledger.reserve(spending, now));
         }
         if let Some((at, Some(usage))) = self.reserved.get(name).filter(|(at, _)| *at > now) {

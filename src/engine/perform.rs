@@ -98,7 +98,8 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::DeactivateAccount { account } => self.deactivate_account(task, &account).await,
         };
         done.unwrap_or_else(|failed| {
-            let theirs = self.client(task).ok().and_then(|client| client.server_time());
+            let client = failed.cause.at_the_ca().and_then(|_| self.client(task).ok());
+            let theirs = client.and_then(|client| client.server_time());
             let ours = self.clock.now();
             Outcome::Failed(match theirs {
                 Some(theirs) => error::with_clock(failed, theirs, ours),

@@ -3,7 +3,9 @@
 use jiff::SignedDuration;
 use tokio::sync::watch;
 
+use super::goal::Goal;
 use super::ports::Store;
+use super::task::Task;
 use crate::controller::Intervals;
 use crate::resource::PublishedLimits;
 
@@ -28,6 +30,14 @@ pub struct Options {
     pub limits: &'static [PublishedLimits],
     /// Ask the CA for what its limits would refuse.
     pub ignore_limits: bool,
+}
+
+impl Options {
+    /// Whether the same failure or wait of this task is reported once a day: the user did not ask
+    /// for it now.
+    pub(super) fn reports_once_a_day(&self, task: &Task) -> bool {
+        self.reports_daily && task.force.is_none() && task.goal == Goal::Issue
+    }
 }
 
 /// The longest wait for a verdict after the timeout.

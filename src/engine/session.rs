@@ -79,18 +79,19 @@ impl<'a, S: Store> Session<'a, S> {
         let goes_back = matches!(task.goal, Goal::RollBack(_))
             || record.rollback.as_ref().is_some_and(Rollback::is_owed);
         let sets = if goes_back { store.sets(&secret).await? } else { Vec::new() };
+        let files_digest = files.as_ref().map(gather::files_digest);
+        let published = files.as_ref().zip(files_digest.as_deref());
         let mut session = Self {
             store,
             name,
             snapshot: Snapshot {
                 certificate: task.certificate.clone(),
                 issuer: task.issuer.clone(),
-                lost_output: files
-                    .as_ref()
-                    .and_then(|files| lost_output(&settings, &record, files)),
+                lost_output: published
+                    .and_then(|(files, digest)| lost_output(&settings, &record, files, digest)),
                 settings,
                 record,
-                files_digest: files.as_ref().map(gather::files_digest),
+                files_digest,
                 secret: files.map(|files| gather::published_pair(&files)),
                 repair,
                 sets: sets.iter().map(links::decoded).collect(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::resource::{
     Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, NamespacedName, Origin,
-    Usage, pick_solver,
+    Usage, host_of, pick_solver,
 };
 
 use super::builder::parse;
@@ -422,7 +422,7 @@ impl Check<'_> {
 
     /// Let's Encrypt ended client authentication in 2026.
     fn client_auth(&self, issuer: &Issuer, sink: &mut Sink<'_>) {
-        let host = issuer.acme.server.split('/').nth(2).unwrap_or_default();
+        let host = host_of(&issuer.acme.server);
         let span = self.places.usages.iter().find(|(usage, _)| *usage == Usage::ClientAuth);
         if let Some((_, span)) = span
             && (host == LETS_ENCRYPT || host.ends_with(&format!(".{LETS_ENCRYPT}")))

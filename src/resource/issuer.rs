@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::secret_key_selector::SecretKeySelector;
-use super::{Dns01, DnsName, GoDuration, Metadata, Origin, Settings};
+use super::{Dns01, DnsName, GoDuration, Metadata, Origin, Settings, host_of};
 
 /// A `cert-manager.io/v1` Issuer or ClusterIssuer of type acme, valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,8 +110,7 @@ pub struct Acme {
 
 /// Whether the certificates of an ACME server are for tests: no client trusts them.
 pub fn is_staging(directory_url: &str) -> bool {
-    let host = directory_url.split('/').nth(2).unwrap_or_default();
-    STAGING.contains(&host.split(':').next().unwrap_or_default())
+    STAGING.contains(&host_of(directory_url))
 }
 
 /// The hosts of the staging environments of public CAs.

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Account, AccountLimits, base_of};
+use super::{Account, AccountLimits, base_of, host_of};
 
 /// What a CA limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -258,12 +258,6 @@ impl Ledger {
         let of = if limit == Limit::CertificatesPerSet { String::new() } else { of };
         Some(Spent { limit, of, used: (used + counts).min(most), most, period, fits_at })
     }
-}
-
-/// The host of a URL, without the port.
-fn host_of(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', ':']).next().unwrap_or(rest)
 }
 
 /// The registered domain of a name, by the public-suffix list; an IPv4 address itself, and the /64

@@ -21,6 +21,7 @@ mod failure;
 mod field;
 mod go_duration;
 mod hex;
+mod host;
 mod http01;
 mod issuer;
 mod key;
@@ -76,6 +77,7 @@ pub use failure::{
 pub use field::{FieldDoc, FieldType, Used, Words};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
+pub use host::host_of;
 pub use http01::{CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, TokenError};
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,

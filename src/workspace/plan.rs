@@ -2,26 +2,26 @@
 //!
 //! Contract: no decisions here: every field is read from the result of [`dry_run`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::selection::Targets;
 use crate::controller::policy::{
     first_trigger, key_mismatches, leaf_mismatches, request_mismatches,
 };
 use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, limit, renewal};
-use crate::engine::inputs::{account_id, names_of, solver_for};
+use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
-    AccountIdentity, AccountLimits, CertificateRecord, CertificateSpec, ConditionType, IssuerKind,
-    LeafFacts, Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spending, Spent,
+    AccountLimits, CertificateRecord, CertificateSpec, ConditionType, IssuerKind, LeafFacts,
+    Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spent,
 };
-use crate::store::Records;
 
 /// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -172,22 +172,13 @@ impl Workspace {
     /// What a run at `now` would do with each of the targets, by namespace and name.
     pub async fn plan(&self, targets: &Targets, now: Timestamp) -> Result<Vec<Item>, StoreError> {
         let mut items = Vec::with_capacity(targets.tasks.len());
-        let mut ledgers = BTreeMap::new();
+        let mut ledgers = Ledgers::new();
         for task in &targets.tasks {
             let dry_run = Box::pin(dry_run(&self.state, task, &targets.secrets, now)).await?;
             let mut item = Item::of(&dry_run, now);
             if item.orders > 0 {
-                let account = AccountIdentity::of(&dry_run.then.issuer);
-                let id = account_id(&account);
-                if !ledgers.contains_key(&id) {
-                    let limits = self.settings.options.limits;
-                    let known =
-                        Records::new(&self.state).ledger(&id, &account, limits, now).await?;
-                    ledgers.insert(id.clone(), known);
-                }
-                if let Some((known, ledger)) = ledgers.get_mut(&id) {
-                    item.limit(&dry_run.then, known, ledger.as_mut(), now);
-                }
+                let (known, ledger) = self.ledger(&mut ledgers, &dry_run.then.issuer, now).await?;
+                item.limit(&dry_run.then, known, ledger.as_mut(), now);
             }
             items.push(item);
         }
@@ -352,13 +343,11 @@ impl Item {
         now: Timestamp,
     ) {
         let names = limit::names(snapshot);
-        let renews = limit::renews(snapshot, &names);
-        if let Some(refusal) = known.refusal(&names, renews, now) {
+        let spending = limit::spending(snapshot, &names);
+        if let Some(refusal) = known.refusal(&names, spending.renews, now) {
             let why = words(snapshot, &Deferral::RetryAfter);
             self.wait = Some(Wait { until: Some(refusal.until), why });
         } else if let Some(ledger) = ledger {
-            let registers = snapshot.account.as_ref().is_none_or(|account| account.url.is_none());
-            let spending = Spending { names: &names, renews, registers };
             self.limits = ledger.spent(spending, now);
             if let (at, Some(spent)) = ledger.reserve(spending, now) {
                 self.wait = Some(Wait { until: Some(at), why: spent.to_string() });

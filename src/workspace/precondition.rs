@@ -116,6 +116,9 @@ impl Workspace {
         secrets: &SecretSource,
         tasks: &[&Task],
     ) -> Result<Vec<Diagnostic>, StoreError> {
+        if tasks.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut used: Vec<Used<'_>> = Vec::new();
         for Task { certificate, issuer, .. } in tasks {
             let chosen = names_of(certificate).into_iter().filter_map(|name| {

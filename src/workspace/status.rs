@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
@@ -15,16 +16,13 @@ use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Task, live_files, look, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{
-    Account, AccountIdentity, AccountLimits, CertificateRecord, CertificateRequest, DeployStep,
-    Issuer, Ledger, NamespacedName, Spending, Spent,
+    Account, AccountIdentity, CertificateRecord, CertificateRequest, DeployStep, Issuer,
+    NamespacedName, Spent,
 };
 use crate::store::Records;
 
 /// The number of events in a view.
 const EVENTS: usize = 50;
-
-/// What is known of the limits of the accounts, by the digest of their identity.
-type Ledgers = BTreeMap<String, (AccountLimits, Option<Ledger>)>;
 
 impl Workspace {
     /// One view per certificate in the manifests or the state, by namespace and name. A mistake in
@@ -206,21 +204,12 @@ impl Workspace {
         if !limit::asks(snapshot, now) {
             return Ok((None, None));
         }
-        let account = AccountIdentity::of(&snapshot.issuer);
-        let id = account_id(&account);
-        if !ledgers.contains_key(&id) {
-            let limits = self.settings.options.limits;
-            let known = Records::new(&self.state).ledger(&id, &account, limits, now).await?;
-            ledgers.insert(id.clone(), known);
-        }
-        let Some((known, ledger)) = ledgers.get_mut(&id) else { return Ok((None, None)) };
+        let (known, ledger) = self.ledger(ledgers, &snapshot.issuer, now).await?;
         let names = limit::names(snapshot);
-        let renews = limit::renews(snapshot, &names);
-        if let Some(refusal) = known.refusal(&names, renews, now) {
+        let spending = limit::spending(snapshot, &names);
+        if let Some(refusal) = known.refusal(&names, spending.renews, now) {
             return Ok((Some(refusal.until), None));
         }
-        let registers = snapshot.account.as_ref().is_none_or(|account| account.url.is_none());
-        let spending = Spending { names: &names, renews, registers };
         let reserved = ledger.as_mut().map(|ledger| ledger.reserve(spending, now));
         Ok(match reserved {
             Some((at, Some(spent))) if at > now => (Some(at), Some(Box::new(spent))),

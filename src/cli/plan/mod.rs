@@ -6,6 +6,8 @@ mod render;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use super::args::{Format, PlanArgs};
 use super::document::{self, Items};
 use super::error::CliError;
@@ -36,8 +38,11 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         }
         let now = SystemClock.now();
         let items = Box::pin(workspace.plan(&targets, now)).await?;
+        let by_key = targets.tasks.iter().map(|task| (task.certificate.metadata.key(), task));
+        let by_key: BTreeMap<_, &Task> = by_key.collect();
         let active = items.iter().filter(|item| item.changes());
-        let tasks: Vec<&Task> = active.filter_map(|item| targets.task(&item.key())).collect();
+        let tasks: Vec<&Task> =
+            active.filter_map(|item| by_key.get(&item.key()).copied()).collect();
         let unmet = workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await?;
         let text = match shell.global.format() {
             format @ (Format::Json | Format::Yaml) => {

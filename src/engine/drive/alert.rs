@@ -1,5 +1,7 @@
 //! Runs the operator's `on-failure` hook at the end of a run.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 
 use crate::controller::{Change, Record, alert, backoff, readiness};
@@ -19,10 +21,11 @@ pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observ
     if !engine.performer.hears_of_failures() {
         return;
     }
+    let tasks: BTreeMap<_, &Task> =
+        tasks.iter().map(|task| (task.certificate.metadata.key(), task)).collect();
     // Successful endings, the large majority, return here without reading anything.
     for end in ended.iter().filter(|end| may_be_reported(end)) {
-        let of_it = |task: &&Task| task.certificate.metadata.key() == end.certificate;
-        let Some(task) = tasks.iter().find(of_it) else { continue };
+        let Some(task) = tasks.get(&end.certificate) else { continue };
         if let Err(error) = tell(engine, task, end).await {
             tracing::warn!(certificate = %end.certificate, %error, "on-failure not noted");
         }

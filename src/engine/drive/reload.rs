@@ -66,7 +66,7 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     if let Ok(record) = deploy::absorb(&mut session.snapshot, step, outcome, now) {
         session.apply(record);
     }
-    let limited = engine.options.reports_daily && task.force.is_none() && task.goal == Goal::Issue;
+    let limited = engine.options.reports_once_a_day(task);
     let undeployed = deployment_failure(&mut session, limited, now);
     for event in session.flush().await? {
         engine.observer.event(&session.name, &event);

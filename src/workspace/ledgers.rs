@@ -1,0 +1,39 @@
+//! What is known of the limits of the accounts, read once for each.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use jiff::Timestamp;
+
+use super::open::Workspace;
+use crate::engine::inputs::account_id;
+use crate::engine::ports::StoreError;
+use crate::resource::{AccountIdentity, AccountLimits, Issuer, Ledger};
+use crate::store::Records;
+
+/// What the CA refused an account, and what the account spent of the limits that the CA publishes.
+type Known = (AccountLimits, Option<Ledger>);
+
+/// By the digest of the account's identity.
+pub(super) type Ledgers = BTreeMap<String, Known>;
+
+impl Workspace {
+    /// That of an issuer's account.
+    pub(super) async fn ledger<'l>(
+        &self,
+        ledgers: &'l mut Ledgers,
+        issuer: &Issuer,
+        now: Timestamp,
+    ) -> Result<&'l mut Known, StoreError> {
+        let account = AccountIdentity::of(issuer);
+        let id = account_id(&account);
+        Ok(match ledgers.entry(id.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let limits = self.settings.options.limits;
+                let records = Records::new(&self.state);
+                unknown.insert(records.ledger(&id, &account, limits, now).await?)
+            }
+        })
+    }
+}
