@@ -7,8 +7,12 @@ mod bind_support;
 mod check;
 #[path = "bind/issuing.rs"]
 mod issuing;
-#[expect(dead_code, unused_imports, reason = "tests/pebble.rs uses the rest")]
+#[path = "scheduler/journal.rs"]
+mod journal;
+#[expect(dead_code, reason = "tests/pebble.rs uses the rest")]
 mod pebble_support;
+#[path = "bind/sharing.rs"]
+mod sharing;
 
 use std::net::IpAddr;
 use std::path::Path;

@@ -1,6 +1,8 @@
 //! Many processes at once on one state.
 
 use certctl::rehearsal::{RequestKind, Reuse};
+use certctl::resource::{Event, Reason};
+use jiff::SignedDuration;
 
 use crate::support::{CertificateYaml, Run, World, finish};
 
@@ -27,7 +29,8 @@ fn sixty_four_first_runs_at_once_make_one_account_and_one_order() {
 
 /// As Let's Encrypt's server does: whoever orders the same names gets the same order, and shares its
 /// authorizations.
-fn of_the_same_names(count: usize, processes: usize) {
+/// The longest time between two certificates.
+fn of_the_same_names(count: usize, processes: usize) -> SignedDuration {
     let world = World::with(|options| options.reuse = Reuse::Orders);
     let names = ["a.example.test", "b.example.test"];
     let mut children = Vec::new();
@@ -47,11 +50,15 @@ fn of_the_same_names(count: usize, processes: usize) {
     for child in children {
         finish(child).ends_in(0);
     }
+    let mut issued = Vec::new();
     for number in 0..count {
         world.state().published(&name(number));
         let journal = format!("certificates/default/{}/events.jsonl", name(number));
         let journal = std::fs::read_to_string(world.state().path(&journal)).unwrap();
         assert!(!journal.contains("\"Failed\""), "{journal}");
+        let events = journal.lines().map(|line| serde_json::from_str::<Event>(line).unwrap());
+        let mut done = events.filter(|event| event.reason == Reason::Complete);
+        issued.push(done.next().unwrap().time);
         let presented = journal.matches("\"Presented\"").count();
         assert!(presented == 0 || presented == 2, "one of them proves both names: {journal}");
     }
@@ -64,12 +71,26 @@ fn of_the_same_names(count: usize, processes: usize) {
     let left = locks
         .filter(|lock| lock.as_ref().unwrap().file_name().to_str().unwrap().starts_with("order-"));
     assert_eq!(left.count(), 0, "the locks of orders are left");
+    issued.sort_unstable();
+    issued.windows(2).map(|two| two[0].duration_until(two[1])).max().unwrap()
 }
 
 #[test]
 fn certificates_of_the_same_names_are_issued_by_a_ca_that_hands_out_the_same_order() {
-    for (count, processes) in [(2, 1), (4, 1), (4, 2), (16, 2)] {
+    for (count, processes) in [(2, 1), (4, 1), (4, 2), (4, 1), (4, 2), (4, 1), (4, 2), (16, 2)] {
         of_the_same_names(count, processes);
+    }
+}
+
+/// One has an RSA key.
+#[test]
+#[ignore = "a series of many minutes; tests/run --all starts it"]
+fn series_of_certificates_of_the_same_names() {
+    for (count, processes) in [(2, 1), (4, 1), (4, 2), (16, 1), (16, 2)] {
+        let gaps: Vec<_> = (0..50).map(|_| of_the_same_names(count, processes)).collect();
+        let longest = gaps.into_iter().max().unwrap();
+        println!("{count} certificates, {processes} processes: 50 of 50, longest gap {longest:?}");
+        assert!(longest <= SignedDuration::from_secs(2), "{longest:?}");
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Options {
     pub(crate) reject_nonces: u8,
     /// Percent of authorizations that are reused.
     pub(crate) reuse_authorizations: u8,
+    /// Whether it reuses pending authorizations too: another program.
+    pub(crate) reuse_pending: bool,
     /// How many roots there are beside the first.
     pub(crate) alternate_roots: u8,
     /// HMAC keys by key id; when there are any, new accounts need one.
@@ -79,7 +81,8 @@ impl Ca {
         }});
         let config_path = folder.path().join("config.json");
         write(&config_path, &config.to_string());
-        let mut command = Command::new(tool::find("pebble").unwrap());
+        let program = if options.reuse_pending { "pebble-reusing" } else { "pebble" };
+        let mut command = Command::new(tool::needed(program));
         let name_server = options.name_server;
         let asked = name_server.map_or_else(|| dns.address(), |server| server.to_string());
         command.arg("-config").arg(&config_path).args(["-dnsserver", &asked]);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -179,6 +180,11 @@ impl<'a> Work<'a> {
         command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
         command.args(["--http01-check-port", &port.to_string()]);
         command.stdin(Stdio::null());
+    }
+
+    /// Where the zones are that the CA asks for, if it has no DNS server of its own.
+    pub(crate) fn name_server(&self) -> Option<SocketAddr> {
+        self.ca.name_server
     }
 
     /// A place below the folder.
