@@ -32,6 +32,9 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
         let turn = self.turn(&task.certificate.metadata.key());
         let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
+        if matches!(effect, Effect::Accept { .. } | Effect::ReadAuthorization { .. }) {
+            self.look_at_sockets().await;
+        }
         let done = match effect {
             Effect::Prepare { solving, contents, targets } => {
                 self.prepare(task, solving, &contents, &targets).await
@@ -127,6 +130,10 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     fn last_hit(&self, token: &str) -> Option<Timestamp> {
         let token: Token = token.parse().ok()?;
         self.hits.of(&token).map(|hit| hit.last)
+    }
+
+    fn listener_gone(&self) -> Option<Timestamp> {
+        self.socket_gone.get()
     }
 
     fn hits(&self) -> u64 {

@@ -51,6 +51,11 @@ pub trait Performer {
     /// When the HTTP-01 responder last received a request for a token from another host.
     fn last_hit(&self, token: &str) -> Option<Timestamp>;
 
+    /// When another run that shared the responder's port was last seen to have ended.
+    fn listener_gone(&self) -> Option<Timestamp> {
+        None
+    }
+
     /// The number of requests to the responder.
     fn hits(&self) -> u64;
 

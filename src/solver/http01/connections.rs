@@ -24,6 +24,12 @@ impl Connections {
         }
     }
 
+    /// Whether a client is being served.
+    pub(super) fn are_open(&mut self) -> bool {
+        self.open.retain(|(_, task)| !task.is_finished());
+        !self.open.is_empty()
+    }
+
     /// Closes one connection, because the process has exhausted a resource.
     pub(super) fn drop_one(&mut self) {
         self.open.retain(|(_, task)| !task.is_finished());

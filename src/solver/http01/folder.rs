@@ -90,6 +90,12 @@ impl TokenFolder {
         Self::with(path, bases.iter().find_map(|base| runtime_folder(base, uid)))
     }
 
+    /// The same with a runtime folder below `base`.
+    #[cfg(test)]
+    pub(super) fn open_beside(path: &Path, base: &Path) -> Result<Self, FolderError> {
+        Self::with(path, runtime_folder(base, rustix::process::geteuid().as_raw()))
+    }
+
     fn with(path: &Path, runtime: Option<Directory>) -> Result<Self, FolderError> {
         let failed = |action| {
             move |errno: Errno| FolderError::Io {
@@ -109,7 +115,7 @@ impl TokenFolder {
     }
 
     /// Whether processes of other states answer for its tokens too.
-    pub(super) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         self.0.runtime.is_some()
     }
 

@@ -47,6 +47,11 @@ pub(super) fn others_of_us(address: SocketAddr) -> Vec<Holder> {
     found::other_holders(address).into_iter().filter(|holder| holder.is_certctl).collect()
 }
 
+/// The numbers of the sockets that listen on `address`.
+pub(super) fn sockets_on(address: SocketAddr) -> impl Iterator<Item = String> {
+    found::sockets(address).into_iter().map(|(number, _)| number)
+}
+
 /// A process that listens on `address` and is no certctl.
 pub(super) fn stranger_on(address: SocketAddr) -> Option<Holder> {
     let is_stranger = |holder: &Holder| !holder.is_certctl && holder.pid != std::process::id();
@@ -83,7 +88,8 @@ mod found {
         holders_of(sockets(address).into_iter().filter(|(inode, _)| !own.contains(inode)).collect())
     }
 
-    fn sockets(address: SocketAddr) -> Vec<(String, String)> {
+    /// The listening sockets on `address`, with their users.
+    pub(super) fn sockets(address: SocketAddr) -> Vec<(String, String)> {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter();
         tables
             .filter_map(|table| File::open(table).ok())
@@ -201,6 +207,10 @@ mod found {
     }
 
     pub(super) fn other_holders(_address: SocketAddr) -> Vec<Holder> {
+        Vec::new()
+    }
+
+    pub(super) fn sockets(_address: SocketAddr) -> Vec<(String, String)> {
         Vec::new()
     }
 }

@@ -1,38 +1,55 @@
 //! Listener: the built-in web server for challenges (`answer.rs` determines its answers).
 //!
-//! It serves from `bind` until it is dropped, in tasks of the current tokio runtime. A client has
-//! 10 s for the header (at most 8 KiB) and 30 s in all, gets one answer per connection, and at most
-//! 128 clients are served at once.
+//! It serves from `bind` until it is closed or dropped, on a thread of its own: the writes of a run
+//! to its state, which block, delay no answer. A client has 10 s for the header (at most 8 KiB) and
+//! 30 s in all, gets one answer per connection, and at most 128 clients are served at once.
+//!
+//! The kernel resets the connections that wait at a socket when it is closed, also those that are
+//! meant for another process that shares the port. So they are accepted before, and answered.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::ready;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::answer::answer;
-use super::connections::Connections;
+use super::connections::{Connections, MAX_CONNECTIONS};
 use super::{Hits, Holder, ListenError, TokenFolder, holder, socket};
 
-/// The open ports. Dropping it closes them and every connection.
+/// The open ports. Dropping it closes them soon, as [`Listener::close`] does.
 #[derive(Debug)]
 pub struct Listener {
     addresses: Vec<SocketAddr>,
-    /// One per port; dropping the set ends them.
-    _ports: JoinSet<()>,
+    /// Dropping it ends the thread.
+    stop: watch::Sender<()>,
+    /// Its sender is dropped when the thread ends.
+    ended: oneshot::Receiver<()>,
+}
+
+/// What answers a connection.
+#[derive(Clone)]
+struct Responder {
+    folder: TokenFolder,
+    hits: Hits,
+    connections: Arc<Mutex<Connections>>,
 }
 
 impl Listener {
     /// Binds every address of `addresses` (an unspecified IPv6 address serves both families), takes
     /// over the sockets of `inherited`, and starts to answer for the tokens in `folder`.
     ///
-    /// When one address cannot be bound, none is served. Must be called within a tokio runtime.
+    /// When one address cannot be bound, none is served.
     pub fn bind(
         addresses: &[SocketAddr],
         inherited: Vec<TcpListener>,
@@ -44,36 +61,53 @@ impl Listener {
             let refused = |source| ListenError::Inherited { source };
             socket.set_nonblocking(true).map_err(refused)?;
             let address = socket.local_addr().map_err(refused)?;
-            sockets.push((address, tokio::net::TcpListener::from_std(socket).map_err(refused)?));
+            sockets.push((address, socket));
         }
         for &addr in addresses {
             let refused = |source| ListenError::Io { addr, source };
             let socket = socket::listen(addr, folder.is_shared())?;
             let address = socket.local_addr().map_err(refused)?;
-            sockets.push((address, tokio::net::TcpListener::from_std(socket).map_err(refused)?));
+            sockets.push((address, socket));
         }
-        let connections = Arc::new(Mutex::new(Connections::default()));
-        let mut ports = JoinSet::new();
-        let mut bound = Vec::new();
-        for (address, socket) in sockets {
-            bound.push(address);
-            let (folder, hits) = (folder.clone(), hits.clone());
-            ports.spawn(take_in(socket, folder, hits, Arc::clone(&connections)));
-        }
-        Ok(Self { addresses: bound, _ports: ports })
+        let (bound, sockets): (_, Vec<TcpListener>) = sockets.into_iter().unzip();
+        let responder =
+            Responder { folder: folder.clone(), hits: hits.clone(), connections: Arc::default() };
+        let (stop, stopped) = watch::channel(());
+        let (has_ended, ended) = oneshot::channel();
+        let failed = |source| ListenError::Thread { source };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(failed)?;
+        let run = move || {
+            runtime.block_on(responder.serve_all(sockets, stopped));
+            drop(has_ended);
+        };
+        thread::Builder::new().name("http01".into()).spawn(run).map_err(failed)?;
+        Ok(Self { addresses: bound, stop, ended })
     }
 
     /// Goes on answering while other processes that share a port have tokens presented, for `limit`
-    /// at most: connections that wait at a socket that closes are reset, and the CA would count that
-    /// against another run.
-    pub async fn serve_others(&self, folder: &TokenFolder, limit: Duration) {
+    /// at most: the CA may be connecting to this socket for them. Then answers the connections that
+    /// wait, and closes.
+    pub async fn close(self, folder: &TokenFolder, limit: Duration) {
         let end = tokio::time::Instant::now() + limit;
-        while folder.holds_others()
-            && !self.sharers().is_empty()
-            && tokio::time::Instant::now() < end
-        {
+        while folder.holds_others() && self.is_shared() && tokio::time::Instant::now() < end {
             tokio::time::sleep(PAUSE_FOR_OTHERS).await;
         }
+        let Self { addresses: _, stop, ended } = self;
+        drop(stop);
+        // The sender is only ever dropped.
+        drop(ended.await);
+    }
+
+    /// Whether another socket listens on its addresses.
+    fn is_shared(&self) -> bool {
+        self.addresses.iter().any(|address| holder::sockets_on(*address).count() > 1)
+    }
+
+    /// The sockets that listen on its addresses, its own among them, by numbers that mean nothing
+    /// else. Those of other runs are not there any more when these have ended.
+    pub fn sockets(&self) -> BTreeSet<String> {
+        self.addresses.iter().flat_map(|address| holder::sockets_on(*address)).collect()
     }
 
     /// The other certctl processes that listen on its addresses.
@@ -87,28 +121,74 @@ impl Listener {
     }
 }
 
-/// Accepts connections forever.
-async fn take_in(
-    socket: tokio::net::TcpListener,
-    folder: TokenFolder,
-    hits: Hits,
-    connections: Arc<Mutex<Connections>>,
-) {
-    loop {
-        match socket.accept().await {
-            Ok((stream, peer)) => {
-                let task =
-                    tokio::spawn(serve(stream, folder.clone(), hits.clone(), HEADER_TIMEOUT));
-                let mut connections = connections.lock().unwrap_or_else(PoisonError::into_inner);
-                connections.admit(peer.ip(), task.abort_handle());
-            }
+impl Responder {
+    /// Serves the ports until the sender is dropped; then answers those who have connected.
+    async fn serve_all(self, sockets: Vec<TcpListener>, stopped: watch::Receiver<()>) {
+        let mut ports = JoinSet::new();
+        for socket in sockets {
+            ports.spawn(self.clone().take_in(socket, stopped.clone()));
+        }
+        while ports.join_next().await.is_some() {}
+        let end = tokio::time::Instant::now() + LAST_ANSWERS;
+        while self.connections().are_open() && tokio::time::Instant::now() < end {
+            tokio::time::sleep(PAUSE_FOR_ANSWERS).await;
+        }
+    }
+
+    /// Accepts connections until the sender is dropped, and then those that wait already.
+    async fn take_in(self, socket: TcpListener, mut stopped: watch::Receiver<()>) {
+        let socket = match tokio::net::TcpListener::from_std(socket) {
+            Ok(socket) => socket,
             Err(error) => {
-                // Mostly the limit of open files: free one, and do not spin if that fails.
-                tracing::debug!(%error, "cannot take in a visitor of the HTTP-01 listener");
-                connections.lock().unwrap_or_else(PoisonError::into_inner).drop_one();
-                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+                tracing::error!(%error, "the HTTP-01 listener cannot serve its socket");
+                return;
+            }
+        };
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                _ = stopped.changed() => break,
+                accepted = socket.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.admit(stream, peer),
+                Err(error) => self.make_room(&error).await,
             }
         }
+        // Not through tokio, which may not have heard of those that came last.
+        let Ok(socket) = socket.into_std() else { return };
+        let mut tries: usize = 0;
+        while tries < MAX_CONNECTIONS {
+            match socket.accept() {
+                Ok((stream, peer)) => {
+                    let stream = stream.set_nonblocking(true).map(|()| stream);
+                    match stream.and_then(TcpStream::from_std) {
+                        Ok(stream) => self.admit(stream, peer),
+                        Err(error) => tracing::debug!(%error, "a late visitor is lost"),
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => self.make_room(&error).await,
+            }
+            tries = tries.saturating_add(1);
+        }
+    }
+
+    fn admit(&self, stream: TcpStream, peer: SocketAddr) {
+        let (folder, hits) = (self.folder.clone(), self.hits.clone());
+        let task = tokio::spawn(serve(stream, folder, hits, HEADER_TIMEOUT));
+        self.connections().admit(peer.ip(), task.abort_handle());
+    }
+
+    /// Mostly for the limit of open files: frees one, and does not spin if that fails.
+    async fn make_room(&self, error: &io::Error) {
+        tracing::debug!(%error, "cannot take in a visitor of the HTTP-01 listener");
+        self.connections().drop_one();
+        tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+    }
+
+    fn connections(&self) -> std::sync::MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -133,15 +213,19 @@ async fn serve(stream: TcpStream, folder: TokenFolder, hits: Hits, header_timeou
 const MAX_HEADER_BYTES: usize = 8 * 1024;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const VISIT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long those who have connected are answered when the ports are closed.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+const PAUSE_FOR_ANSWERS: Duration = Duration::from_millis(2);
 const PAUSE_FOR_OTHERS: Duration = Duration::from_millis(100);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+
     use jiff::Timestamp;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    use super::super::connections::MAX_CONNECTIONS;
     use super::*;
 
     struct Stage {
@@ -255,6 +339,73 @@ mod tests {
         let mut idle = TcpStream::connect(address).await.unwrap();
         drop(listener);
         assert_eq!(read_all(&mut idle).await, "");
+    }
+
+    /// As `SO_REUSEPORT` distributes them: some wait at the socket of a run that ends.
+    #[tokio::test]
+    async fn those_who_have_connected_are_answered_before_the_port_closes() {
+        for _ in 0..50 {
+            let Stage { listener, folder, root, .. } = stage();
+            folder.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
+            let address = (std::net::Ipv4Addr::LOCALHOST, listener.addresses()[0].port());
+            let request = get("GET", "/.well-known/acme-challenge/tok");
+            // Without a pause in between: nobody has accepted them when it is closed.
+            let mut waiting = Vec::new();
+            for _ in 0..20 {
+                let mut stream = std::net::TcpStream::connect(address).unwrap();
+                stream.write_all(request.as_bytes()).unwrap();
+                waiting.push(stream);
+            }
+            listener.close(&folder, Duration::ZERO).await;
+            for mut stream in waiting {
+                let mut answer = String::new();
+                stream.read_to_string(&mut answer).unwrap();
+                assert!(answer.ends_with("\r\n\r\ntok.abc"), "{answer}");
+            }
+            drop(root);
+        }
+    }
+
+    /// As the writes of a run do.
+    #[tokio::test]
+    async fn an_answer_does_not_wait_for_the_thread_of_the_run() {
+        let stage = stage();
+        stage.folder.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
+        let port = stage.listener.addresses()[0].port();
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let request = get("GET", "/.well-known/acme-challenge/tok");
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        // This blocks the runtime of the test.
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.ends_with("\r\n\r\ntok.abc"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn a_run_that_ends_answers_for_others_while_they_have_tokens_presented() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            TokenFolder::open_beside(&root.path().join(name), &root.path().join("run")).unwrap()
+        };
+        std::fs::create_dir(root.path().join("run")).unwrap();
+        let (ours, others) = (folder("ours"), folder("others"));
+        let hits = Hits::new(|| Timestamp::UNIX_EPOCH);
+        let any = ["127.0.0.1:0".parse().unwrap()];
+        let listener = Listener::bind(&any, vec![], &ours, &hits).unwrap();
+        let other = Listener::bind(listener.addresses(), vec![], &others, &hits).unwrap();
+        others.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
+        let (hour, zero) = (Duration::from_secs(3600), Duration::ZERO);
+        let mut closing = Box::pin(listener.close(&ours, hour));
+        let early = tokio::time::timeout(PAUSE_FOR_OTHERS * 3, &mut closing).await;
+        assert!(early.is_err(), "it has not waited");
+        others.remove(&"tok".parse().unwrap()).unwrap();
+        closing.await;
+        // Nor does it wait where no other process could be asked in its place.
+        others.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
+        other.close(&ours, zero).await;
+        let alone = Listener::bind(&any, vec![], &ours, &hits).unwrap();
+        alone.close(&ours, hour).await;
     }
 
     #[tokio::test]

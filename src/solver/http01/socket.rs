@@ -101,6 +101,9 @@ pub enum ListenError {
         addr: SocketAddr,
         source: io::Error,
     },
+    /// The thread of the listener cannot start.
+    #[error("cannot start the listener: {source}")]
+    Thread { source: io::Error },
     /// An inherited socket cannot be used.
     #[error("cannot use the inherited socket: {source}")]
     Inherited { source: io::Error },
