@@ -32,9 +32,6 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
         let turn = self.turn(&task.certificate.metadata.key());
         let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
-        if matches!(effect, Effect::Accept { .. } | Effect::ReadAuthorization { .. }) {
-            self.look_at_sockets().await;
-        }
         let done = match effect {
             Effect::Prepare { solving, contents, targets } => {
                 self.prepare(task, solving, &contents, &targets).await
@@ -133,7 +130,10 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     }
 
     fn listener_gone(&self) -> Option<Timestamp> {
-        self.socket_gone.get()
+        if self.tokens.has_one_gone() {
+            self.listener_gone.set(Some(self.clock.now()));
+        }
+        self.listener_gone.get()
     }
 
     fn hits(&self) -> u64 {

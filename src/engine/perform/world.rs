@@ -1,7 +1,7 @@
 //! What all performers of a run share: connections, listeners and lookups made so far.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -86,10 +86,8 @@ pub struct World<'a, C, S> {
     pub(super) options: WorldOptions,
     /// Locked while one certificate opens a listener: the others wait for that one.
     pub(super) listeners: Mutex<HashMap<Vec<SocketAddr>, Result<Listener, EffectError>>>,
-    /// The sockets on the listeners' ports, as last seen.
-    sockets: RefCell<BTreeSet<String>>,
-    /// When one of another run was seen to be gone.
-    pub(super) socket_gone: Cell<Option<Timestamp>>,
+    /// When a listener of another run was last seen to be gone.
+    pub(super) listener_gone: Cell<Option<Timestamp>>,
     pub(super) clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
     pub(super) account_keys: RefCell<HashMap<String, Rc<AccountKey>>>,
     turns: RefCell<HashMap<NamespacedName, Rc<Mutex<()>>>>,
@@ -122,8 +120,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             secrets,
             options,
             listeners: Mutex::default(),
-            sockets: RefCell::default(),
-            socket_gone: Cell::default(),
+            listener_gone: Cell::default(),
             clients: RefCell::default(),
             account_keys: RefCell::default(),
             turns: RefCell::default(),
@@ -154,19 +151,6 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
         let limit = if is_interrupted { Duration::ZERO } else { LINGER };
         for listener in self.listeners.lock().await.drain().filter_map(|(_, found)| found.ok()) {
             listener.close(&self.tokens, limit).await;
-        }
-    }
-
-    /// Notes when a socket that shared a port with a listener of this run is gone: the kernel resets
-    /// the connections that wait there, also those of the CA for this run's challenges.
-    pub(super) async fn look_at_sockets(&self) {
-        if !self.tokens.is_shared() {
-            return;
-        }
-        let listeners = self.listeners.lock().await;
-        let sockets = listeners.values().flatten().flat_map(Listener::sockets).collect();
-        if !self.sockets.replace(sockets).is_subset(&self.sockets.borrow()) {
-            self.socket_gone.set(Some(self.clock.now()));
         }
     }
 

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::digest;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, stat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, linkat, mkdirat, openat, stat, unlinkat,
 };
 use rustix::io::Errno;
 use schemars::JsonSchema;
@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::presence::{Presence, Present};
 use crate::resource::envelope::{self, Document, Unreadable};
 use crate::resource::{Token, hex};
 
@@ -65,7 +66,8 @@ pub struct TokenFolder(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     state: Directory,
-    runtime: Option<Directory>,
+    /// For processes of other states on this host, with the runs that listen.
+    runtime: Option<(Directory, Presence)>,
     own: Mutex<BTreeMap<String, PresentedToken>>,
 }
 
@@ -96,7 +98,7 @@ impl TokenFolder {
         Self::with(path, runtime_folder(base, rustix::process::geteuid().as_raw()))
     }
 
-    fn with(path: &Path, runtime: Option<Directory>) -> Result<Self, FolderError> {
+    fn with(path: &Path, runtime: Option<(Directory, Presence)>) -> Result<Self, FolderError> {
         let failed = |action| {
             move |errno: Errno| FolderError::Io {
                 action,
@@ -126,8 +128,12 @@ impl TokenFolder {
             token: token.to_string(),
             key_authorization: key_authorization.to_owned(),
         };
-        for directory in self.directories() {
-            directory.put(token, &presented)?;
+        let Inner { state, runtime, .. } = &*self.0;
+        let is_new = state.put(token, &presented)?;
+        if let Some((runtime, _)) = runtime
+            && !(is_new && runtime.link(token, state))
+        {
+            runtime.put(token, &presented)?;
         }
         self.own().insert(token.to_string(), presented);
         Ok(())
@@ -148,7 +154,7 @@ impl TokenFolder {
 
     /// Whether another run has presented a token, as far as the runtime folder shows.
     pub(super) fn holds_others(&self) -> bool {
-        let Some(runtime) = &self.0.runtime else { return false };
+        let Some((runtime, _)) = &self.0.runtime else { return false };
         let own: BTreeSet<String> =
             self.own().keys().filter_map(|token| Some(file_name(&token.parse().ok()?))).collect();
         let names = Dir::read_from(&runtime.handle).into_iter().flatten().flatten();
@@ -157,8 +163,24 @@ impl TokenFolder {
         names.any(|name| !name.starts_with('.') && !own.contains(&name))
     }
 
+    /// Enters a listener, so that other runs on this host learn when it goes.
+    pub(super) fn enter(&self) -> Option<Present> {
+        let (directory, presence) = self.0.runtime.as_ref()?;
+        let entered = presence.enter();
+        if let Err(errno) = &entered {
+            tracing::warn!(%errno, path = %directory.path.display(), "other runs do not see this one");
+        }
+        entered.ok()
+    }
+
+    /// Whether a listener of another run has gone since the last call.
+    pub fn has_one_gone(&self) -> bool {
+        self.0.runtime.as_ref().is_some_and(|(_, presence)| presence.has_one_gone())
+    }
+
     fn directories(&self) -> impl Iterator<Item = &Directory> {
-        [&self.0.state].into_iter().chain(&self.0.runtime)
+        let runtime = self.0.runtime.iter().map(|(directory, _)| directory);
+        [&self.0.state].into_iter().chain(runtime)
     }
 
     fn own(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, PresentedToken>> {
@@ -167,23 +189,34 @@ impl TokenFolder {
 }
 
 impl Directory {
-    fn put(&self, token: &Token, presented: &PresentedToken) -> Result<(), FolderError> {
-        if self.get(token)?.as_ref() == Some(presented) {
-            return Ok(());
-        }
+    /// Returns whether the file was missing.
+    fn put(&self, token: &Token, presented: &PresentedToken) -> Result<bool, FolderError> {
         let file = file_name(token);
         let failed =
             |source| FolderError::Io { action: "write", path: self.path.join(&file), source };
         let text = envelope::seal(presented).map_err(|e| failed(e.into()))?;
-        self.unlink(&file)?;
-        self.create(&file, &text).map_err(|source| {
-            // A truncated file is useless; report the first error.
+        let mut created = self.create(&file, &text);
+        let is_new = created.is_ok();
+        if created.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+            if self.get(token)?.as_ref() == Some(presented) {
+                return Ok(false);
+            }
+            self.unlink(&file)?;
+            created = self.create(&file, &text);
+        }
+        created.map(|()| is_new).map_err(|source| {
             drop(self.unlink(&file));
             failed(source)
         })
     }
 
-    /// The content of the folder for `token`. A truncated file counts as missing.
+    /// Makes the file of another folder appear here as well, when both are on one file system and
+    /// there is none.
+    fn link(&self, token: &Token, other: &Self) -> bool {
+        let file = file_name(token);
+        linkat(&other.handle, &file, &self.handle, &file, AtFlags::empty()).is_ok()
+    }
+
     fn get(&self, token: &Token) -> Result<Option<PresentedToken>, FolderError> {
         let file = file_name(token);
         let found = self.read(&file)?;
@@ -241,17 +274,23 @@ impl Directory {
 
 /// `certctl/http01` below `base`, created when it is missing; None when another user could write
 /// there, or this one cannot.
-fn runtime_folder(base: &Path, uid: u32) -> Option<Directory> {
+fn runtime_folder(base: &Path, uid: u32) -> Option<(Directory, Presence)> {
     let found = stat(base).ok()?;
     if found.st_uid != 0 && !is_private(&found, uid) || found.st_mode & WRITABLE_BY_OTHERS != 0 {
         return None;
     }
     let outer = private_folder(CWD, &base.join("certctl"), Mode::from_raw_mode(0o755), uid)?;
     let handle = private_folder(&outer, Path::new("http01"), Mode::RWXU, uid)?;
-    Some(Directory { path: base.join("certctl/http01"), handle, is_guarded: true })
+    let presence = Presence::open(&handle, uid)?;
+    Some((Directory { path: base.join("certctl/http01"), handle, is_guarded: true }, presence))
 }
 
-fn private_folder(parent: impl AsFd, path: &Path, mode: Mode, uid: u32) -> Option<OwnedFd> {
+pub(super) fn private_folder(
+    parent: impl AsFd,
+    path: &Path,
+    mode: Mode,
+    uid: u32,
+) -> Option<OwnedFd> {
     match mkdirat(&parent, path, mode) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(_) => return None,
@@ -431,7 +470,9 @@ mod tests {
         one.remove(&token("tok")).unwrap();
         assert_eq!(two.find(&token("tok")), None);
         assert_eq!((one.holds_others(), two.holds_others()), (false, false));
-        assert_eq!(fs::read_dir(run.join("certctl/http01")).unwrap().count(), 0);
+        let left = fs::read_dir(run.join("certctl/http01")).unwrap();
+        let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, [".listeners"]);
     }
 
     #[test]

@@ -7,7 +7,6 @@
 //! The kernel resets the connections that wait at a socket when it is closed, also those that are
 //! meant for another process that shares the port. So they are accepted before, and answered.
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::ready;
 use std::io;
@@ -77,8 +76,10 @@ impl Listener {
         let failed = |source| ListenError::Thread { source };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(failed)?;
+        let present = folder.enter();
         let run = move || {
             runtime.block_on(responder.serve_all(sockets, stopped));
+            drop(present);
             drop(has_ended);
         };
         thread::Builder::new().name("http01".into()).spawn(run).map_err(failed)?;
@@ -102,12 +103,6 @@ impl Listener {
     /// Whether another socket listens on its addresses.
     fn is_shared(&self) -> bool {
         self.addresses.iter().any(|address| holder::sockets_on(*address).count() > 1)
-    }
-
-    /// The sockets that listen on its addresses, its own among them, by numbers that mean nothing
-    /// else. Those of other runs are not there any more when these have ended.
-    pub fn sockets(&self) -> BTreeSet<String> {
-        self.addresses.iter().flat_map(|address| holder::sockets_on(*address)).collect()
     }
 
     /// The other certctl processes that listen on its addresses.

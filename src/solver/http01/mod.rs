@@ -11,6 +11,7 @@ mod folder;
 mod hits;
 mod holder;
 mod listener;
+mod presence;
 mod socket;
 mod webroot;
 

@@ -21,6 +21,7 @@ use super::holder::{self, Holder};
 /// certctl processes.
 pub(super) fn listen(address: SocketAddr, is_shared: bool) -> Result<TcpListener, ListenError> {
     if address.port() != 0
+        && !is_free(address)
         && let Some(holder) = holder::stranger_on(address)
     {
         return Err(ListenError::InUse { addr: address, holder: Some(holder) });
@@ -49,7 +50,19 @@ pub fn inherited() -> Result<Vec<TcpListener>, ListenError> {
     Ok(sockets)
 }
 
+/// Whether nothing listens on `address`: the kernel gives it to a socket that shares it with none.
+/// The table of all sockets, in which holders are found, takes the kernel milliseconds to print.
+fn is_free(address: SocketAddr) -> bool {
+    bound(address, false).is_ok()
+}
+
 fn open(address: SocketAddr, is_shared: bool) -> io::Result<TcpListener> {
+    let socket = bound(address, is_shared)?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+fn bound(address: SocketAddr, is_shared: bool) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
@@ -58,8 +71,7 @@ fn open(address: SocketAddr, is_shared: bool) -> io::Result<TcpListener> {
     socket.set_reuse_port(is_shared)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 fn lacks_ipv6(error: &io::Error) -> bool {
