@@ -87,7 +87,7 @@ schema::output::documents! {
     OURS "Version", "`version`.": version::VersionDocument;
     OURS "Validation", "`validate`: what is wrong in the manifests.": Items<'_, Diagnostic>;
     OURS "Plan", "`plan`: what `issue` would do to each certificate.": Items<'_, Item>;
-    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`: what was done.": Results;
+    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`, `forget`: what was done.": Results;
     OURS "Account", "`account show ISSUER`.": AccountDocument<'_>;
     OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument<'_>>>;
     OURS "Inspection", "`inspect`: one certificate.": inspect::Report;
@@ -217,7 +217,9 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Deploy(args) => {
             return issue::deploy(&args, shell).and_then(|code| print_results(code, shell));
         }
-        Verb::Forget(args) => return forget::forget(&args, shell),
+        Verb::Forget(args) => {
+            return forget::forget(&args, shell).and_then(|code| print_results(code, shell));
+        }
         Verb::Revoke(args) => {
             return revoke::revoke(&args, shell).and_then(|code| print_results(code, shell));
         }

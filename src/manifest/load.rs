@@ -97,6 +97,11 @@ impl Loaded {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
+    /// All Certificates, those with errors too, as far as they could be read.
+    pub fn certificates(&self) -> impl Iterator<Item = &Certificate> {
+        self.certificates.iter().chain(&self.flawed)
+    }
+
     /// The usable Certificates under the isolating policy: each error blocks only the objects that
     /// it concerns. Of several Certificates with the same Secret, `owner` returns the one that may
     /// write it.
@@ -120,7 +125,7 @@ impl Loaded {
     /// A warning for each of these files, and each file when there is no other, that holds nothing
     /// that certctl reads.
     pub fn holding_nothing(&self, sources: &[Source]) -> Vec<Diagnostic> {
-        let certificates = self.certificates.iter().chain(&self.flawed).map(|one| &one.origin);
+        let certificates = self.certificates().map(|one| &one.origin);
         let issuers = self.issuers.iter().map(|one| &one.origin);
         let secrets = self.secrets.iter().map(|one| &one.origin);
         let origins: Vec<&Origin> = certificates.chain(issuers).chain(secrets).collect();

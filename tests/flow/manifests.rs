@@ -1,5 +1,6 @@
 //! Which manifests a run is about, and what becomes of certificates without one.
 
+use std::fs;
 use std::io::Write as _;
 
 use crate::support::{CertificateYaml, World, finish};
@@ -47,8 +48,32 @@ fn what_is_forgotten_is_not_managed_any_more_and_its_files_stay() {
     let requests = world.ca.requests();
     world.issue().says_nothing();
     assert_eq!(world.ca.requests(), requests);
-    world.run(&["forget", "other", "--secret"]).ends_in(0);
+    world.run(&["forget", "other", "--secret", "--anyway"]).ends_in(0);
     assert_eq!(world.state().pair("other-tls"), None);
+}
+
+#[test]
+fn a_manifest_that_the_next_run_would_read_keeps_its_certificate_from_being_forgotten() {
+    let world = World::start();
+    let text = format!(
+        "{}---\n{}---\n{}",
+        world.issuer(),
+        CertificateYaml::new("web"),
+        CertificateYaml::new("mail")
+    );
+    let file = world.write("site/all.yaml", &text);
+    world.run(&["issue", file.to_str().unwrap()]).ends_in(0);
+    // The other's record has the path of the file.
+    let before = world.state().everything();
+    let line = 1 + text.lines().position(|line| line == "  name: web").unwrap();
+    let place = format!("{}:{line}", file.display());
+    world.run(&["forget", "web"]).ends_in(3).says(&place).says("--anyway");
+    world.write("site/all.yaml", &text.replace("dnsNames", "dnsName"));
+    world.run(&["forget", "web"]).ends_in(3).says(file.to_str().unwrap());
+    assert_eq!(world.state().everything(), before);
+    world.run(&["forget", "web", "mail", "--anyway"]).ends_in(0);
+    // No record has the path any more, and the config directory is empty.
+    world.issue().ends_in(3);
 }
 
 #[test]
@@ -165,6 +190,9 @@ fn what_was_never_issued_leaves_no_files_when_it_is_forgotten() {
         "{}",
         run.stderr
     );
+    let place = format!("{}:4", world.path("config/web.yaml").display());
+    world.run(&["forget", "web"]).ends_in(3).says(&place);
+    fs::remove_file(world.path("config/web.yaml")).unwrap();
     let run = world.run(&["forget", "web"]).ends_in(0);
     assert_eq!(run.stderr, "default/web forgotten\n");
 }
