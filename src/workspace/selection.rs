@@ -17,9 +17,7 @@ use super::target::TargetError;
 use crate::controller::trigger;
 use crate::engine::inputs::{input_digest, names_of, solver_for};
 use crate::engine::{Goal, Task};
-use crate::manifest::{
-    self, Blocks, Conflict, Diagnostic, Loaded, ObjectId, SecretSource, Source,
-};
+use crate::manifest::{self, Blocks, Conflict, Diagnostic, Loaded, ObjectId, SecretSource, Source};
 use crate::resource::{
     Certificate, CertificateSpec, Issuer, IssuerKind, Metadata, NamespacedName, SecretFiles,
     SecretKeySelector, Settings, SolverKind,
@@ -91,7 +89,7 @@ impl Workspace {
         if request.has_edited_copies {
             manifest::prefer(&mut loaded, &named);
         }
-        manifest::check_references(&mut loaded);
+        manifest::check_owned_references(&mut loaded, |conflict| self.owner(conflict));
         let stops = |found: &Diagnostic| {
             found.is_error() && is_named && (named.contains(&found.path) || !found.path.exists())
         };
@@ -111,8 +109,9 @@ impl Workspace {
     pub fn manifest_of(&mut self, name: &NamespacedName) -> Option<(PathBuf, usize)> {
         let mut sources = self.configured();
         let others = self.records.iter().filter(|(known, _)| known != name);
-        let recorded: BTreeSet<&PathBuf> =
-            others.flat_map(|(_, record)| record.manifest.iter().chain(&record.references)).collect();
+        let recorded: BTreeSet<&PathBuf> = others
+            .flat_map(|(_, record)| record.manifest.iter().chain(&record.references))
+            .collect();
         let there = recorded.into_iter().filter(|path| path.exists());
         sources.extend(there.cloned().map(Source::File));
         let loaded = self.manifests.load(&sources);
