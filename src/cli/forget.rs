@@ -13,6 +13,7 @@ use super::result::Forgotten;
 use super::revocations::stays_in;
 use super::run::on_one_thread;
 use super::shell::Shell;
+use super::status::verb::write_metrics;
 use super::targets::open;
 use crate::resource::NamespacedName;
 use crate::workspace::Workspace;
@@ -35,6 +36,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
         for name in names {
             forget_one(args, &name, &workspace, shell).await?;
         }
+        Box::pin(write_metrics(shell, &mut workspace, ExitCode::Done)).await?;
         Ok(ExitCode::Done)
     })
 }
@@ -67,7 +69,10 @@ fn refuse_managed(
 ) -> Result<(), CliError> {
     let places = names.iter().filter_map(|name| {
         let (path, line) = workspace.manifest_of(name)?;
-        Some(format!("{name}: its manifest is still there: {}:{line}", escape(&path.to_string_lossy())))
+        Some(format!(
+            "{name}: its manifest is still there: {}:{line}",
+            escape(&path.to_string_lossy())
+        ))
     });
     let places: Vec<String> = places.collect();
     if places.is_empty() {

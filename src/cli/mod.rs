@@ -187,9 +187,30 @@ fn refuse_time(now: Timestamp) -> Result<(), CliError> {
     Err(CliError::new(ExitCode::Failed, message).hinted("set the clock"))
 }
 
+/// `--metrics-file` of a verb that changes nothing is refused; the variable and `config.toml` are for
+/// every verb.
+fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
+    let writes = matches!(
+        verb,
+        Verb::Issue(_)
+            | Verb::Renew(_)
+            | Verb::Deploy(_)
+            | Verb::Revoke(_)
+            | Verb::Rollback(_)
+            | Verb::Forget(_)
+    );
+    let source = shell.matches.value_source("metrics_file");
+    if writes || source != Some(clap::parser::ValueSource::CommandLine) {
+        return Ok(());
+    }
+    let message = "--metrics-file is for issue, renew, deploy, revoke, rollback and forget";
+    Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o prometheus"))
+}
+
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let is_routine = matches!(&verb, Verb::Issue(args) if args.targets.is_empty())
         && !shell.output.talks_to_terminal();
+    refuse_unused(&verb, shell)?;
     log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;
     match verb {
         Verb::Version(args) => {

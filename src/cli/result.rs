@@ -71,7 +71,14 @@ impl Revoked {
         state: RevokedState,
     ) -> Self {
         let certificate = certificate.map(ToString::to_string);
-        Self { certificate, serial: serial.to_owned(), reason, state, message: None, copies: Vec::new() }
+        Self {
+            certificate,
+            serial: serial.to_owned(),
+            reason,
+            state,
+            message: None,
+            copies: Vec::new(),
+        }
     }
 }
 

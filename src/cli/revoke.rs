@@ -15,6 +15,7 @@ use super::result::{Revoked, RevokedState};
 use super::revocations::{finish, paths};
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
+use super::status::verb::write_metrics;
 use super::targets::{known_names, open, targets};
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Asked, RevocationError};
@@ -113,7 +114,9 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     endings.extend(owed);
     let done = [certificate].into();
     Box::pin(orphans::clean_up(shell, &mut workspace, &done, "revoke")).await?;
-    Ok(exit::of_run(endings, shell.global.exit_code))
+    let code = exit::of_run(endings, shell.global.exit_code);
+    Box::pin(write_metrics(shell, &mut workspace, code)).await?;
+    Ok(code)
 }
 
 /// Asks before the live certificate is revoked.

@@ -77,15 +77,37 @@ fn a_manifest_that_the_next_run_would_read_keeps_its_certificate_from_being_forg
 }
 
 #[test]
-fn two_certificates_of_one_secret_leave_it_to_its_owner() {
-    let world = World::prepared(&[CertificateYaml::new("first")]);
-    world.issue().ends_in(0);
-    let text = CertificateYaml::new("second").to_string().replace("second-tls", "first-tls");
-    world.write("config/a-second.yaml", &text);
-    let leaf = world.state().published("first");
-    world.issue().ends_in(3).says("first-tls");
-    assert_eq!(world.state().published("first"), leaf);
-    assert_eq!(world.ca.issued(), 1);
+fn two_certificates_of_one_secret_are_both_named_and_the_owner_keeps_it() {
+    let second = |name: &str| {
+        CertificateYaml::new(name).to_string().replace(&format!("{name}-tls"), "one-tls")
+    };
+    // Neither file order nor the order of names decides when the state knows the owner.
+    for (owner, other, file) in [("one", "two", "a"), ("one", "alpha", "z"), ("one", "alpha", "a")]
+    {
+        let world = World::prepared(&[CertificateYaml::new("one")]);
+        world.issue().ends_in(0);
+        let path = world.write(&format!("config/{file}.yaml"), &second(other));
+        let leaf = world.state().published("one");
+        let said = format!("and default/{other} have the same secretName `one-tls`");
+        let run =
+            world.issue().ends_in(3).says(&format!("Certificates default/{owner} (")).says(&said);
+        assert!(run.stderr.contains(&format!("--> {}:", path.display())), "{}", run.stderr);
+        assert_eq!((world.state().published("one"), world.ca.issued()), (leaf, 1));
+        let status = world.run(&["status"]).stdout;
+        let shows = |name: &str, word: &str| {
+            status.lines().any(|line| line.starts_with(name) && line.contains(word))
+        };
+        assert!(shows(owner, "READY") && shows(other, "INVALID"), "{status}");
+    }
+    // Without a record the first by name is issued.
+    let world = World::prepared(&[CertificateYaml::new("one")]);
+    world.write("config/z.yaml", &second("alpha"));
+    let status = world.run(&["status"]).stdout;
+    assert!(
+        status.contains("alpha") && status.contains("INVALID") && status.contains("one"),
+        "{status}"
+    );
+    world.issue().ends_in(3).says("default/one have the same secretName");
 }
 
 #[test]
@@ -149,7 +171,8 @@ fn a_file_without_a_certificate_is_named() {
     let none = format!("error: no Certificate in {empty}, {issuer}\n");
     world.run(&["issue", &empty, &issuer]).ends_in(3).says(&none);
     let run = world.run(&["issue", &file, &empty, &issuer]).ends_in(0);
-    assert_eq!(run.stderr, format!("warning: no Certificate, Issuer or Secret in {empty}\n"));
+    let nothing = "no Certificate, Issuer, ClusterIssuer or Secret: nothing is in it";
+    assert_eq!(run.stderr, format!("warning[W0401]: {nothing}\n  --> {empty}\n"));
 }
 
 #[test]

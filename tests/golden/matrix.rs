@@ -60,6 +60,47 @@ const CODES: &[(u8, &str)] = &[
     (143, "exit-130"),
 ];
 
+/// Each word of `status`, and the scene in which a certificate really gets there.
+const STATES: &[(&str, &str)] = &[
+    ("STATE DAMAGED", "status-states"),
+    ("INVALID", "status-states"),
+    ("NO MANIFEST", "status-states"),
+    ("EXPIRED", "status-expired"),
+    ("REVOKED", "status-states"),
+    ("LINKS MISSING", "status-states"),
+    ("FILES DAMAGED", "damaged"),
+    ("OVERDUE", "status-overdue"),
+    ("ISSUING", "status-working"),
+    ("RENEWING", "status-working"),
+    ("DEFERRED", "status-states"),
+    ("FAILED", "status-states"),
+    ("WAITING", "status-states"),
+    ("PENDING DEPLOY", "status-states"),
+    ("READY", "status"),
+    ("PENDING", "status-states"),
+];
+
+#[test]
+fn every_state_of_status_has_its_scene() {
+    // The words of the table at the top of that file.
+    let source = include_str!("../../src/cli/status/verdict.rs");
+    let rows = source.lines().filter_map(|line| line.strip_prefix("//! | ")?.split_once(" | "));
+    let words = rows.flat_map(|(words, _)| words.split(", "));
+    let words: BTreeSet<&str> = words.filter(|word| !matches!(*word, "word" | "---")).collect();
+    assert_eq!(STATES.iter().map(|(word, _)| *word).collect::<BTreeSet<_>>(), words);
+    for (word, scene) in STATES {
+        let path = folder().join(scene).with_extension("txt");
+        let text = fs::read_to_string(path).unwrap();
+        let is_cell = |cell: &str| cell == *word || cell.ends_with(&format!(":{word}}}"));
+        let is_row = |line: &str| {
+            let is_heading = line.contains("EXPIRES");
+            !is_heading && line.split("   ").any(|cell| is_cell(cell.trim()))
+        };
+        let is_page = |line: &str| line.starts_with(&format!("Status: {word} - "));
+        assert!(text.lines().any(|line| is_row(line) || is_page(line)), "no {word} in {scene}");
+    }
+}
+
 /// Verb and exit code of each command line of certctl, by scene.
 fn shown() -> BTreeMap<String, BTreeSet<(String, u8)>> {
     let verbs = verbs();
